@@ -1,0 +1,103 @@
+package jsonscan
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Unquote returns the text of a valid string token, quotes included in the argument. Without an escape in it, the result is a slice of
+// the token; with one, it is newly allocated. For a token that is not a string it returns nil and false.
+func Unquote(token []byte) (text []byte, ok bool) {
+	if len(token) < 2 || token[0] != '"' {
+		return nil, false
+	}
+	token = token[1 : len(token)-1]
+	if bytes.IndexByte(token, '\\') < 0 {
+		return token, true
+	}
+	return appendUnescaped(make([]byte, 0, len(token)), token), true
+}
+
+// KeyIs reports whether a valid string token spells name, escapes resolved. It never allocates for names of up to 64 bytes.
+func KeyIs(token []byte, name string) bool {
+	if len(token) < 2 || len(token) < len(name)+2 {
+		return false
+	}
+	inner := token[1 : len(token)-1]
+	if len(inner) == len(name) {
+		return string(inner) == name // an escape makes a token longer than what it spells
+	}
+	if bytes.IndexByte(inner, '\\') < 0 || len(inner) > 6*len(name) {
+		return false
+	}
+	var room [64]byte
+	return string(appendUnescaped(room[:0], inner)) == name
+}
+
+func appendUnescaped(dst, inner []byte) []byte {
+	for {
+		n := bytes.IndexByte(inner, '\\')
+		if n < 0 || n+1 >= len(inner) {
+			return append(dst, inner...)
+		}
+		dst = append(dst, inner[:n]...)
+		c := inner[n+1]
+		inner = inner[n+2:]
+		switch c {
+		case 'b':
+			dst = append(dst, '\b')
+		case 'f':
+			dst = append(dst, '\f')
+		case 'n':
+			dst = append(dst, '\n')
+		case 'r':
+			dst = append(dst, '\r')
+		case 't':
+			dst = append(dst, '\t')
+		case 'u':
+			r := hex4(inner, 0)
+			if r < 0 {
+				continue // only text that was never validated gets here
+			}
+			inner = inner[4:]
+			if utf16.IsSurrogate(r) && len(inner) >= 6 {
+				r = utf16.DecodeRune(r, hex4(inner, 2))
+				inner = inner[6:]
+			}
+			dst = utf8.AppendRune(dst, r)
+		default:
+			dst = append(dst, c)
+		}
+	}
+}
+
+// AppendString appends s as a string token. Only what RFC 8259 says must be escaped is; bytes that are not UTF-8 become U+FFFD.
+func AppendString[T string | []byte](dst []byte, s T) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for start := 0; ; {
+		i := plain(s, start)
+		dst = append(dst, s[start:i]...)
+		if i >= len(s) {
+			return append(dst, '"')
+		}
+		start = i + 1
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c < ' ':
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			dst = utf8.AppendRune(dst, r)
+			start = i + size
+		}
+	}
+}

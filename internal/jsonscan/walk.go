@@ -1,0 +1,116 @@
+package jsonscan
+
+import (
+	"bytes"
+	"iter"
+)
+
+// Members yields the members of an object in order: each name as its token, quotes included, and each value without the white
+// space around it. Both are slices of object, which must have passed [Value]; for anything but an object nothing is yielded.
+func Members(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		i := Space(object, 0)
+		if i >= len(object) || object[i] != '{' {
+			return
+		}
+		for i = Space(object, i+1); i < len(object) && object[i] == '"'; {
+			nameEnd := skipString(object, i)
+			start := Space(object, Space(object, nameEnd)+1)
+			end := skip(object, start)
+			if !yield(object[i:nameEnd], object[start:end]) {
+				return
+			}
+			i = Space(object, Space(object, end)+1)
+		}
+	}
+}
+
+// Elements yields the elements of an array in order, as slices of array without the white space around them. The array must have
+// passed [Value]; for anything but an array nothing is yielded.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func(element []byte) bool) {
+		i := Space(array, 0)
+		if i >= len(array) || array[i] != '[' {
+			return
+		}
+		for i = Space(array, i+1); i < len(array) && array[i] != ']'; {
+			end := skip(array, i)
+			if end == i || !yield(array[i:end]) {
+				return
+			}
+			i = Space(array, end)
+			if i < len(array) && array[i] == ',' {
+				i = Space(array, i+1)
+			}
+		}
+	}
+}
+
+// Member returns the value of an object's first member of that name, nil if there is none. The object must have passed [Value].
+func Member(object []byte, name string) []byte {
+	for token, value := range Members(object) {
+		if KeyIs(token, name) {
+			return value
+		}
+	}
+	return nil
+}
+
+// skip returns the end of the valid value that starts at data[i].
+func skip(data []byte, i int) int {
+	if i >= len(data) {
+		return i
+	}
+	switch data[i] {
+	case '"':
+		return skipString(data, i)
+	case '{', '[':
+		return skipNested(data, i)
+	}
+	for i < len(data) {
+		switch data[i] {
+		case ',', ']', '}', ' ', '\n', '\r', '\t':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+func skipNested(data []byte, i int) int {
+	for depth := 0; i < len(data); {
+		switch data[i] {
+		case '"':
+			i = skipString(data, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return i
+}
+
+func skipString(data []byte, i int) int {
+	for i++; i < len(data); {
+		n := bytes.IndexByte(data[i:], '"')
+		if n < 0 {
+			return len(data)
+		}
+		// The quote ends the string unless an odd number of backslashes stands before it.
+		i += n
+		slashes := 0
+		for data[i-1-slashes] == '\\' {
+			slashes++
+		}
+		i++
+		if slashes%2 == 0 {
+			return i
+		}
+	}
+	return len(data)
+}

@@ -1,0 +1,130 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A batch collects the answers to the requests of one JSON-RPC batch (section 6). Notifications and responses never enter it.
+type batch struct {
+	mu        sync.Mutex
+	remaining int // answers still to come, and one for the reader as long as it looks at the batch
+	answers   []byte
+}
+
+// expect says that one more answer will come.
+func (b *batch) expect() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.remaining++
+}
+
+// receiveBatch sorts the messages of a batch. It owns frame.
+func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
+	elements := 0
+	var problem *Error
+	if err := jsonscan.Valid(frame.b); err != nil {
+		problem = Errorf(CodeParseError, "%v", err)
+	} else if !p.batch.Load() {
+		problem = Errorf(CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+	} else {
+		for range jsonscan.Elements(frame.b) {
+			elements++
+		}
+		if elements == 0 {
+			problem = Errorf(CodeInvalidRequest, "a batch must not be empty")
+		} else if elements > p.o.Limits.MaxBatch {
+			problem = Errorf(CodeInvalidRequest, "a batch of %d messages; the limit is %d", elements, p.o.Limits.MaxBatch)
+		}
+	}
+	if problem != nil {
+		p.refuse(frame, ID{}, nil, problem)
+		return
+	}
+	defer frame.free()
+	b := &batch{remaining: 1}
+	for element := range jsonscan.Elements(frame.b) {
+		own := newBuffer() // each message lives as long as its own handler
+		own.b = append(own.b, element...)
+		p.receive(own, methods, b)
+	}
+	p.batchReply(nil, b, nil)
+}
+
+// batchReply adds an answer, or none, to a batch, and sends the batch's when that was the last. With a context it waits for room.
+func (p *Peer) batchReply(ctx context.Context, b *batch, answer []byte) {
+	b.mu.Lock()
+	if len(answer) > 0 {
+		b.answers = append(append(b.answers, ','), answer...)
+	}
+	b.remaining--
+	last := b.remaining == 0
+	b.mu.Unlock()
+	if !last || len(b.answers) == 0 {
+		return // all of it were notifications
+	}
+	b.answers[0] = '['
+	err := p.post(ctx, b.answers, nil, []byte("]"))
+	if _, ok := errors.AsType[*framing.FrameError](err); ok {
+		_ = p.post(ctx, appendError(nil, ID{}, Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)), nil, nil)
+	}
+}
+
+// A BatchCall is one call of a batch, or one notification.
+type BatchCall struct {
+	Method string
+	Params any
+	Notify bool
+	Result any   // that the result is decoded into; may be nil
+	Err    error // set by [Peer.Batch], as Call returns it
+}
+
+// Batch sends several calls and notifications as one message and waits for all answers. The error is about the batch as a whole; those of the
+// calls are in their Err. Few servers speak batches, and some do not answer them at all: give ctx a deadline.
+func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
+	if len(calls) == 0 {
+		return errors.New("rpc: a batch must not be empty")
+	}
+	pending := make([]*Pending, len(calls))
+	var message []byte
+	fail := func(err error) error {
+		for _, c := range pending {
+			if c != nil {
+				_ = c.unsent(err)
+			}
+		}
+		return err
+	}
+	for i, call := range calls {
+		params, err := encodeParams(call.Method, call.Params)
+		if err != nil {
+			return fail(err)
+		}
+		var id ID
+		if !call.Notify {
+			if pending[i], err = p.register(call.Method); err != nil {
+				params.free()
+				return fail(err)
+			}
+			id = pending[i].ID()
+		}
+		message = appendRequestHead(append(message, ','), id, call.Method, params != nil)
+		message = append(append(message, params.bytes()...), '}')
+		params.free()
+	}
+	message[0] = '['
+	if err := p.post(ctx, message, nil, []byte("]")); err != nil {
+		return fail(fmt.Errorf("rpc: batch: %w", err))
+	}
+	for i, c := range pending {
+		if c != nil {
+			calls[i].Err = c.Wait(ctx, calls[i].Result)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// A Pending is a call of this side that was sent and not answered yet.
+type Pending struct {
+	p      *Peer
+	id     int64
+	method string
+	start  time.Time
+	done   chan struct{} // closed when what follows is settled
+
+	frame  *buffer // owns result
+	result []byte
+	err    error
+}
+
+// Call calls a method of the other side and decodes its result into result, which may be nil; a [json.Unmarshaler], such as a *[json.RawMessage], gets the
+// bytes themselves. Params must encode as an object or an array; nil sends none.
+//
+// It blocks until the answer is there or ctx ends, also while the other side does not read. It returns an [*Error] if the other side answered with one, an
+// error that matches [ErrClosed] if the connection ended, and the context's error if that ended first: then the other side is told, if
+// there is a [Cancellation], and a late answer is dropped.
+func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
+	c, err := p.Start(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	return c.Wait(ctx, result)
+}
+
+// Start sends a call and returns without waiting for the answer. It blocks while more than Limits.MaxUnsent waits to be read, until
+// ctx ends. Every Pending must be waited for, or cancelled.
+func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, error) {
+	b, err := encodeParams(method, params)
+	if err != nil {
+		return nil, err
+	}
+	defer b.free()
+	c, err := p.register(method)
+	if err != nil {
+		return nil, err
+	}
+	head := newBuffer()
+	defer head.free()
+	head.b = appendRequestHead(head.b, c.ID(), method, b != nil)
+	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
+		return nil, c.unsent(err)
+	}
+	return c, nil
+}
+
+var closeBrace = []byte("}")
+
+// register makes a call wait for its answer.
+func (p *Peer) register(method string) (*Pending, error) {
+	c := &Pending{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
+	var err error
+	p.update(func(s *state) {
+		switch {
+		case s.closed:
+			err = &closedError{s.err}
+		case s.deaf:
+			err = &closedError{io.EOF}
+		case len(s.pending) >= p.o.Limits.MaxPending:
+			err = fmt.Errorf("%d calls wait for an answer already: %w", len(s.pending), ErrBusy)
+		default:
+			s.lastID++
+			c.id = s.lastID
+			s.pending[c.id] = c
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rpc: %s: %w", method, err)
+	}
+	if hook := p.o.Hooks.Call; hook != nil {
+		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: method})
+	}
+	return c, nil
+}
+
+// forget takes a call out of those that wait; false if it has been settled already, or is just being.
+func (p *Peer) forget(c *Pending) (waited bool) {
+	p.update(func(s *state) {
+		waited = s.pending[c.id] == c
+		delete(s.pending, c.id)
+	})
+	return waited
+}
+
+// settle ends a call that forget or complete took out.
+func (c *Pending) settle() {
+	close(c.done)
+	if hook := c.p.o.Hooks.Call; hook != nil {
+		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true, Duration: time.Since(c.start), Err: c.err})
+	}
+}
+
+// unsent ends a call whose request could not be sent.
+func (c *Pending) unsent(err error) error {
+	err = fmt.Errorf("rpc: %s: %w", c.method, err)
+	if c.p.forget(c) {
+		c.err = err
+		c.settle()
+	}
+	return err
+}
+
+func (p *Peer) failPending(err error) {
+	var all map[int64]*Pending
+	p.update(func(s *state) { all, s.pending = s.pending, make(map[int64]*Pending) })
+	for _, c := range all {
+		c.err = fmt.Errorf("rpc: %s: %w", c.method, err)
+		c.settle()
+	}
+}
+
+// ID returns the call's id.
+func (c *Pending) ID() ID { return IntID(c.id) }
+
+// Done is closed when the call was answered, failed or was cancelled.
+func (c *Pending) Done() <-chan struct{} { return c.done }
+
+// Wait blocks until the call is done or ctx ends, and returns as [Peer.Call] does. It may be called once.
+func (c *Pending) Wait(ctx context.Context, result any) error {
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		// An answer that came at the same moment is taken.
+		if c.Cancel(context.Cause(ctx)) {
+			return fmt.Errorf("rpc: %s: %w", c.method, ctxError(ctx))
+		}
+		<-c.done
+	}
+	if c.err != nil {
+		return c.err
+	}
+	defer c.frame.free()
+	if err := decodeResult(c.result, result); err != nil {
+		return fmt.Errorf("rpc: %s: decoding the result: %w", c.method, err)
+	}
+	return nil
+}
+
+func decodeResult(raw []byte, result any) error {
+	switch result := result.(type) {
+	case nil:
+		return nil
+	case json.Unmarshaler: // called directly: the bytes have been validated
+		return result.UnmarshalJSON(raw)
+	}
+	return json.Unmarshal(raw, result)
+}
+
+// Cancel gives a call up: it is forgotten first, then the other side is told as far as that is possible without waiting. It reports false
+// if the call was done already. The call then fails with cause.
+func (c *Pending) Cancel(cause error) bool {
+	p := c.p
+	if !p.forget(c) {
+		return false
+	}
+	if d := p.o.Cancellation; d != nil {
+		if params := d.Params(c.method, c.ID(), cause); params != nil {
+			_ = p.notify(nil, d.Method, params) // if it cannot be queued, the connection is about to end
+		}
+	}
+	c.err = fmt.Errorf("rpc: %s: %w", c.method, cause)
+	c.settle()
+	return true
+}
+
+// Notify sends a notification. It returns as soon as that is queued: see [Peer.Flush]. It blocks while more than Limits.MaxUnsent waits to be read,
+// until ctx ends.
+func (p *Peer) Notify(ctx context.Context, method string, params any) error {
+	return p.notify(ctx, method, params)
+}
+
+// notify is Notify; without a context it does not wait.
+func (p *Peer) notify(ctx context.Context, method string, params any) error {
+	b, err := encodeParams(method, params)
+	if err != nil {
+		return err
+	}
+	defer b.free()
+	head := newBuffer()
+	defer head.free()
+	head.b = appendRequestHead(head.b, ID{}, method, b != nil)
+	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
+		return fmt.Errorf("rpc: %s: %w", method, err)
+	}
+	return nil
+}
+
+// complete hands a response to the call that waits for it. It owns frame.
+func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
+	var c *Pending
+	if e.id.kind == intID {
+		p.update(func(s *state) {
+			c = s.pending[e.id.num]
+			delete(s.pending, e.id.num)
+		})
+	}
+	if c == nil {
+		reason := "a response to no call that waits"
+		switch {
+		case f != nil:
+			reason = f.reason
+		case e.hasError && (e.id.IsNull() || e.id.IsZero()):
+			reason = "an error about a message that the peer could not read"
+		}
+		p.stray(frame.b, reason)
+		frame.free()
+		return
+	}
+	switch {
+	case f != nil:
+		c.err = fmt.Errorf("%w: %s", ErrProtocol, f.reason)
+	case e.hasError && e.hasResult:
+		c.err = fmt.Errorf("%w: a response with both a result and an error", ErrProtocol)
+	case e.hasError:
+		c.err = parseError(e.err)
+	case e.hasResult:
+		c.frame, c.result = frame, e.result
+	default:
+		c.err = fmt.Errorf("%w: a response with neither a result nor an error", ErrProtocol)
+	}
+	if c.err != nil {
+		frame.free()
+	}
+	c.settle()
+}

@@ -1,0 +1,132 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An Appender writes its own JSON. Params and results that implement it are appended as they are: what they append must be one valid JSON
+// value, which is not checked again.
+type Appender interface {
+	AppendJSON(dst []byte) ([]byte, error)
+}
+
+// keepBuffer is the largest buffer that is kept for the next message.
+const keepBuffer = 64 << 10
+
+// A buffer is a pooled byte slice.
+type buffer struct{ b []byte }
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+func newBuffer() *buffer { return buffers.Get().(*buffer) }
+
+func (b *buffer) free() {
+	if b == nil || cap(b.b) > keepBuffer {
+		return
+	}
+	b.b = b.b[:0]
+	buffers.Put(b)
+}
+
+// An encoder is a pooled json.Encoder and where it writes.
+type encoder struct {
+	bytes.Buffer
+	json *json.Encoder
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := new(encoder)
+	e.json = json.NewEncoder(&e.Buffer)
+	e.json.SetEscapeHTML(false)
+	return e
+}}
+
+// appendValue appends v as JSON, on one line: an [Appender] as it says, raw JSON after a check, nil as null, and all else as encoding/json
+// has it, without its escapes for HTML.
+func appendValue(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case Appender:
+		return v.AppendJSON(dst)
+	case json.RawMessage:
+		if err := jsonscan.Valid(v); err != nil {
+			return dst, err
+		}
+		return appendOneLine(dst, v)
+	}
+	e := encoders.Get().(*encoder)
+	e.Reset()
+	if err := e.json.Encode(v); err != nil {
+		return dst, err // the encoder is not put back: it keeps its first error
+	}
+	dst = append(dst, bytes.TrimSuffix(e.Bytes(), []byte("\n"))...)
+	if e.Cap() <= keepBuffer {
+		encoders.Put(e)
+	}
+	return dst, nil
+}
+
+// appendOneLine appends valid JSON, without its white space if that would break a line.
+func appendOneLine(dst, raw []byte) ([]byte, error) {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return append(dst, raw...), nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return dst, err
+	}
+	return append(dst, compact.Bytes()...), nil
+}
+
+// encodeParams returns params as JSON in a pooled buffer, nil for none. JSON-RPC allows an object or an array only (section 4.2).
+func encodeParams(method string, params any) (*buffer, error) {
+	if params == nil {
+		return nil, nil
+	}
+	b := newBuffer()
+	var err error
+	if b.b, err = appendValue(b.b, params); err == nil && (len(b.b) == 0 || b.b[0] != '{' && b.b[0] != '[') {
+		err = fmt.Errorf("params must be an object or an array, not %.20q", b.b)
+	}
+	if err != nil {
+		b.free()
+		return nil, fmt.Errorf("rpc: %s: encoding params: %w", method, err)
+	}
+	return b, nil
+}
+
+func (b *buffer) bytes() []byte {
+	if b == nil {
+		return nil
+	}
+	return b.b
+}
+
+// appendRequestHead appends a request up to its params; with the zero id, a notification.
+func appendRequestHead(dst []byte, id ID, method string, params bool) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if !id.IsZero() {
+		dst = id.AppendJSON(append(dst, `,"id":`...))
+	}
+	dst = jsonscan.AppendString(append(dst, `,"method":`...), method)
+	if params {
+		dst = append(dst, `,"params":`...)
+	}
+	return dst
+}
+
+func appendResultHead(dst []byte, id ID) []byte {
+	return append(id.AppendJSON(append(dst, `{"jsonrpc":"2.0","id":`...)), `,"result":`...)
+}
+
+// appendError appends a whole error response.
+func appendError(dst []byte, id ID, e *Error) []byte {
+	dst = append(id.AppendJSON(append(dst, `{"jsonrpc":"2.0","id":`...)), `,"error":`...)
+	return append(e.appendJSON(dst), '}')
+}

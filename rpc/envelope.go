@@ -1,0 +1,111 @@
+package rpc
+
+import (
+	"bytes"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An envelope is what one validating scan of a message finds: where its parts lie. The slices are of the scanned frame, nil where a
+// member is absent.
+type envelope struct {
+	id                             ID
+	method                         []byte // its text, escapes resolved
+	params, result, err            []byte
+	hasMethod, hasResult, hasError bool
+}
+
+// fault is why a message is malformed. The first one that the scan meets counts.
+type fault struct {
+	code   int
+	reason string
+}
+
+// scanEnvelope validates one whole message and finds its parts: a JSON object and nothing behind it, keys matched exactly, known keys at
+// most once, unknown ones ignored. With a fault the envelope holds what could be read, so that an answer bears the right id.
+func scanEnvelope(frame []byte) (e envelope, f *fault) {
+	i := jsonscan.Space(frame, 0)
+	if i >= len(frame) || frame[i] != '{' {
+		if err := jsonscan.Valid(frame); err != nil {
+			return e, &fault{CodeParseError, err.Error()}
+		}
+		return e, &fault{CodeInvalidRequest, "a message must be an object"}
+	}
+	var seen uint8
+	var version []byte
+	invalid := func(reason string) {
+		if f == nil {
+			f = &fault{CodeInvalidRequest, reason}
+		}
+	}
+	for i = jsonscan.Space(frame, i+1); ; {
+		if i < len(frame) && frame[i] == '}' && seen == 0 && version == nil {
+			i++ // only right behind the brace that opens: "{}"
+			break
+		}
+		token, at, err := jsonscan.Key(frame, i)
+		if err != nil {
+			return envelope{}, &fault{CodeParseError, err.Error()}
+		}
+		if i, err = jsonscan.Value(frame, at); err != nil {
+			return envelope{}, &fault{CodeParseError, err.Error()}
+		}
+		value := frame[at:i]
+		name, _ := jsonscan.Unquote(token)
+		var bit uint8
+		switch string(name) {
+		case "jsonrpc":
+			bit, version = 1, value
+		case "id":
+			bit = 2
+			if seen&bit == 0 {
+				var ok bool
+				if e.id, ok = idFromToken(value); !ok {
+					invalid("an id must be a string or a number")
+				}
+			}
+		case "method":
+			bit, e.hasMethod = 4, true
+			var ok bool
+			if e.method, ok = jsonscan.Unquote(value); !ok {
+				invalid("method must be a string")
+			}
+		case "params":
+			bit = 8
+			switch value[0] {
+			case '{', '[':
+				e.params = value
+			case 'n': // many send null for "none"
+			default:
+				invalid("params must be an object or an array")
+			}
+		case "result":
+			bit, e.result, e.hasResult = 16, value, true
+		case "error":
+			bit, e.err, e.hasError = 32, value, true
+		}
+		if seen&bit != 0 {
+			invalid(string(name) + " is there twice")
+		}
+		seen |= bit | 64 // 64: not empty
+		if i = jsonscan.Space(frame, i); i < len(frame) && frame[i] == ',' {
+			i = jsonscan.Space(frame, i+1)
+			continue
+		}
+		if i >= len(frame) || frame[i] != '}' {
+			return envelope{}, &fault{CodeParseError, (&jsonscan.Error{Offset: i, Reason: "an object wants ',' or '}' here"}).Error()}
+		}
+		i++
+		break
+	}
+	if i = jsonscan.Space(frame, i); i != len(frame) {
+		return envelope{}, &fault{CodeParseError, (&jsonscan.Error{Offset: i, Reason: "text after the value"}).Error()}
+	}
+	if !bytes.Equal(version, []byte(`"2.0"`)) {
+		invalid(`jsonrpc must be "2.0"`)
+	}
+	if e.hasMethod && (e.hasResult || e.hasError) {
+		invalid("a message is either a request or a response")
+	}
+	return e, f
+}

@@ -1,0 +1,112 @@
+package rpc
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An ID identifies a request among those its sender has in flight (JSON-RPC 2.0, section 4). It is comparable and keeps what arrived byte for
+// byte: 9007199254740993, 1.5, "" and "\u0061" are answered exactly as they were asked. The zero ID is no id at all, which makes
+// a message a notification.
+type ID struct {
+	// A canonical integer lives in num, so that the usual id costs no allocation; anything else in raw, as its JSON token.
+	raw  string
+	num  int64
+	kind idKind
+}
+
+type idKind uint8
+
+const (
+	noID idKind = iota
+	intID
+	rawID // a string, or a number that is not a canonical int64
+	nullID
+)
+
+// IntID returns the id n.
+func IntID(n int64) ID { return ID{num: n, kind: intID} }
+
+// StringID returns the id with the text s.
+func StringID(s string) ID { return ID{raw: string(jsonscan.AppendString(nil, s)), kind: rawID} }
+
+// ParseID returns the id that a JSON text spells: a string, a number or null. Anything else is refused with an error that matches
+// [ErrInvalidRequest].
+func ParseID(text []byte) (ID, error) {
+	text = bytes.TrimSpace(text)
+	if jsonscan.Valid(text) == nil {
+		if id, ok := idFromToken(text); ok {
+			return id, nil
+		}
+	}
+	return ID{}, &Error{Code: CodeInvalidRequest, Message: "an id must be a string or a number"}
+}
+
+// idFromToken is ParseID for a token that has been validated.
+func idFromToken(token []byte) (ID, bool) {
+	switch c := token[0]; {
+	case c == '"':
+		return ID{raw: string(token), kind: rawID}, true
+	case c == 'n':
+		return ID{kind: nullID}, true
+	case c == '-' || '0' <= c && c <= '9':
+		if n, ok := canonicalInt(token); ok {
+			return IntID(n), true
+		}
+		return ID{raw: string(token), kind: rawID}, true
+	}
+	return ID{}, false
+}
+
+// canonicalInt returns the int64 that token spells, if that number is spelt exactly so.
+func canonicalInt(token []byte) (int64, bool) {
+	if len(token) > 18 { // cannot overflow below
+		return 0, false
+	}
+	digits, sign := token, int64(1)
+	if token[0] == '-' {
+		digits, sign = token[1:], -1
+	}
+	if digits[0] == '0' && len(token) > 1 {
+		return 0, false // -0, 0.5
+	}
+	var n int64
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return sign * n, true
+}
+
+// IsZero reports that there is no id: the message is a notification.
+func (id ID) IsZero() bool { return id.kind == noID }
+
+// IsNull reports an id that is JSON null: what an error carries when the id of the message it answers could not be read.
+func (id ID) IsNull() bool { return id.kind == nullID }
+
+// AppendJSON appends the id as it stood on the wire; null if there is none.
+func (id ID) AppendJSON(dst []byte) []byte {
+	switch id.kind {
+	case intID:
+		return strconv.AppendInt(dst, id.num, 10)
+	case rawID:
+		return append(dst, id.raw...)
+	}
+	return append(dst, "null"...)
+}
+
+// String returns the id's JSON text.
+func (id ID) String() string { return string(id.AppendJSON(nil)) }
+
+// MarshalJSON implements [json.Marshaler].
+func (id ID) MarshalJSON() ([]byte, error) { return id.AppendJSON(nil), nil }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (id *ID) UnmarshalJSON(text []byte) (err error) {
+	*id, err = ParseID(text)
+	return err
+}

@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/framing"
+)
+
+// An outbox queues frames and writes all that wait with one Write. At any time at most one goroutine writes, and only while there is
+// something to write: whoever queues a frame and finds no writer has to see to it that write is called.
+type outbox struct {
+	codec framing.Codec
+	w     io.Writer
+	limit int             // bytes from which senders wait
+	wg    *sync.WaitGroup // counts a writer from the moment that it is due
+	fail  func(error)     // told once, of a failed Write
+
+	mu      sync.Mutex
+	queued  []byte        // frames, ready to be written
+	spare   []byte        // the memory to queue in while queued is being written
+	writing bool          // a goroutine writes, or is due to
+	err     error         // nothing is sent any more
+	changed chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
+	parts   [3][]byte     // so that the variadic call does not allocate
+}
+
+// hard is how many times the limit ends the connection.
+const hard = 16
+
+// put queues one frame made of parts, waiting for room as long as ctx lives; without ctx it does not wait, and overflows. If due is true the caller must call
+// write, or have it called. An error of type *framing.FrameError means that this frame can not be sent; others are final.
+func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	size := len(head) + len(payload) + len(tail)
+	for o.err == nil && len(o.queued) > 0 && len(o.queued)+size > o.limit {
+		if ctx == nil {
+			if len(o.queued)+size > hard*o.limit {
+				o.err = &closedError{ErrSlowPeer}
+				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // not here: fail wants the lock
+			}
+			break
+		}
+		if err := o.await(ctx); err != nil {
+			return false, err
+		}
+	}
+	if o.err != nil {
+		return false, o.err
+	}
+	o.parts = [3][]byte{head, payload, tail}
+	o.queued = slices.Grow(o.queued, size+64)
+	o.queued, err = o.codec.AppendFrame(o.queued, o.parts[:]...)
+	o.parts = [3][]byte{}
+	if err != nil {
+		return false, err
+	}
+	if o.writing {
+		return false, nil
+	}
+	o.writing = true
+	o.wg.Add(1)
+	return true, nil
+}
+
+// await unlocks until something changed. The lock is held when it returns.
+func (o *outbox) await(ctx context.Context) error {
+	if o.changed == nil {
+		o.changed = make(chan struct{})
+	}
+	changed := o.changed
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctxError(ctx)
+	}
+}
+
+func (o *outbox) announce() {
+	if o.changed != nil {
+		close(o.changed)
+		o.changed = nil
+	}
+}
+
+// write writes until nothing is queued.
+func (o *outbox) write() {
+	defer o.wg.Done()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.queued) > 0 && o.err == nil {
+		frames := o.queued
+		o.queued, o.spare = o.spare[:0], nil
+		o.announce()
+		o.mu.Unlock()
+		_, err := o.w.Write(frames)
+		if err != nil {
+			o.fail(err)
+		}
+		o.mu.Lock()
+		if cap(frames) <= 16*keepBuffer {
+			o.spare = frames[:0]
+		}
+	}
+	o.writing = false
+	o.announce()
+}
+
+// flush waits until everything queued so far, and maybe more, has been written.
+func (o *outbox) flush(ctx context.Context) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.writing && o.err == nil {
+		if err := o.await(ctx); err != nil {
+			return err
+		}
+	}
+	return o.err
+}
+
+// close refuses what comes from now on and forgets what is queued.
+func (o *outbox) close(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
+	o.queued = nil
+	o.announce()
+}

@@ -1,0 +1,215 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/framing"
+)
+
+// A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait, which a
+// handler would wait for itself in.
+type Peer struct {
+	o      Options
+	stream io.Closer
+	codec  framing.Codec
+	out    outbox
+	batch  atomic.Bool
+	ctx    context.Context // the parent of every handler's
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup // every goroutine but the reader
+	done   chan struct{}
+
+	mu    sync.Mutex
+	state state // only to be touched by update
+}
+
+// state is all that changes while a peer lives.
+type state struct {
+	// Calls of this side.
+	lastID  int64
+	pending map[int64]*Pending
+	// Calls of the other side.
+	inflight    map[ID]*inbound // requests that were not answered yet
+	active      int             // requests and notifications accepted and not finished
+	running     int             // requests that hold one of the MaxRunning places
+	queue       queue           // those that wait for the lane
+	queuedBytes int
+	lane        bool // a goroutine takes from the queue
+
+	refusing bool          // new requests are refused: we are shutting down, or the other side has closed
+	idle     chan struct{} // closed when refusing and nothing is active
+	deaf     bool          // the other side has closed: no call can be answered
+	closed   bool
+	err      error // why, nil if that was our own wish
+}
+
+// update runs f on the state, alone. f must not block: no I/O, no handler, no hook. Then it applies the one rule about the end.
+func (p *Peer) update(f func(s *state)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.state)
+	s := &p.state
+	if s.refusing && s.active == 0 {
+		select {
+		case <-s.idle:
+		default:
+			close(s.idle)
+		}
+	}
+}
+
+// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it, else Wait waits for them.
+func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
+	if o.Framing == nil {
+		o.Framing = framing.Newline
+	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
+	o.Limits = o.Limits.withDefaults()
+	codec := o.Framing(stream, o.Limits.Limits)
+	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{})}
+	p.batch.Store(o.Batch)
+	p.out = outbox{codec: codec, w: stream, limit: o.Limits.MaxUnsent, wg: &p.wg, fail: p.fail}
+	p.ctx, p.cancel = context.WithCancelCause(o.Context)
+	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inbound), idle: make(chan struct{})}
+	go p.run()
+	return p
+}
+
+// run is the life of a peer: read until the end, drain, close, wait for all others.
+func (p *Peer) run() {
+	p.wg.Add(1)
+	stop := context.AfterFunc(p.o.Context, func() {
+		defer p.wg.Done()
+		p.fail(context.Cause(p.o.Context))
+	})
+	err := p.read()
+	if stop() {
+		p.wg.Done()
+	}
+	if err == io.EOF {
+		p.drain()
+	}
+	p.fail(err)
+	p.wg.Wait()
+	close(p.done)
+}
+
+// drain lets handlers finish after the other side has closed its end: it may still read the answers. Our own calls have no hope of one.
+func (p *Peer) drain() {
+	p.update(func(s *state) { s.refusing, s.deaf = true, true })
+	p.failPending(&closedError{io.EOF})
+	ctx, cancel := context.WithTimeout(p.ctx, p.o.Drain)
+	defer cancel()
+	select {
+	case <-p.state.idle:
+		_ = p.out.flush(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// fail closes the peer because of err; nil if it was asked to. Only the first call has an effect.
+func (p *Peer) fail(err error) {
+	first := false
+	p.update(func(s *state) {
+		first = !s.closed
+		if first {
+			s.closed, s.refusing, s.err = true, true, err
+		}
+	})
+	if !first {
+		return
+	}
+	closed := &closedError{err}
+	p.out.close(closed)
+	p.cancel(closed)
+	_ = p.stream.Close()
+	p.failPending(closed)
+}
+
+// Close ends the connection now: the stream is closed, handlers' contexts end, calls fail. It does not wait for handlers; [Peer.Wait] does.
+func (p *Peer) Close() error {
+	p.fail(nil)
+	return nil
+}
+
+// Shutdown refuses new requests with [ErrBusy], waits until the handlers that run have returned and their answers are written, and closes. If ctx ends
+// before, it closes at once and returns the context's error.
+func (p *Peer) Shutdown(ctx context.Context) error {
+	p.update(func(s *state) { s.refusing = true })
+	defer p.fail(nil)
+	select {
+	case <-p.state.idle:
+		if err := p.out.flush(ctx); !errors.Is(err, ErrClosed) {
+			return err
+		}
+		return nil
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return ctxError(ctx)
+	}
+}
+
+// Done is closed when the peer is, its goroutines have ended and Err is settled.
+func (p *Peer) Done() <-chan struct{} { return p.done }
+
+// Wait blocks until the peer is closed and none of its goroutines is left, and returns what Err does.
+func (p *Peer) Wait() error {
+	<-p.done
+	return p.Err()
+}
+
+// Err returns why the connection ended: nil while it has not, and after Close or Shutdown; [io.EOF] if the other side closed it between two
+// messages; else what went wrong.
+func (p *Peer) Err() (err error) {
+	p.update(func(s *state) { err = s.err })
+	return err
+}
+
+// Flush blocks until all that was sent so far has been handed to the stream, or ctx ends.
+func (p *Peer) Flush(ctx context.Context) error { return p.out.flush(ctx) }
+
+// AllowBatch switches batches from the other side on or off: in MCP the revision decides, and that is known only after the first message.
+func (p *Peer) AllowBatch(on bool) { p.batch.Store(on) }
+
+// post queues a frame and starts a writer if there is none.
+func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
+	if hook := p.o.Hooks.Frame; hook != nil {
+		hook(Outbound, slices.Concat(head, payload, tail))
+	}
+	due, err := p.out.put(ctx, head, payload, tail)
+	if due {
+		go p.out.write()
+	}
+	return err
+}
+
+// ctxError is the error of a context that has ended, with its cause if it has another.
+func ctxError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return err
+	}
+	return &endedError{err, cause}
+}
+
+type endedError struct{ err, cause error }
+
+func (e *endedError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
+func (e *endedError) Unwrap() []error { return []error{e.err, e.cause} }
+
+// since is for hooks: nothing is timed without one.
+func (h *Hooks) now() (t time.Time) {
+	if h.Call != nil {
+		t = time.Now()
+	}
+	return t
+}

@@ -1,0 +1,455 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A Request is a request or notification of the other side. It, and its Params, must not be used any more when the handler has returned.
+type Request struct {
+	ID     ID // zero for a notification
+	Method string
+	Params json.RawMessage // a valid JSON object or array; nil if there was none
+	in     *inbound
+}
+
+// IsNotification reports that no answer is expected.
+func (r *Request) IsNotification() bool { return r.ID.IsZero() }
+
+// Peer returns the peer that received the request, to call back.
+func (r *Request) Peer() *Peer { return r.in.peer }
+
+// Detach gives the request's place among Limits.MaxRunning back, and the handler goes on: for requests that last, such as a subscription, whose number
+// the handler's owner has to bound.
+func (r *Request) Detach() {
+	p := r.in.peer
+	p.update(func(s *state) {
+		if r.in.placed {
+			r.in.placed = false
+			s.running--
+		}
+		p.kick(s)
+	})
+}
+
+// inbound is a request or notification of the other side, from when it was accepted until it is finished.
+type inbound struct {
+	Request
+	peer   *Peer
+	frame  *buffer // owns Params
+	ctx    context.Context
+	cancel context.CancelCauseFunc // nil for a notification
+	batch  *batch                  // that it came in, or nil
+	start  time.Time
+
+	// Of the peer's state.
+	ordered   bool // runs to its end in the lane
+	placed    bool // holds one of the MaxRunning places
+	cancelled bool // by the other side
+}
+
+// A queue is a first-in first-out queue of inbound messages.
+type queue struct {
+	items []*inbound
+	head  int
+}
+
+func (q *queue) len() int { return len(q.items) - q.head }
+
+func (q *queue) push(in *inbound) {
+	if q.head > 32 && q.head*2 > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, in)
+}
+
+func (q *queue) pop() *inbound {
+	in := q.items[q.head]
+	q.items[q.head] = nil
+	q.head++
+	return in
+}
+
+// read reads until the stream ends, and returns why.
+func (p *Peer) read() error {
+	methods := make(map[string]string)
+	for {
+		frame := newBuffer()
+		var err error
+		frame.b, err = p.codec.ReadFrame(frame.b)
+		if err != nil {
+			frame.free()
+			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
+				p.refuse(nil, ID{}, nil, Errorf(CodeInvalidRequest, "%v", broken))
+				continue
+			}
+			return err
+		}
+		if hook := p.o.Hooks.Frame; hook != nil {
+			hook(Inbound, frame.b)
+		}
+		if i := jsonscan.Space(frame.b, 0); i < len(frame.b) && frame.b[i] == '[' {
+			p.receiveBatch(frame, methods)
+			continue
+		}
+		p.receive(frame, methods, nil)
+	}
+}
+
+// receive sorts one message. It owns frame. Methods is the reader's own table of the method names seen, so that each is allocated once.
+func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
+	e, f := scanEnvelope(frame.b)
+	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.b) {
+		p.complete(frame, e, f)
+		return
+	}
+	if f == nil && e.id.IsNull() {
+		if p.o.NullIDNotifies {
+			e.id = ID{}
+		} else {
+			f = &fault{CodeInvalidRequest, "the id of a request must not be null"}
+		}
+	}
+	if b != nil && (f != nil || !e.id.IsZero()) {
+		b.expect()
+	}
+	if f != nil {
+		p.refuse(frame, e.id, b, Errorf(f.code, "%s", f.reason))
+		return
+	}
+	method, known := methods[string(e.method)]
+	if !known {
+		method = string(e.method)
+		if len(methods) < 64 && len(method) < 64 {
+			methods[method] = method
+		}
+	}
+	in := &inbound{peer: p, frame: frame, batch: b}
+	in.Request = Request{ID: e.id, Method: method, Params: e.params, in: in}
+	if e.id.IsZero() && p.preempted(in) {
+		frame.free()
+		return
+	}
+	p.accept(in)
+}
+
+func isObject(frame []byte) bool {
+	i := jsonscan.Space(frame, 0)
+	return i < len(frame) && frame[i] == '{'
+}
+
+// preempted handles a notification on the reader, if it is one for that.
+func (p *Peer) preempted(in *inbound) bool {
+	if d := p.o.Cancellation; d != nil && in.Method == d.Method {
+		if id, reason, ok := d.Target(in.Params); ok {
+			p.cancelInbound(id, reason)
+		}
+		return true
+	}
+	return p.o.Preempt != nil && p.o.Preempt(&in.Request)
+}
+
+func (p *Peer) cancelInbound(id ID, reason string) {
+	var in *inbound
+	p.update(func(s *state) {
+		if in = s.inflight[id]; in != nil {
+			in.cancelled = true
+		}
+	})
+	switch {
+	case in == nil: // it was answered meanwhile, or never was
+	case reason == "":
+		in.cancel(ErrCancelled)
+	default:
+		in.cancel(fmt.Errorf("%w: %s", ErrCancelled, reason))
+	}
+}
+
+// accept starts or queues a message, or refuses it.
+func (p *Peer) accept(in *inbound) {
+	request, size := !in.IsNotification(), len(in.frame.b)
+	in.ordered = !request || p.o.Ordered != nil && p.o.Ordered(in.Method)
+	if request {
+		in.ctx, in.cancel = context.WithCancelCause(p.ctx)
+	} else {
+		in.ctx = p.ctx
+	}
+	in.start = p.o.Hooks.now()
+	var refusal *Error
+	var flooded, start bool
+	id := in.ID
+	p.update(func(s *state) {
+		full := s.queue.len() >= p.o.Limits.MaxQueued || s.queue.len() > 0 && s.queuedBytes+size > p.o.Limits.MaxQueuedBytes
+		switch {
+		case request && s.refusing:
+			refusal = Errorf(CodeBusy, "shutting down; send %s elsewhere", in.Method)
+			return
+		case request && s.inflight[in.ID] != nil:
+			// Under its own id, the answer would be taken for the first one's.
+			refusal, id = Errorf(CodeInvalidRequest, "a request with the id %s is in flight already", in.ID), ID{}
+			return
+		case request && full:
+			refusal = Errorf(CodeBusy, "too many requests wait already; send %s again later", in.Method)
+			return
+		case full:
+			flooded = true
+			return
+		}
+		s.active++
+		if request {
+			s.inflight[in.ID] = in
+		}
+		if start = !s.lane && s.queue.len() == 0 && p.runnable(s, in); start {
+			p.place(s, in)
+			return
+		}
+		s.queue.push(in)
+		s.queuedBytes += size
+		p.kick(s)
+	})
+	switch {
+	case refusal != nil:
+		in.cancel(nil)
+		p.refuse(in.frame, id, in.batch, refusal)
+	case flooded:
+		in.frame.free()
+		p.fail(ErrFlooded)
+	case start && in.ordered:
+		go p.runLane(in)
+	case start:
+		go p.serve(in)
+	}
+}
+
+// runnable tells whether a message, being the next, may start now.
+func (p *Peer) runnable(s *state, in *inbound) bool {
+	return in.ordered || s.running < p.o.Limits.MaxRunning
+}
+
+// place starts a message in the books: it takes the lane or one of the places, and a goroutine is due.
+func (p *Peer) place(s *state, in *inbound) {
+	p.wg.Add(1)
+	if in.ordered {
+		s.lane = true
+	} else {
+		in.placed = true
+		s.running++
+	}
+}
+
+// kick starts a goroutine for the lane if the head of the queue can be started and there is none.
+func (p *Peer) kick(s *state) {
+	if !s.lane && s.queue.len() > 0 && p.runnable(s, s.queue.items[s.queue.head]) {
+		s.lane = true
+		p.wg.Add(1)
+		go p.runLane(nil)
+	}
+}
+
+// runLane takes messages from the queue in order, in first if there is one: what is ordered runs here to its end, all else gets its own
+// goroutine. It ends when nothing can be started.
+func (p *Peer) runLane(in *inbound) {
+	defer p.wg.Done()
+	for {
+		if in != nil && in.ordered {
+			p.handle(in)
+		} else if in != nil {
+			go p.serve(in)
+		}
+		in = nil
+		p.update(func(s *state) {
+			if s.queue.len() == 0 || !p.runnable(s, s.queue.items[s.queue.head]) {
+				s.lane = false
+				return
+			}
+			in = s.queue.pop()
+			s.queuedBytes -= len(in.frame.b)
+			if !in.ordered {
+				p.place(s, in)
+			}
+		})
+		if in == nil {
+			return
+		}
+	}
+}
+
+func (p *Peer) serve(in *inbound) {
+	defer p.wg.Done()
+	p.handle(in)
+}
+
+// handle runs the handler and sends its answer.
+func (p *Peer) handle(in *inbound) {
+	if hook := p.o.Hooks.Call; hook != nil {
+		hook(CallEvent{ID: in.ID, Method: in.Method})
+	}
+	result, err := p.invoke(in)
+	if hook := p.o.Hooks.Call; hook != nil {
+		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start), Err: err})
+	}
+	in.frame.free()
+	due := false
+	if !in.IsNotification() {
+		due = p.reply(in, result, err)
+		in.cancel(nil)
+	}
+	result.free()
+	p.update(func(s *state) {
+		s.active--
+		if in.placed {
+			in.placed = false
+			s.running--
+		}
+		p.kick(s)
+	})
+	if due {
+		if in.ordered {
+			go p.out.write() // the lane must not wait for the other side
+		} else {
+			p.out.write()
+		}
+	}
+}
+
+// invoke calls the handler and encodes its result; neither may take the process down.
+func (p *Peer) invoke(in *inbound) (encoded *buffer, err error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		value := recover()
+		if hook := p.o.Hooks.Panic; hook != nil {
+			hook(in.Method, value, debug.Stack())
+		}
+		encoded, err = nil, fmt.Errorf("rpc: the handler of %s panicked: %v", in.Method, value)
+	}()
+	encoded, err = p.call(in)
+	returned = true
+	return encoded, err
+}
+
+func (p *Peer) call(in *inbound) (*buffer, error) {
+	if p.o.Handler == nil {
+		return nil, Errorf(CodeMethodNotFound, "there is no method %q", in.Method)
+	}
+	if in.cancel != nil && in.ctx.Err() != nil {
+		return nil, context.Cause(in.ctx) // cancelled while it was queued
+	}
+	result, err := p.o.Handler(in.ctx, &in.Request)
+	if err != nil || in.IsNotification() {
+		return nil, err
+	}
+	b := newBuffer()
+	if b.b, err = appendValue(b.b, result); err != nil {
+		b.free()
+		return nil, fmt.Errorf("rpc: %s: encoding the result: %w", in.Method, err)
+	}
+	return b, nil
+}
+
+// reply queues the answer to a request; if due is true its frame has to be written. It waits while the other side does not read.
+func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
+	var cancelled bool
+	p.update(func(s *state) {
+		// First this, so that the other side may use the id again as soon as it has the answer.
+		delete(s.inflight, in.ID)
+		cancelled = in.cancelled
+	})
+	var failure *Error
+	switch {
+	case cancelled && p.o.Cancellation.Reply == nil:
+		if in.batch != nil {
+			p.batchReply(p.ctx, in.batch, nil)
+		}
+		return false
+	case err != nil && cancelled:
+		failure = p.o.Cancellation.Reply
+	case err != nil:
+		failure = wireError(err)
+	}
+	head := newBuffer()
+	defer head.free()
+	if failure == nil {
+		head.b = appendResultHead(head.b, in.ID)
+		if in.batch == nil {
+			due, err = p.send(head.b, result.bytes(), closeBrace)
+			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
+				failure = Errorf(CodeInternalError, "the result cannot be sent: %v", broken)
+				head.b = head.b[:0]
+			}
+		} else {
+			head.b = append(append(head.b, result.bytes()...), '}')
+		}
+	}
+	if failure != nil {
+		head.b = appendError(head.b, in.ID, failure)
+	}
+	switch {
+	case in.batch != nil:
+		p.batchReply(p.ctx, in.batch, head.b)
+	case failure != nil:
+		due, _ = p.send(head.b, nil, nil)
+	}
+	return due
+}
+
+// send queues an answer, waiting for room until the connection ends.
+func (p *Peer) send(head, payload, tail []byte) (due bool, err error) {
+	if hook := p.o.Hooks.Frame; hook != nil {
+		hook(Outbound, slices.Concat(head, payload, tail))
+	}
+	return p.out.put(p.ctx, head, payload, tail)
+}
+
+// wireError is what of a handler's error the other side may know.
+func wireError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok && e != nil {
+		if len(e.Data) > 0 && (jsonscan.Valid(e.Data) != nil || strings.ContainsAny(string(e.Data), "\r\n")) {
+			data, err := json.Marshal(e.Data) // compact; or it is no JSON, and goes
+			if err != nil {
+				data = nil
+			}
+			return &Error{e.Code, e.Message, data}
+		}
+		return e
+	}
+	return ErrInternal.(*Error)
+}
+
+// refuse answers a message that gets no handler, without waiting. It owns frame, which is nil if the message could not even be read.
+func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
+	defer frame.free()
+	if e.Code != CodeBusy {
+		p.stray(frame.bytes(), e.Message)
+		if p.o.IgnoreMalformed && !isObject(frame.bytes()) {
+			return
+		}
+	}
+	answer := newBuffer()
+	defer answer.free()
+	answer.b = appendError(answer.b, id, e)
+	if b != nil {
+		p.batchReply(nil, b, answer.b)
+		return
+	}
+	_ = p.post(nil, answer.b, nil, nil)
+}
+
+func (p *Peer) stray(frame []byte, reason string) {
+	if hook := p.o.Hooks.Stray; hook != nil {
+		hook(frame, reason)
+	}
+}
