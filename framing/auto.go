@@ -1,0 +1,76 @@
+package framing
+
+import (
+	"bytes"
+	"io"
+	"sync/atomic"
+)
+
+// Auto speaks the framing of the other side. The first bytes that are not white space decide, once:
+//
+//	Content-...    (in any case)  ContentLength
+//	anything else                 Newline
+//
+// A JSON text can never begin like the former, and a peer that frames by length always
+// does, as the two headers that exist are Content-Length and Content-Type. A first line that
+// is neither, such as a word of greeting, is a newline frame, so that it can be
+// answered as a malformed message.
+//
+// AppendFrame answers in kind. Until the first bytes are in, it appends newline frames.
+func Auto(r io.Reader, l Limits) Codec {
+	s := newSource(r, l)
+	return &auto{source: s, newline: newline{s}, contentLength: contentLength{s}}
+}
+
+const headerPrefix = "Content-"
+
+type auto struct {
+	*source
+	newline       newline
+	contentLength contentLength
+	decided       bool        // the reading goroutine's
+	byLength      atomic.Bool // set once, before decided
+}
+
+func (a *auto) ReadFrame(dst []byte) ([]byte, error) {
+	if !a.decided && a.err == nil {
+		if err := a.decide(); err != nil {
+			return dst[:0], a.end(err)
+		}
+	}
+	return a.current().ReadFrame(dst)
+}
+
+func (a *auto) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
+	return a.current().AppendFrame(dst, parts...)
+}
+
+func (a *auto) current() Codec {
+	if a.byLength.Load() {
+		return &a.contentLength
+	}
+	return &a.newline
+}
+
+// decide waits for as many bytes as it takes and no more: a short first line must not be held up.
+func (a *auto) decide() error {
+	for n := 1; ; {
+		first, err := a.br.Peek(n)
+		switch {
+		case err != nil && (err != io.EOF || n == 1):
+			return err
+		case err == nil && n == 1 && isSpace(first[0]):
+			if _, err := a.br.Discard(1); err != nil {
+				return err
+			}
+			continue
+		case err == nil && bytes.EqualFold(first, []byte(headerPrefix[:n])):
+			if n++; n <= len(headerPrefix) {
+				continue
+			}
+			a.byLength.Store(true)
+		}
+		a.decided = true
+		return nil
+	}
+}

@@ -1,0 +1,231 @@
+package framing
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ContentLength frames each payload behind a header block that says its size:
+//
+//	Content-Length: SIZE CRLF
+//	CRLF
+//	payload
+//
+// Reading takes names in any case, LF for CRLF, any white space around a value, and ignores
+// headers it does not know. Content-Length is decimal digits only and may be repeated only with the same
+// value. The charset of a Content-Type, if there is one, must be utf-8 or utf8. Anything else in
+// a header block, and a block over Limits.MaxHeader, is a *SyncError. So is a length of 16 times
+// Limits.MaxFrame or more; a smaller one over the limit (ErrTooLarge) is skipped, like
+// one of zero (ErrEmpty), with a *FrameError.
+//
+// Memory for a payload is taken in steps of at most 1 MiB or the size of what has arrived,
+// whichever is more, whatever the length claims.
+func ContentLength(r io.Reader, l Limits) Codec { return &contentLength{newSource(r, l)} }
+
+const (
+	lengthName = "Content-Length"
+	typeName   = "Content-Type"
+	// growStep is how much memory a claimed length gets before its bytes arrive.
+	growStep = 1 << 20
+	// maxBlock bounds the header block that AppendFrame makes.
+	maxBlock = len(lengthName) + len(": \r\n\r\n") + 20
+)
+
+type contentLength struct{ *source }
+
+func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
+	dst = dst[:0]
+	if c.err != nil {
+		return dst, c.err
+	}
+	size, err := c.readHeader()
+	if err != nil {
+		return dst, c.end(err)
+	}
+	limit := c.limits.MaxFrame
+	switch {
+	case size == 0:
+		return dst, &FrameError{Err: ErrEmpty}
+	case c.hopeless(size):
+		return dst, c.end(lost("a frame of %d bytes, with a limit of %d", size, limit))
+	case size > int64(limit):
+		if err := c.skip(size); err != nil {
+			return dst, c.end(err)
+		}
+		return dst, tooLarge(size, limit)
+	}
+	for want := int(size); len(dst) < want; {
+		step := min(want-len(dst), max(cap(dst)-len(dst), len(dst), growStep))
+		dst = slices.Grow(dst, step)
+		n, err := io.ReadFull(c.br, dst[len(dst):len(dst)+step])
+		dst = dst[:len(dst)+n]
+		if err != nil {
+			return dst[:0], c.end(cut(err, "after %d of %d bytes of a frame", len(dst), want))
+		}
+	}
+	return dst, nil
+}
+
+// skip reads past the body of a frame that is too large to keep.
+func (c *contentLength) skip(size int64) error {
+	for left := size; left > 0; {
+		n, err := c.br.Discard(int(min(left, math.MaxInt32)))
+		left -= int64(n)
+		if err != nil {
+			return cut(err, "after %d of %d bytes of a frame", size-left, size)
+		}
+	}
+	return nil
+}
+
+// readHeader reads one header block and returns the length it gives.
+func (c *contentLength) readHeader() (int64, error) {
+	size := int64(-1)
+	for left := c.limits.MaxHeader; ; {
+		line, n, err := c.headerLine(left)
+		switch {
+		case err == io.EOF && n == 0 && left == c.limits.MaxHeader:
+			return 0, io.EOF // between two frames
+		case err != nil:
+			return 0, cut(err, "inside a header block")
+		case len(line) == 0 && size < 0:
+			return 0, lost("a header block without %s", lengthName)
+		case len(line) == 0:
+			return size, nil
+		}
+		left -= n
+		name, value, ok := bytes.Cut(line, []byte{':'})
+		if !ok || !isToken(name) {
+			return 0, lost("%s is no header", quote(line))
+		}
+		value = bytes.Trim(value, " \t")
+		switch {
+		case bytes.EqualFold(name, []byte(lengthName)):
+			length, ok := parseLength(value)
+			if !ok {
+				return 0, lost("%s %s is not a number of bytes", lengthName, quote(value))
+			}
+			if size >= 0 && size != length {
+				return 0, lost("%s is both %d and %d", lengthName, size, length)
+			}
+			size = length
+		case bytes.EqualFold(name, []byte(typeName)):
+			if !isUTF8(value) {
+				return 0, lost("%s %s is not in UTF-8", typeName, quote(value))
+			}
+		}
+	}
+}
+
+// headerLine returns the next line of at most limit bytes, without its end, and how many bytes
+// it took. The line is valid until the next read. It looks for the limit as bytes arrive: waiting
+// for a full buffer could mean waiting for ever.
+func (c *contentLength) headerLine(limit int) (line []byte, n int, err error) {
+	for {
+		buffered, err := c.br.Peek(min(c.br.Buffered(), limit))
+		if err != nil {
+			return nil, n, err
+		}
+		if i := bytes.IndexByte(buffered[n:], '\n'); i >= 0 {
+			n += i + 1
+			_, err := c.br.Discard(n)
+			return trimLineEnd(buffered[:n]), n, err
+		}
+		n = len(buffered)
+		if n == limit {
+			return nil, n, lost("a header block of more than %d bytes", c.limits.MaxHeader)
+		}
+		if _, err := c.br.Peek(n + 1); err != nil {
+			return nil, n, err
+		}
+	}
+}
+
+// cut says where the stream ended; any other error of the reader passes as it is.
+func cut(err error, format string, args ...any) error {
+	if err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	e := lost("the stream ended "+format, args...)
+	e.Err = io.ErrUnexpectedEOF
+	return e
+}
+
+func (c *contentLength) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
+	size, err := c.limits.checkSize(parts)
+	if err != nil {
+		return dst, err
+	}
+	dst = slices.Grow(dst, maxBlock+size)
+	dst = append(dst, lengthName+": "...)
+	dst = strconv.AppendInt(dst, int64(size), 10)
+	dst = append(dst, "\r\n\r\n"...)
+	for _, p := range parts {
+		dst = append(dst, p...)
+	}
+	return dst, nil
+}
+
+// parseLength accepts decimal digits and nothing else.
+func parseLength(digits []byte) (n int64, ok bool) {
+	for _, d := range digits {
+		if d < '0' || d > '9' || n > (math.MaxInt64-9)/10 {
+			return 0, false
+		}
+		n = n*10 + int64(d-'0')
+	}
+	return n, len(digits) > 0
+}
+
+// isToken tells whether name can be a header's name (RFC 9110, section 5.6.2).
+func isToken(name []byte) bool {
+	for _, c := range name {
+		alnum := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !alnum && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return len(name) > 0
+}
+
+// isUTF8 tells whether a content type leaves the charset at utf-8. The type itself does not
+// matter. "utf8" is what early LSP clients sent (LSP 3.17, "Header Part").
+func isUTF8(contentType []byte) bool {
+	_, params := cutParam(contentType)
+	for len(params) > 0 {
+		var param []byte
+		param, params = cutParam(params)
+		name, value, _ := bytes.Cut(param, []byte{'='})
+		if !bytes.EqualFold(bytes.TrimSpace(name), []byte("charset")) {
+			continue
+		}
+		value = bytes.TrimSpace(value)
+		if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' {
+			value = value[1 : n-1]
+		}
+		if !bytes.EqualFold(value, []byte("utf-8")) && !bytes.EqualFold(value, []byte("utf8")) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutParam cuts a header's value at the first semicolon outside a quoted string.
+func cutParam(value []byte) (param, rest []byte) {
+	quoted := false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ';' && !quoted:
+			return value[:i], value[i+1:]
+		}
+	}
+	return value, nil
+}
