@@ -1,0 +1,137 @@
+// Package house checks that the packages keep to their floors: which may import which, and what the shipped ones link.
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+const module = "github.com/stdwire/stdwire/"
+
+// floors is the house from the ground up: what each package may import of the packages of this module. A package may import what is
+// below it, never beside or above it; a package that is not listed here may not exist.
+var floors = []struct {
+	name string
+	may  []string
+}{
+	{"internal/jsonscan", nil},
+	{"internal/child", nil},
+	{"framing", nil},
+	{"dispatch/schema", []string{"internal/jsonscan"}},
+
+	{"rpc", []string{"internal/jsonscan", "framing"}},
+	{"dispatch", []string{"internal/jsonscan", "dispatch/schema"}},
+
+	{"rpc/mcp", []string{"internal/jsonscan", "rpc"}},
+	{"dispatch/cli", []string{"internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"internal/ops/fs", []string{"dispatch"}},
+
+	{"server", []string{"internal/jsonscan", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
+	{"client", []string{"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
+
+	{"cmd/stdwire", []string{
+		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli",
+		"internal/ops/fs", "server", "client",
+	}},
+}
+
+// mayLinkHTTP are the packages that may link net/http.
+var mayLinkHTTP = []string{}
+
+// outside are packages that are no part of what ships, and may import anything of this module.
+var outside = []string{"internal/conformance", "internal/house"}
+
+type goPackage struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+}
+
+// list runs go list on all packages of the module, or on those given.
+func list(t *testing.T, args ...string) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles"}, args...)...)
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %s", exit.Stderr)
+	}
+	assert.NilError(t, err)
+	var all []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func shipped(t *testing.T) []goPackage {
+	return slices.DeleteFunc(list(t, "./..."), func(p goPackage) bool {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		return len(p.GoFiles) == 0 || slices.ContainsFunc(outside, func(o string) bool { return name == o || strings.HasPrefix(name, o+"/") })
+	})
+}
+
+func TestImportTable(t *testing.T) {
+	may := map[string][]string{}
+	for _, floor := range floors {
+		may[floor.name] = floor.may
+	}
+	for _, p := range shipped(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := may[name]
+		if !known {
+			t.Errorf("%s is on no floor of the house: add it to the table, and to CONTRIBUTING.md", name)
+			continue
+		}
+		for _, path := range p.Imports {
+			if other, ours := strings.CutPrefix(path, module); ours && !slices.Contains(allowed, other) {
+				t.Errorf("%s must not import %s", name, other)
+			}
+		}
+	}
+}
+
+// A package may only be allowed what stands before it in the table, so the table itself cannot have a cycle.
+func TestTableIsAHouse(t *testing.T) {
+	seen := map[string]bool{}
+	for _, floor := range floors {
+		for _, other := range floor.may {
+			assert.Assert(t, seen[other], "%s stands on %s, which is not below it", floor.name, other)
+		}
+		assert.Assert(t, !seen[floor.name], floor.name)
+		seen[floor.name] = true
+	}
+}
+
+func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
+	standard := map[string]bool{"C": true}
+	for _, p := range list(t, "-deps", "./...") {
+		standard[p.ImportPath] = p.Standard
+	}
+	for _, p := range shipped(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		for _, dep := range p.Deps {
+			if !standard[dep] && !strings.HasPrefix(dep, module) {
+				t.Errorf("%s links %s, which is outside the standard library", name, dep)
+			}
+			if dep == "net/http" && !slices.Contains(mayLinkHTTP, name) {
+				t.Errorf("%s links net/http", name)
+			}
+		}
+	}
+}

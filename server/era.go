@@ -1,0 +1,63 @@
+package server
+
+import (
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An era is what holds for one request: the revision that its client speaks, and what that client can do. In the modern era it comes with the
+// request; in the legacy era from the handshake, and is shared by all requests that follow.
+type era struct {
+	modern       bool
+	revision     mcp.Revision
+	structured   bool            // results may have structuredContent
+	capabilities json.RawMessage // the client's, as it sent them
+}
+
+// unopened holds until a legacy client has said initialize.
+var unopened = era{revision: mcp.LatestLegacy}
+
+// classify settles the era of a request, from nothing but the request and the handshake there was, if any (2026-07-28, basic/versioning,
+// Backward Compatibility). A request that says in its _meta what revision it speaks is modern, whatever came before it.
+func classify(r *request, agreed *era) (*era, error) {
+	m := &r.meta
+	switch {
+	case m.version != nil || m.capabilities != nil || r.Method == mcp.MethodDiscover:
+		return modernEra(m)
+	case r.Method == mcp.MethodInitialize || r.Method == mcp.MethodPing:
+		return legacyEra(agreed), nil
+	case agreed != nil:
+		return agreed, nil
+	}
+	return nil, rpc.Errorf(rpc.CodeInvalidParams,
+		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]", mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
+}
+
+func legacyEra(agreed *era) *era {
+	if agreed != nil {
+		return agreed
+	}
+	return &unopened
+}
+
+func modernEra(m *meta) (*era, error) {
+	version, isText := jsonscan.Unquote(m.version)
+	switch {
+	case !isText:
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
+	case mcp.Revision(version) != mcp.Latest:
+		return nil, unsupportedVersion(string(version))
+	case len(m.capabilities) == 0 || m.capabilities[0] != '{':
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
+	}
+	return &era{modern: true, revision: mcp.Latest, structured: true, capabilities: m.capabilities}, nil
+}
+
+// unsupportedVersion lists the revisions that may stand in _meta. The legacy ones are not among them: those are spoken after initialize only.
+func unsupportedVersion(requested string) error {
+	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
+	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "Unsupported protocol version", Data: data}
+}

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
+func setLevel(_ context.Context, r *request) (any, error) {
+	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
+	if err != nil {
+		return nil, err
+	}
+	r.conn.logLevel.Store(level)
+	return encoded(`{}`), nil
+}
+
+func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
+	name, _ := jsonscan.Unquote(raw)
+	level := mcp.LoggingLevel(name)
+	if !level.Valid() {
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.50q is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency", name)
+	}
+	return level, nil
+}
+
+// logLevel is from which level on this request's client wants to hear what the operation logs; "" for not at all.
+func (r *request) logLevel() (mcp.LoggingLevel, error) {
+	if r.era.modern {
+		if r.meta.logLevel == nil {
+			return "", nil
+		}
+		return parseLevel(r.meta.logLevel)
+	}
+	level, _ := r.conn.logLevel.Load().(mcp.LoggingLevel)
+	return level, nil
+}
+
+// clientLog is a slog.Handler that sends records to the client whose request is being answered, as notifications/message. It takes
+// effect only for the loggers that an operation asks for with [dispatch.Logger]; the server's own log never goes this way.
+type clientLog struct {
+	ctx    context.Context // the request's: a log that outlives it goes nowhere
+	peer   *rpc.Peer
+	level  slog.Level
+	logger string
+	attrs  []slog.Attr // of WithAttrs, already in their groups
+	groups []string    // that are open
+}
+
+func (h *clientLog) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
+
+func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
+	if h.ctx.Err() != nil {
+		return nil
+	}
+	var attrs []slog.Attr
+	record.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	data := map[string]any{}
+	addAttrs(data, h.attrs)
+	addAttrs(data, h.grouped(attrs))
+	data["message"] = record.Message
+	return h.peer.Notify(h.ctx, mcp.NotificationMessage, struct {
+		Level  mcp.LoggingLevel `json:"level"`
+		Logger string           `json:"logger"`
+		Data   any              `json:"data"`
+	}{mcp.LoggingLevelOf(record.Level), h.logger, data})
+}
+
+func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clone := *h
+	clone.attrs = append(slices.Clip(h.attrs), h.grouped(attrs)...)
+	return &clone
+}
+
+func (h *clientLog) WithGroup(name string) slog.Handler {
+	if name == "" {
+		return h
+	}
+	clone := *h
+	clone.groups = append(slices.Clip(h.groups), name)
+	return &clone
+}
+
+// grouped puts attrs into the open groups.
+func (h *clientLog) grouped(attrs []slog.Attr) []slog.Attr {
+	for _, group := range slices.Backward(h.groups) {
+		attrs = []slog.Attr{{Key: group, Value: slog.GroupValue(attrs...)}}
+	}
+	return attrs
+}
+
+// addAttrs adds attrs to a JSON object, groups as objects in it.
+func addAttrs(object map[string]any, attrs []slog.Attr) {
+	for _, a := range attrs {
+		value := a.Value.Resolve()
+		switch {
+		case a.Equal(slog.Attr{}):
+		case value.Kind() != slog.KindGroup:
+			object[a.Key] = loggable(value)
+		case a.Key == "":
+			addAttrs(object, value.Group())
+		default:
+			inner, ok := object[a.Key].(map[string]any)
+			if !ok {
+				inner = map[string]any{}
+				object[a.Key] = inner
+			}
+			addAttrs(inner, value.Group())
+		}
+	}
+}
+
+// loggable is a value as JSON, or what it prints as, if it has no JSON or is an error.
+func loggable(value slog.Value) any {
+	switch v := value.Any().(type) {
+	case error:
+		return v.Error()
+	default:
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return value.String()
+		}
+		return json.RawMessage(raw)
+	}
+}

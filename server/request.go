@@ -1,0 +1,107 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A request is an MCP request being answered. Its slices are of the params, and live as long as the handler.
+type request struct {
+	*rpc.Request
+	conn   *conn
+	era    *era
+	meta   meta
+	member [12]member // of params, the first of them; the rest of protocol-level params are not worth a look
+	count  int
+}
+
+type member struct{ name, value []byte }
+
+// meta is what the protocol itself has in a request's _meta. A nil slice was not there.
+type meta struct {
+	version, capabilities, logLevel, progressToken []byte
+}
+
+// read finds the members of params, and refuses what is there twice.
+func (r *request) read() error {
+	if len(r.Params) > 0 && r.Params[0] != '{' {
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
+	}
+	for name, value := range jsonscan.Members(r.Params) {
+		if r.param(name[1:len(name)-1]) != nil {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100s is there twice", name)
+		}
+		if r.count == len(r.member) {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members", r.count)
+		}
+		r.member[r.count] = member{name[1 : len(name)-1], value}
+		r.count++
+	}
+	return r.meta.read(r.param(paramMeta))
+}
+
+// The names of the params that are looked up on the way of every tool call.
+var (
+	paramMeta      = []byte("_meta")
+	paramName      = []byte("name")
+	paramArguments = []byte("arguments")
+	paramCursor    = []byte("cursor")
+)
+
+// param returns the value of one of the params, nil if it is not there.
+func (r *request) param(name []byte) []byte {
+	for i := range r.count {
+		if bytes.Equal(r.member[i].name, name) {
+			return r.member[i].value
+		}
+	}
+	return nil
+}
+
+// text returns a param that must be a string; "" if it is not there.
+func (r *request) text(name []byte) ([]byte, error) {
+	value := r.param(name)
+	if value == nil {
+		return nil, nil
+	}
+	text, ok := jsonscan.Unquote(value)
+	if !ok {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s must be a string", name)
+	}
+	return text, nil
+}
+
+func (m *meta) read(raw []byte) error {
+	if raw == nil {
+		return nil
+	}
+	if raw[0] != '{' {
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta must be an object")
+	}
+	for name, value := range jsonscan.Members(raw) {
+		var slot *[]byte
+		switch string(name[1 : len(name)-1]) {
+		case mcp.MetaProtocolVersion:
+			slot = &m.version
+		case mcp.MetaClientCapabilities:
+			slot = &m.capabilities
+		case mcp.MetaLogLevel:
+			slot = &m.logLevel
+		case mcp.MetaProgressToken:
+			slot = &m.progressToken
+		default:
+			continue
+		}
+		if *slot != nil {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta has %s twice", name)
+		}
+		*slot = value
+	}
+	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the progress token must be a string or an integer")
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package server
+
+import (
+	"strconv"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// encoded is a result that is JSON already.
+type encoded []byte
+
+func (e encoded) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
+
+// appendModern ends an object as modern results end: with their type, and the server's name (2026-07-28, basic, Responses).
+func (s *Server) appendModern(dst []byte) []byte { return append(append(dst, s.modernEnd...), "}}"...) }
+
+// modernEnd is how the end of a modern result begins; more keys of _meta may follow.
+func modernEnd(info []byte) []byte {
+	return append([]byte(`,"resultType":"complete","_meta":{"`+mcp.MetaServerInfo+`":`), info...)
+}
+
+// metaSession is the key of _meta that has the id of the session in which a tool call ran.
+const metaSession = `"session_id":`
+
+// appendCacheable is appendModern for a list, with the hints about how long it may be kept (2026-07-28, server/utilities/caching).
+func (s *Server) appendCacheable(dst []byte) []byte {
+	scope := "private"
+	if s.o.PublicLists {
+		scope = "public"
+	}
+	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)
+	dst = append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
+	return s.appendModern(dst)
+}
+
+// toolResult is an envelope as the result of tools/call: once for programs, and as text for models, both the same JSON.
+type toolResult struct {
+	server *Server
+	era    *era
+	dispatch.Envelope
+}
+
+// AppendJSON implements [rpc.Appender].
+func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	var envelope []byte
+	if t.era.structured {
+		dst = append(dst, `"structuredContent":`...)
+		start := len(dst)
+		dst = t.Envelope.AppendJSON(dst)
+		envelope = dst[start:] // stays what it is, also if dst moves
+		dst = append(dst, ',')
+	} else {
+		envelope = t.Envelope.AppendJSON(nil)
+	}
+	dst = append(dst, `"content":[{"type":"text","text":`...)
+	dst = jsonscan.AppendString(dst, envelope)
+	dst = append(dst, `}],"isError":`...)
+	dst = strconv.AppendBool(dst, !t.Success())
+	switch {
+	case t.era.modern && t.Session == "":
+		return t.server.appendModern(dst), nil
+	case t.era.modern:
+		dst = append(append(append(dst, t.server.modernEnd...), ','), metaSession...)
+	case t.Session == "":
+		return append(dst, '}'), nil
+	default:
+		dst = append(dst, `,"_meta":{`+metaSession...)
+	}
+	return append(jsonscan.AppendString(dst, t.Session), "}}"...), nil
+}

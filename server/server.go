@@ -1,0 +1,153 @@
+// Package server is an MCP server: it projects a catalog of operations as tools, to clients of both eras, over any stream.
+//
+//	catalog := dispatch.NewCatalog()
+//	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
+//	err := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog).ServeStdio(ctx)
+//
+// # One message
+//
+// [rpc] hands a request over; [classify], a pure function of what the message says, settles the era; one table has the method; the
+// method's function answers. A tool call goes on to the dispatcher, and what comes back, always an envelope, becomes the tool's result:
+//
+//	tools/call ─► tool table ─► dispatch.Dispatcher ─► envelope ─► {"structuredContent":…,"content":[…],"isError":…}
+//
+// # Two eras
+//
+// A client of the modern era (2026-07-28) says with every request which revision it speaks and what it can do. Nothing is remembered of it: any number of
+// such clients, of any age, may share one stream. A client of the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and what it
+// agreed on then holds for the stream. Both are served at once and need no option.
+//
+// # Slow and silent clients
+//
+// The rpc package bounds what a client can make the server hold. Notifications that the server sends by itself (list_changed) are coalesced: a client that does not read
+// gets one when it reads again, and delays nobody else.
+package server
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Info is how a server names itself; Name and Version are required.
+type Info = mcp.Implementation
+
+// Options are the settings of a [Server]. The zero value is ready for use.
+type Options struct {
+	Instructions string           // tells the client's model how the server is meant to be used
+	Dispatch     dispatch.Options // how operations are run: interceptors, timeouts, the log of what goes wrong in them
+	Logger       *slog.Logger     // hears of broken clients, never of arguments or results; nil: slog.Default()
+	Limits       rpc.Limits       // of each connection
+	PageSize     int              // tools in one answer to tools/list; 0: 1000
+	// MaxSubscriptions is how many subscriptions/listen streams one connection may have open; 0: 1024.
+	MaxSubscriptions int
+	// ListTTL is how long a modern client may keep the list of tools without asking again; 0: not at all.
+	ListTTL time.Duration
+	// PublicLists lets shared caches keep the list of tools, which is otherwise the private matter of each client.
+	PublicLists bool
+	// Middleware wraps the handling of every message, the first outermost.
+	Middleware []rpc.Middleware
+	// Hooks see the traffic of every connection.
+	Hooks rpc.Hooks
+}
+
+// A Server answers MCP clients, any number of them at once, out of one catalog. All its methods are safe for concurrent use.
+type Server struct {
+	o          Options
+	info       json.RawMessage // Info, encoded
+	modernEnd  []byte          // see there
+	catalog    *dispatch.Catalog
+	dispatcher *dispatch.Dispatcher
+	log        *slog.Logger
+	tools      atomic.Pointer[toolSet]
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	unwatch func() // stops watching the catalog, while there are connections
+}
+
+// New returns a server of the operations that catalog has at the time of each request, with default options.
+func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
+
+// New returns a server with these options.
+func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
+	o.PageSize = cmp.Or(o.PageSize, 1000)
+	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Dispatch.Logger == nil {
+		o.Dispatch.Logger = o.Logger
+	}
+	encoded, err := mcp.Marshal(info)
+	if err != nil {
+		panic("server: the Info cannot be encoded: " + err.Error()) // only a foreign field can be broken
+	}
+	return &Server{
+		o: o, info: encoded, modernEnd: modernEnd(encoded), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
+		log: o.Logger, conns: make(map[*conn]struct{}),
+	}
+}
+
+// enter and leave keep the connections, and watch the catalog as long as there are any.
+func (s *Server) enter(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns[c] = struct{}{}
+	if s.unwatch == nil {
+		s.unwatch = s.watchCatalog()
+	}
+}
+
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if len(s.conns) == 0 {
+		s.unwatch()
+		s.unwatch = nil
+	}
+}
+
+// connections returns those there are right now.
+func (s *Server) connections() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]*conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	return all
+}
+
+// serve is the rpc handler of a connection.
+func (c *conn) serve(ctx context.Context, req *rpc.Request) (any, error) {
+	if req.IsNotification() {
+		if handle, ok := notifications[req.Method]; ok {
+			handle(c, req)
+		}
+		return nil, nil
+	}
+	r := request{Request: req, conn: c}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	era, err := classify(&r, c.legacy.Load())
+	if err != nil {
+		return nil, err
+	}
+	r.era = era
+	m, ok := methods[req.Method]
+	if !ok || !m.in(era) {
+		return nil, methodNotFound(req.Method, era)
+	}
+	return m.handle(ctx, &r)
+}
