@@ -1,0 +1,273 @@
+//go:build unix
+
+package child
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func TestRoundTrip(t *testing.T) {
+	p := startChild(t, shell("read line; echo \"got $line\"; cat"))
+	_, err := io.WriteString(p.Stdin(), "hello\nworld\n")
+	assert.NilError(t, err)
+	assert.Equal(t, readLine(t, p.Stdout()), "got hello")
+	assert.Equal(t, readLine(t, p.Stdout()), "world")
+	assert.NilError(t, p.Stdin().Close())
+	rest, err := io.ReadAll(p.Stdout())
+	assert.NilError(t, err)
+	assert.Equal(t, len(rest), 0)
+	assert.Equal(t, p.Wait().Error(), "exited with status 0")
+}
+
+func TestCrashAtStart(t *testing.T) {
+	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+		p := startAs(t, shell("echo starting >&2; echo 'boom: missing API key' >&2; exit 3"), awaitExit)
+		within(t, time.Second, "Done", p.Done())
+		exit := p.Wait()
+		assert.Equal(t, exit.Status, 3)
+		assert.Equal(t, exit.Signal, nil)
+		assert.Equal(t, exit.BeforeReady, true)
+		assert.Equal(t, exit.Stopped, false)
+		assert.Equal(t, exit.LastStderr, "boom: missing API key")
+		assert.Equal(t, exit.Error(), `exited with status 3: "boom: missing API key"`)
+		assert.Equal(t, p.LastStderrLine(), "boom: missing API key")
+		assert.Equal(t, p.StderrTail(), "starting\nboom: missing API key\n")
+	})
+}
+
+func TestExitAfterReady(t *testing.T) {
+	p := startChild(t, shell("read line; kill -TERM $$"))
+	p.MarkReady()
+	io.WriteString(p.Stdin(), "now\n")
+	exit := p.Wait()
+	assert.Equal(t, exit.BeforeReady, false)
+	assert.Equal(t, exit.Status, -1)
+	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGTERM))
+	assert.Equal(t, exit.Error(), "killed by signal terminated")
+}
+
+func TestHint(t *testing.T) {
+	p := startChild(t, shell("echo 'npm error code E404' >&2; exit 1"))
+	assert.Assert(t, cmp.Contains(p.Wait().Hint, "package"))
+	p = startChild(t, shell("echo 'npm error code E404' >&2; exit 0"))
+	assert.Equal(t, p.Wait().Hint, "")
+}
+
+// Somebody who reaps whatever there is, as the first process of a container may, takes the
+// status away.
+func TestReapedBySomebodyElse(t *testing.T) {
+	thief := func(pid int) bool {
+		syscall.Wait4(pid, nil, 0, nil)
+		return false
+	}
+	p := startAs(t, shell("echo last words >&2; exit 3"), thief)
+	exit := p.Wait()
+	assert.ErrorIs(t, exit, syscall.ECHILD)
+	assert.Equal(t, exit.Status, -1)
+	assert.Assert(t, cmp.Contains(exit.Error(), `unknown status`))
+	assert.Assert(t, cmp.Contains(exit.Error(), `: "last words"`))
+}
+
+// A grandchild that holds stdout open delays neither Done nor the reader, and ends.
+func TestGrandchildHoldsStdout(t *testing.T) {
+	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+		p := startAs(t, shell("sleep 300 & echo $!; exec cat"), awaitExit)
+		grandchild := readPid(t, p.Stdout())
+		assert.Assert(t, alive(grandchild))
+		io.WriteString(p.Stdin(), "last words\n")
+		p.Stdin().Close()
+		rest, err := io.ReadAll(p.Stdout())
+		assert.NilError(t, err)
+		assert.Equal(t, string(rest), "last words\n")
+		within(t, 5*time.Second, "Done", p.Done())
+		assert.Equal(t, p.Wait().Status, 0)
+		gone(t, grandchild)
+	})
+}
+
+// One that holds nothing ends as well.
+func TestGrandchildHoldsNothing(t *testing.T) {
+	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+		p := startAs(t, shell("sleep 300 >/dev/null 2>&1 & echo $!"), awaitExit)
+		grandchild := readPid(t, p.Stdout())
+		within(t, 5*time.Second, "Done", p.Done())
+		gone(t, grandchild)
+	})
+}
+
+// One that left the group is out of reach, but delays nobody for long.
+func TestGrandchildEscapes(t *testing.T) {
+	p := startChild(t, fixture("escape"))
+	escaped := readPid(t, p.Stdout())
+	defer syscall.Kill(escaped, syscall.SIGKILL)
+	rest, err := io.ReadAll(p.Stdout())
+	assert.NilError(t, err)
+	assert.Equal(t, len(rest), 0)
+	within(t, 5*time.Second, "Done", p.Done())
+	assert.Assert(t, alive(escaped))
+}
+
+// One that never stops writing is not listened to for ever.
+func TestGrandchildNeverQuiet(t *testing.T) {
+	p := startChild(t, shell("yes & yes >&2 & exit 5"))
+	within(t, 10*time.Second, "Done", p.Done())
+	rest, err := io.ReadAll(p.Stdout())
+	assert.NilError(t, err)
+	assert.Assert(t, len(rest) <= drainBytes+readSize, "%d bytes", len(rest))
+	assert.Equal(t, p.Wait().Status, 5)
+}
+
+// Nor is one that writes now and then.
+func TestGrandchildTrickles(t *testing.T) {
+	t.Parallel() // it takes drainTime
+	p := startChild(t, shell("while :; do echo x; echo y >&2; sleep 0.05; done & exit 5"))
+	within(t, drainTime+5*time.Second, "Done", p.Done())
+	assert.Equal(t, p.Wait().Error(), `exited with status 5: "y"`)
+}
+
+func TestStdoutAfterExit(t *testing.T) {
+	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+		for _, size := range []int{0, 16, 48 << 10} { // what a pipe holds
+			p := startAs(t, fixture("burst", strconv.Itoa(size)), awaitExit)
+			<-p.Done()
+			all, err := io.ReadAll(p.Stdout())
+			assert.NilError(t, err)
+			assert.Equal(t, len(all), size)
+		}
+		// More than a pipe holds, taken slowly by a reader that is at it during the exit.
+		p := startAs(t, fixture("burst", strconv.Itoa(1<<20)), awaitExit)
+		var all bytes.Buffer
+		_, err := io.CopyBuffer(struct{ io.Writer }{&all}, p.Stdout(), make([]byte, 1000))
+		assert.NilError(t, err)
+		assert.Assert(t, bytes.Equal(all.Bytes(), bytes.Repeat([]byte("0123456789abcdef"), 1<<16)))
+		<-p.Done()
+	})
+}
+
+func TestStdoutClose(t *testing.T) {
+	p := startChild(t, shell("echo one; exec cat"))
+	assert.Equal(t, readLine(t, p.Stdout()), "one")
+	read := make(chan error)
+	go func() {
+		_, err := p.Stdout().Read(make([]byte, 10))
+		read <- err
+	}()
+	assert.NilError(t, p.Stdout().Close())
+	assert.ErrorIs(t, <-read, os.ErrClosed)
+	assert.NilError(t, p.Stdout().Close())
+	assert.NilError(t, p.Close())
+	_, err := p.Stdout().Read(make([]byte, 10))
+	assert.ErrorIs(t, err, os.ErrClosed)
+
+	p = startChild(t, shell("echo never read"))
+	<-p.Done()
+	assert.NilError(t, p.Stdout().Close())
+	_, err = p.Stdout().Read(make([]byte, 10))
+	assert.ErrorIs(t, err, os.ErrClosed)
+}
+
+func TestDeadlines(t *testing.T) {
+	p := startChild(t, fixture("stubborn"))
+	assert.Equal(t, readLine(t, p.Stdout()), "ready")
+	soon := time.Now().Add(time.Millisecond)
+
+	reader := p.Stdout().(interface{ SetReadDeadline(time.Time) error })
+	assert.NilError(t, reader.SetReadDeadline(soon))
+	_, err := p.Stdout().Read(make([]byte, 1))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	writer := p.Stdin().(interface{ SetWriteDeadline(time.Time) error })
+	assert.NilError(t, writer.SetWriteDeadline(soon))
+	_, err = p.Stdin().Write(make([]byte, 1<<20))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	// The deadline does not outlast the process: what follows is the end, not a timeout.
+	p.Stop(expired())
+	assert.NilError(t, reader.SetReadDeadline(soon))
+	_, err = p.Stdout().Read(make([]byte, 1))
+	assert.Equal(t, err, io.EOF)
+}
+
+func TestChattyStderr(t *testing.T) {
+	cfg := fixture("chatty")
+	cfg.StderrLimit = 10_000
+	p := startChild(t, cfg)
+	assert.Equal(t, readLine(t, p.Stdout()), "done")
+	within(t, 5*time.Second, "Done", p.Done())
+	assert.Equal(t, len(p.stderr.tail.ring), 10_000)
+	assert.Assert(t, cap(p.stderr.tail.ring) <= 20_000)
+	want := strings.Repeat("x", 1023) + "\n"
+	assert.Equal(t, p.StderrTail(), "…"+strings.Repeat(want, 9)+"the last line\n")
+	assert.Equal(t, p.LastStderrLine(), "the last line")
+}
+
+func TestStderrTee(t *testing.T) {
+	cfg := fixture("chatty")
+	var copied bytes.Buffer
+	cfg.StderrTee = &copied
+	p := startChild(t, cfg)
+	<-p.Done()
+	assert.Equal(t, copied.Len(), 10<<20+len("the last line\n"))
+
+	// One that fails is asked once.
+	calls := 0
+	cfg.StderrTee = writeFunc(func(b []byte) (int, error) {
+		calls++
+		return 0, errors.New("disk full")
+	})
+	p = startChild(t, cfg)
+	assert.Equal(t, readLine(t, p.Stdout()), "done")
+	<-p.Done()
+	assert.Equal(t, calls, 1)
+	assert.Equal(t, p.LastStderrLine(), "the last line")
+}
+
+// When this program is killed, its children see the end of their stdin.
+func TestParentKilled(t *testing.T) {
+	parent := startChild(t, fixture("parent"))
+	grandchild := readPid(t, parent.Stdout())
+	assert.Assert(t, alive(grandchild))
+	assert.NilError(t, syscall.Kill(parent.Pid(), syscall.SIGKILL))
+	gone(t, grandchild)
+	assert.Equal(t, parent.Wait().Signal, os.Signal(syscall.SIGKILL))
+}
+
+// openFiles is 0 without /proc.
+func openFiles() int {
+	open, _ := filepath.Glob("/proc/self/fd/*")
+	return len(open)
+}
+
+// Whatever happens, nothing of this package is left.
+func TestNothingLeft(t *testing.T) {
+	startChild(t, shell("exit 0")).Wait() // whatever the runtime keeps for itself
+	goroutines, descriptors := runtime.NumGoroutine(), openFiles()
+	for range 5 {
+		crashed := startChild(t, shell("echo x; echo y >&2; exit 1"))
+		stopped := startChild(t, shell("sleep 300 & exec cat"))
+		teed := shell("echo y >&2; exec cat")
+		teed.StderrTee = io.Discard
+		killed := startChild(t, teed)
+		_, err := Start(t.Context(), Config{Command: "/nonexistent/command"})
+		assert.ErrorIs(t, err, os.ErrNotExist)
+		crashed.Wait()
+		assert.NilError(t, stopped.Close())
+		_, err = killed.Stop(expired())
+		assert.NilError(t, err)
+		assert.Equal(t, openFiles(), descriptors) // at Done, not some time after
+	}
+	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+}

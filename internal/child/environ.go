@@ -1,0 +1,87 @@
+package child
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// inherited are the patterns of the names that every child inherits.
+var inherited = []string{
+	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER",
+	"LANG", "LC_*", "TMPDIR", "TZ",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	"http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+	"npm_config_*", "NPM_CONFIG_*", "UV_*", "XDG_*",
+}
+
+// inheritedWindows are those that Windows programs do not work without.
+var inheritedWindows = []string{
+	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT",
+	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT",
+	"TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
+}
+
+// EnvNames returns the names, sorted, of the variables that a child started
+// now would have. Their values are nobody's business. It fails as Start would:
+// on a malformed pattern, or a name or value that cannot be set.
+func (c Config) EnvNames() ([]string, error) {
+	env, err := c.environ(os.Environ(), runtime.GOOS)
+	for i, kv := range env {
+		env[i], _, _ = strings.Cut(kv, "=")
+	}
+	return env, err
+}
+
+// environ builds the child's environment, sorted and never nil, from that of the parent.
+func (c Config) environ(parent []string, goos string) ([]string, error) {
+	fold := func(name string) string { return name }
+	patterns := inherited
+	if goos == "windows" { // where names differ in case only by spelling
+		fold = strings.ToUpper
+		patterns = slices.Concat(patterns, inheritedWindows)
+	}
+	for _, pattern := range c.InheritEnv {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("pattern %q of environment variables to inherit: %w", pattern, err)
+		}
+	}
+	patterns = slices.Concat(patterns, c.InheritEnv)
+
+	env := make(map[string]string)
+	for _, kv := range parent {
+		name, value, ok := strings.Cut(kv, "=")
+		if ok && name != "" && !strings.HasPrefix(value, "()") && matchAny(patterns, name, fold) {
+			env[fold(name)] = kv
+		}
+	}
+	for name, value := range c.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			return nil, fmt.Errorf("environment variable %q: not a name", name)
+		}
+		if strings.Contains(value, "\x00") {
+			return nil, fmt.Errorf("environment variable %s: its value contains a NUL byte", name)
+		}
+		env[fold(name)] = name + "=" + value
+	}
+	sorted := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		sorted = append(sorted, env[name])
+	}
+	return sorted, nil
+}
+
+func matchAny(patterns []string, name string, fold func(string) string) bool {
+	// npm has names with slashes in them, which path.Match's * would not match.
+	noSlash := func(s string) string { return strings.ReplaceAll(fold(s), "/", "\x01") }
+	name = noSlash(name)
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, _ := path.Match(noSlash(pattern), name)
+		return ok
+	})
+}

@@ -1,0 +1,81 @@
+package child
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Printable makes text from a stranger safe to print to a terminal. Escape sequences
+// (colours, titles, cursor movements) are removed; \r\n and \r become \n; what
+// remains of control and invisible formatting characters, newline and tab
+// excepted, is spelled out, as in \u202e; invalid UTF-8 becomes U+FFFD.
+func Printable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\x1b' && escapeSequence(s) > 0:
+			n = escapeSequence(s)
+		case r == '\r':
+			if !strings.HasPrefix(s, "\r\n") {
+				b.WriteByte('\n')
+			}
+		case !hidden(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// hidden reports whether a character does something other than show itself.
+func hidden(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// escapeSequence is the length of the escape sequence that s, which begins with ESC,
+// begins with, or 0 if it is not whole. The terms are those of ECMA-48.
+func escapeSequence(s string) int {
+	i := 1
+	through := func(low, high byte) { // over bytes of a range
+		for i < len(s) && low <= s[i] && s[i] <= high {
+			i++
+		}
+	}
+	if i == len(s) {
+		return 0
+	}
+	switch s[i] {
+	case '[': // control sequence: parameters, intermediates, final
+		i++
+		through('0', '?')
+		through(' ', '/')
+		if i < len(s) && '@' <= s[i] && s[i] <= '~' {
+			return i + 1
+		}
+	case ']', 'P', 'X', '^', '_': // control string, to BEL or ESC \
+		// Not beyond a line: one left open would hide all that follows.
+		if end := strings.IndexAny(s[i:], "\a\x1b\n"); end > 0 {
+			if s = s[i+end:]; s[0] == '\a' {
+				return i + end + 1
+			}
+			if strings.HasPrefix(s, "\x1b\\") {
+				return i + end + 2
+			}
+		}
+	default: // intermediates, final
+		through(' ', '/')
+		if i < len(s) && '0' <= s[i] && s[i] <= '~' {
+			return i + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,217 @@
+package child
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const (
+	defaultGrace = 2 * time.Second
+	stuckAfter   = 10 * time.Second
+)
+
+// StartError says why a child could not be started. It wraps the cause:
+// [exec.ErrNotFound] if no program of that name is on the PATH, [fs.ErrNotExist] if the
+// path given or the working directory does not exist, [fs.ErrPermission] if it
+// may not be executed.
+type StartError struct {
+	Command string
+	Dir     string // the working directory, absolute unless it is unknown
+	Path    string // the PATH that was searched; empty if Command is a path
+	Hint    string // a way out, if one can be told; not part of the text
+	Err     error
+}
+
+func (e *StartError) Error() string {
+	where := fmt.Sprintf("working directory %s", e.Dir)
+	if e.Path != "" {
+		where = fmt.Sprintf("PATH %s, %s", e.Path, where)
+	}
+	return fmt.Sprintf("cannot start %q: %v (%s)", e.Command, e.Err, where)
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Start starts a child. It blocks for as long as the system takes to load the
+// program. ctx bounds the start, not the life of the child: when it has ended by
+// then, the child is killed and the error is that of ctx.
+//
+// The error is a *StartError, that of ctx, or says what is wrong with cfg.
+func Start(ctx context.Context, cfg Config) (*Process, error) {
+	return start(ctx, cfg, awaitExit)
+}
+
+// start is Start with the way to notice an exit as a parameter, so that the one
+// for systems without waitid can be tested everywhere.
+func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if cfg.Command == "" {
+		return nil, errors.New("no command to start")
+	}
+	env, err := cfg.environ(os.Environ(), runtime.GOOS)
+	if err != nil {
+		return nil, err
+	}
+	path, err := locate(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+
+	p := &Process{
+		grace:      cmp.Or(cfg.Grace, defaultGrace),
+		stuckAfter: stuckAfter,
+		command:    cfg.Command,
+		exited:     make(chan struct{}),
+		killed:     make(chan struct{}),
+		done:       make(chan struct{}),
+	}
+	pipes, err := openPipes()
+	if err != nil {
+		return nil, startError(cfg, env, err)
+	}
+	cmd := &exec.Cmd{
+		Path:        path,
+		Args:        append([]string{cfg.Command}, cfg.Args...),
+		Env:         env,
+		Dir:         cfg.Dir,
+		Stdin:       pipes[0],
+		Stdout:      pipes[3],
+		Stderr:      pipes[5],
+		SysProcAttr: groupAttr(),
+	}
+	err = cmd.Start()
+	// The child has its own copies. Ours would keep the pipes from ever ending.
+	closeAll(pipes[0], pipes[3], pipes[5])
+	if err != nil {
+		closeAll(pipes[1], pipes[2], pipes[4])
+		return nil, startError(cfg, env, explain(cfg, path, err))
+	}
+	p.proc = cmd.Process
+	p.stdin = &input{f: pipes[1]}
+	p.stdout = newOutput(pipes[2])
+	p.stderr = newStderr(pipes[4], cfg)
+	go p.stderr.run()
+	go p.watch(awaitExit)
+
+	if err := ctx.Err(); err != nil {
+		p.Stop(ctx) // kills at once, as ctx has ended
+		return nil, err
+	}
+	return p, nil
+}
+
+// openPipes opens three pipes: stdin, stdout, stderr, each as read end, write end.
+func openPipes() (pipes [6]*os.File, err error) {
+	for i := 0; i < len(pipes); i += 2 {
+		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {
+			closeAll(pipes[:i]...)
+			return pipes, err
+		}
+	}
+	return pipes, nil
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// locate finds the program. os/exec would search this program's PATH; what was
+// configured is the child's.
+func locate(cfg Config, env []string) (string, error) {
+	if cfg.Dir != "" {
+		if info, err := os.Stat(cfg.Dir); err != nil {
+			return "", startError(cfg, env, fmt.Errorf("the working directory cannot be used: %w", bare(err)))
+		} else if !info.IsDir() {
+			return "", startError(cfg, env, errors.New("the working directory is not a directory"))
+		}
+	}
+	if isPath(cfg.Command) {
+		return cfg.Command, nil
+	}
+	if runtime.GOOS == "windows" { // PATHEXT and its rules are os/exec's business
+		path, err := exec.LookPath(cfg.Command)
+		if err != nil {
+			return "", startError(cfg, env, errors.Unwrap(err))
+		}
+		return path, nil
+	}
+	err := error(exec.ErrNotFound)
+	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // "." would run whatever lies in the working directory
+		}
+		file := filepath.Join(dir, cfg.Command)
+		info, statErr := os.Stat(file)
+		switch {
+		case statErr != nil || info.IsDir():
+		case info.Mode()&0o111 == 0:
+			err = fmt.Errorf("%s is not executable: %w", file, fs.ErrPermission)
+		default:
+			return file, nil
+		}
+	}
+	return "", startError(cfg, env, err)
+}
+
+// explain turns the error of fork and exec, which says "no such file" of a file that
+// exists, into one that names the cause.
+func explain(cfg Config, path string, err error) error {
+	err = bare(err)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cfg.Dir, path)
+	}
+	if _, statErr := os.Stat(path); statErr == nil {
+		return fmt.Errorf("the file exists, the interpreter or loader it names does not: %w", err)
+	}
+	return err
+}
+
+// bare takes the operation and the file off an error, which a StartError names already.
+func bare(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}
+
+func startError(cfg Config, env []string, err error) *StartError {
+	e := &StartError{Command: cfg.Command, Dir: cfg.Dir, Err: err}
+	if dir, err := filepath.Abs(cfg.Dir); err == nil {
+		e.Dir = dir
+	}
+	if !isPath(cfg.Command) {
+		e.Path = cmp.Or(lookup(env, "PATH"), "(empty)")
+	}
+	if errors.Is(err, exec.ErrNotFound) && strings.ContainsAny(cfg.Command, " \t") {
+		e.Hint = "the command contains a space: give the program and its arguments separately"
+	}
+	return e
+}
+
+func isPath(command string) bool { return filepath.Base(command) != command }
+
+// lookup returns the value of a name in a list of NAME=value.
+func lookup(env []string, name string) string {
+	for _, kv := range env {
+		if key, value, _ := strings.Cut(kv, "="); key == name {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package child
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// Running out of files at whatever point of the start leaves none open.
+func TestOutOfFiles(t *testing.T) {
+	startChild(t, shell("exit 0")).Wait()
+	next, err := os.Open(os.DevNull)
+	assert.NilError(t, err)
+	lowest := uint64(next.Fd())
+	next.Close()
+	var was syscall.Rlimit
+	assert.NilError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
+	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)
+
+	before, failed := openFiles(), 0
+	for more := range uint64(12) {
+		limit := was
+		limit.Cur = lowest + more
+		assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+		p, err := Start(t.Context(), shell("exit 0"))
+		assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was))
+		if err == nil {
+			p.Wait()
+		} else {
+			assert.ErrorIs(t, err, syscall.EMFILE)
+			failed++
+		}
+		assert.Equal(t, openFiles(), before, "with %d more", more)
+	}
+	assert.Assert(t, 6 <= failed && failed < 12, "failed %d times", failed)
+}

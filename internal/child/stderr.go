@@ -1,0 +1,138 @@
+package child
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	defaultStderrLimit = 64 << 10
+	teePatience        = time.Second
+)
+
+// stderr reads the child's stderr from start to end, whoever looks or not: a
+// child whose stderr is full does nothing else any more.
+type stderr struct {
+	f    *os.File
+	tail *tail
+	tee  *tee // nil if there is none, or none any more
+	done chan struct{}
+}
+
+func newStderr(f *os.File, cfg Config) *stderr {
+	s := &stderr{f: f, done: make(chan struct{})}
+	s.tail = &tail{limit: cmp.Or(max(cfg.StderrLimit, 0), defaultStderrLimit)}
+	if cfg.StderrTee != nil {
+		s.tee = newTee(cfg.StderrTee)
+	}
+	return s
+}
+
+func (s *stderr) run() {
+	defer close(s.done)
+	defer s.f.Close()
+	buf := make([]byte, readSize)
+	for {
+		n, err := s.f.Read(buf)
+		s.write(buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) { // interrupted: the child has exited
+			drain(s.f, s.write)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if s.tee != nil {
+		s.tee.close()
+	}
+}
+
+func (s *stderr) write(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	s.tail.write(b)
+	if s.tee != nil && !s.tee.write(b) {
+		s.tee = nil
+	}
+}
+
+// tail keeps the last bytes of what was written to it, in a ring.
+type tail struct {
+	limit int
+
+	mu   sync.Mutex
+	ring []byte // grows to limit, then is overwritten from next on
+	next int
+	lost bool
+}
+
+func (t *tail) write(b []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost = t.lost || len(t.ring)+len(b) > t.limit
+	b = b[max(0, len(b)-t.limit):]
+	n := min(t.limit-len(t.ring), len(b))
+	t.ring = append(t.ring, b[:n]...)
+	for b = b[n:]; len(b) > 0; b = b[n:] {
+		n = copy(t.ring[t.next:], b)
+		t.next = (t.next + n) % t.limit
+	}
+}
+
+// text returns what is kept, from the first whole line on, fit to be shown.
+func (t *tail) text() string {
+	t.mu.Lock()
+	s := string(slices.Concat(t.ring[t.next:], t.ring[:t.next]))
+	lost := t.lost
+	t.mu.Unlock()
+	if !lost {
+		return Printable(s)
+	}
+	if _, whole, ok := strings.Cut(s, "\n"); ok && whole != "" {
+		s = whole
+	}
+	return "…" + Printable(s)
+}
+
+// tee writes to a writer that may fail or block, in a goroutine that can be left behind.
+type tee struct {
+	work   chan []byte
+	result chan error
+}
+
+func newTee(w io.Writer) *tee {
+	t := &tee{work: make(chan []byte), result: make(chan error, 1)}
+	go func() {
+		for b := range t.work {
+			_, err := w.Write(b)
+			t.result <- err
+		}
+	}()
+	return t
+}
+
+// write reports whether the writer is still good; if not, the tee is closed. A
+// copy is passed on, because a writer that is left behind still has it.
+func (t *tee) write(b []byte) bool {
+	t.work <- slices.Clone(b)
+	timer := time.NewTimer(teePatience)
+	defer timer.Stop()
+	select {
+	case err := <-t.result:
+		if err == nil {
+			return true
+		}
+	case <-timer.C:
+	}
+	t.close()
+	return false
+}
+
+func (t *tee) close() { close(t.work) }

@@ -1,0 +1,98 @@
+package child
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// output is the read end of the child's stdout. While the child runs, a Read is a
+// read of the pipe. When it has exited, drain takes the pipe away from whoever
+// reads, empties it into memory and closes it; from then on a Read is served
+// from there. So nothing that was written is lost to a slow reader, and no
+// reader waits for a grandchild that holds the pipe open.
+type output struct {
+	f       *os.File
+	closed  atomic.Bool
+	drained chan struct{} // closed when rest is complete
+
+	reading sync.Mutex // held by whoever reads f or rest
+	rest    []byte     // valid once drained is closed
+
+	deadline sync.Mutex // guards taken and f's deadline
+	taken    bool       // the pipe, and with it the deadline, is drain's
+}
+
+func newOutput(f *os.File) *output {
+	return &output{f: f, drained: make(chan struct{})}
+}
+
+func (o *output) Read(b []byte) (int, error) {
+	o.reading.Lock()
+	select {
+	case <-o.drained:
+	default:
+		n, err := o.f.Read(b)
+		o.reading.Unlock()
+		if n > 0 || err == nil || !o.isTaken() {
+			return n, err
+		}
+		<-o.drained
+		o.reading.Lock()
+	}
+	defer o.reading.Unlock()
+	if o.closed.Load() {
+		return 0, os.ErrClosed
+	}
+	if len(o.rest) == 0 {
+		o.rest = nil
+		return 0, io.EOF
+	}
+	n := copy(b, o.rest)
+	o.rest = o.rest[n:]
+	return n, nil
+}
+
+func (o *output) SetReadDeadline(t time.Time) error {
+	o.deadline.Lock()
+	defer o.deadline.Unlock()
+	if o.taken {
+		return nil
+	}
+	return o.f.SetReadDeadline(t)
+}
+
+func (o *output) Close() error {
+	if o.closed.Swap(true) {
+		return nil
+	}
+	err := o.f.Close() // not under the lock: this is what unblocks a Read that holds it
+	if errors.Is(err, os.ErrClosed) {
+		return nil // drain did it
+	}
+	return err
+}
+
+func (o *output) isTaken() bool {
+	o.deadline.Lock()
+	defer o.deadline.Unlock()
+	return o.taken
+}
+
+// drain ends reads in progress, and reads the rest of what there is; see [drain].
+func (o *output) drain() {
+	o.deadline.Lock()
+	o.taken = true
+	cancel := interrupt(o.f)
+	o.deadline.Unlock()
+	defer cancel()
+
+	o.reading.Lock()
+	defer o.reading.Unlock()
+	drain(o.f, func(b []byte) { o.rest = append(o.rest, b...) })
+	o.f.Close()
+	close(o.drained)
+}

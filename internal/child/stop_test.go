@@ -1,0 +1,170 @@
+//go:build unix
+
+package child
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Each child ends on the rung of the ladder that it heeds.
+func TestStopLadder(t *testing.T) {
+	const long, short = time.Minute, 40 * time.Millisecond
+	deaf := fixture("stubborn")
+	for _, rung := range []struct {
+		name        string
+		cfg         Config
+		grace       time.Duration
+		least, most time.Duration
+		want        string
+	}{
+		{"end of stdin", shell("echo ready; cat; exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
+		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"), short, short, 5 * time.Second, "exited with status 7"},
+		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "killed by signal terminated"},
+		{"SIGKILL", deaf, short, 2 * short, 5 * time.Second, "killed by signal killed"},
+		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "killed by signal killed"},
+	} {
+		t.Run(rung.name, func(t *testing.T) {
+			bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+				cfg := rung.cfg
+				cfg.Grace = rung.grace
+				p := startAs(t, cfg, awaitExit)
+				assert.Equal(t, readLine(t, p.Stdout()), "ready")
+				began := time.Now()
+				exit, err := p.Stop(t.Context())
+				took := time.Since(began)
+				assert.NilError(t, err)
+				assert.Equal(t, exit.Error(), rung.want)
+				assert.Equal(t, exit.Stopped, true)
+				assert.Assert(t, rung.least <= took && took <= rung.most, "took %v", took)
+				gone(t, p.Pid())
+			})
+		})
+	}
+}
+
+func TestStopContextCutsPatience(t *testing.T) {
+	cfg := fixture("stubborn")
+	cfg.Grace = time.Minute
+	p := startChild(t, cfg)
+	assert.Equal(t, readLine(t, p.Stdout()), "ready")
+	patient := make(chan error)
+	go func() { patient <- p.Close() }()
+	eventually(t, "the first Stop is at it", p.stopped.Load)
+	exit, err := p.Stop(expired())
+	assert.NilError(t, err)
+	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))
+	assert.NilError(t, <-patient)
+}
+
+func TestStopEndsTheWholeGroup(t *testing.T) {
+	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
+		// A launcher, as npx is: it ends on SIGTERM, what it launched does not.
+		cfg := shell(`trap "" TERM; sleep 300 & echo $!; trap - TERM; sleep 300 & echo $!; wait`)
+		cfg.Grace = 20 * time.Millisecond
+		p := startAs(t, cfg, awaitExit)
+		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())
+		assert.NilError(t, p.Close())
+		gone(t, one)
+		gone(t, two)
+	})
+}
+
+func TestStopConcurrently(t *testing.T) {
+	p := startChild(t, shell("exec cat"))
+	exits := make([]*ExitError, 20)
+	var all sync.WaitGroup
+	for i := range exits {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*time.Minute)
+			defer cancel()
+			if i == 0 {
+				ctx = context.Background()
+			}
+			exits[i], _ = p.Stop(ctx)
+		})
+	}
+	all.Wait()
+	for _, exit := range exits {
+		assert.DeepEqual(t, *exit, ExitError{Stopped: true, BeforeReady: true})
+	}
+	exit, err := p.Stop(expired()) // and long after
+	assert.NilError(t, err)
+	assert.Equal(t, exit.Status, 0)
+	assert.NilError(t, p.Close())
+}
+
+func TestStopUnblocksReaderAndWriter(t *testing.T) {
+	cfg := fixture("stubborn")
+	cfg.Grace = 20 * time.Millisecond
+	p := startChild(t, cfg)
+	assert.Equal(t, readLine(t, p.Stdout()), "ready")
+	read, wrote := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := p.Stdout().Read(make([]byte, 1))
+		read <- err
+	}()
+	go func() {
+		_, err := p.Stdin().Write(make([]byte, 1<<20))
+		wrote <- err
+	}()
+	assert.NilError(t, p.Close())
+	assert.Equal(t, <-read, io.EOF)
+	assert.ErrorIs(t, <-wrote, os.ErrClosed)
+}
+
+// A stopped process (SIGSTOP) takes no SIGTERM, but it takes SIGKILL; and being
+// stopped is not taken for an exit.
+func TestStopSuspended(t *testing.T) {
+	cfg := shell("echo ready; exec cat")
+	cfg.Grace = 20 * time.Millisecond
+	p := startChild(t, cfg)
+	assert.Equal(t, readLine(t, p.Stdout()), "ready")
+	assert.NilError(t, syscall.Kill(p.Pid(), syscall.SIGSTOP))
+	exit, err := p.Stop(t.Context())
+	assert.NilError(t, err)
+	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))
+}
+
+func TestStuck(t *testing.T) {
+	release := make(chan struct{})
+	cfg := shell("exec cat")
+	cfg.Grace = -1
+	p := startAs(t, cfg, func(int) bool { <-release; return false })
+	p.stuckAfter = 20 * time.Millisecond
+	_, err := p.Stop(t.Context())
+	assert.ErrorIs(t, err, ErrStuck)
+	assert.Assert(t, cmp.Contains(err.Error(), fmt.Sprintf(`"sh", process %d`, p.Pid())))
+	assert.ErrorIs(t, p.Close(), ErrStuck)
+	close(release)
+	within(t, 5*time.Second, "Done", p.Done())
+}
+
+// The group is signalled only while its id is held: by the living leader, or by
+// the dead one until it is reaped.
+func TestGroupIdIsHeld(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs waitid with WNOWAIT")
+	}
+	p := startAs(t, shell("exit 0"), func(pid int) bool {
+		held := awaitExit(pid)
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || alive(pid) {
+			t.Errorf("not a zombie after awaitExit: %s %v", stat, err)
+		}
+		return held
+	})
+	p.Wait()
+	assert.ErrorIs(t, p.signal(killGroup), os.ErrProcessDone)
+	assert.ErrorIs(t, syscall.Kill(-p.Pid(), 0), syscall.ESRCH)
+}

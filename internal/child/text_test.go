@@ -1,0 +1,205 @@
+package child
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\ttext\n":                              "plain\ttext\n",
+		"a\r\nb\rc":                                  "a\nb\nc",
+		"\x1b[1;31mred\x1b[0m":                       "red",
+		"\x1b[?25lhide\x1b[2K\x1b[1A":                "hide",
+		"\x1b]0;title\atext":                         "text",
+		"\x1b]8;;http://x\x1b\\link\x1b]8;;\a":       "link",
+		"\x1bPdcs\x1b\\after":                        "after",
+		"\x1b(Bcharset\x1b7\x1b=\x1bc":               "charset",
+		"\x1b]0;never closed\nnext":                  `\u001b]0;never closed` + "\nnext",
+		"\x1b]0;cut by \x1b[31manother\a":            `\u001b]0;cut by another\u0007`,
+		"\x1b[31":                                    `\u001b[31`,
+		"end\x1b":                                    `end\u001b`,
+		"bell\a null\x00 del\x7f":                    `bell\u0007 null\u0000 del\u007f`,
+		"c1 \u009b31m":                               `c1 \u009b31m`,
+		"bidi \u202etxt.exe":                         `bidi \u202etxt.exe`,
+		"zero\u200bwidth, tag \U000E0041, bom\ufeff": `zero\u200bwidth, tag \U000e0041, bom\ufeff`,
+		"sep\u2028line":                              `sep\u2028line`,
+		"bad \xff\xfe utf-8":                         "bad \uFFFD utf-8",
+		"Grüße 世界 ✓":                                 "Grüße 世界 ✓",
+	} {
+		assert.Equal(t, Printable(in), want)
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("\x1b[1;31mred\x1b[0m \x1b]0;t\a \x1b(B \u202e \xff \r\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		got := Printable(s)
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, hidden) {
+			t.Errorf("%q became %q", s, got)
+		}
+		if Printable(got) != got {
+			t.Errorf("%q became %q, which is not left as it is", s, got)
+		}
+	})
+}
+
+const nodeCrash = `node:fs:573
+  return binding.open(
+                 ^
+
+Error: ENOENT: no such file or directory, open '/etc/server.json'
+    at Object.openSync (node:fs:573:18)
+    at [eval]:1:15 {
+  errno: -2,
+  code: 'ENOENT',
+  path: '/etc/server.json'
+}
+
+Node.js v20.20.2
+`
+
+const npmMissing = `npm error code E404
+npm error 404 Not Found - GET https://registry.example/no-such-server
+npm error 404
+npm error 404  'no-such-server@*' is not in this registry.
+npm error 404
+npm error 404 Note that you can also install from a
+npm error 404 tarball, folder, http url, or git url.
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-0.log
+`
+
+const npmOffline = `npm error code ENOTFOUND
+npm error syscall getaddrinfo
+npm error network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example
+npm error network This is a problem related to network connectivity.
+npm error network In most cases you are behind a proxy or have bad network settings.
+npm error network
+npm error network If you are behind a proxy, please make sure that the 'proxy' config is set properly.
+npm error A complete log of this run can be found in: /home/me/.npm/_logs/debug-0.log
+`
+
+const uvMissing = `  × No solution found when resolving tool dependencies:
+  ╰─▶ Because no-such-server was not found in the package
+      registry and you require no-such-server, we can conclude that
+      your requirements are unsatisfiable.
+`
+
+const pythonCrash = `Traceback (most recent call last):
+  File "server.py", line 1, in <module>
+    main()
+ValueError: missing API key
+`
+
+func TestLastLine(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"\n \n\t\n", ""},
+		{"one\ntwo\n", "two"},
+		{"no newline at the end", "no newline at the end"},
+		{"boom\n\n\n", "boom"},
+		{"trailing space \t\n", "trailing space"},
+		{"  only indented\n", "only indented"},
+		{"}\n", "}"},
+		{nodeCrash, "Error: ENOENT: no such file or directory, open '/etc/server.json'"},
+		{npmMissing, "npm error 404  'no-such-server@*' is not in this registry."},
+		{strings.ReplaceAll(npmMissing, "npm error", "npm ERR!"), "npm ERR! 404  'no-such-server@*' is not in this registry."},
+		{npmOffline, "npm error network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example"},
+		{pythonCrash, "ValueError: missing API key"},
+		{strings.Repeat("é", maxLine), strings.Repeat("é", maxLine)},
+		{strings.Repeat("é", maxLine+1), strings.Repeat("é", maxLine-1) + "…"},
+	} {
+		assert.Equal(t, lastLine(c.text), c.want)
+	}
+}
+
+func TestHints(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{npmMissing, "npm does not find the package"},
+		{npmOffline, "a host name could not be resolved"},
+		{"getaddrinfo EAI_AGAIN registry.example", "a host name could not be resolved"},
+		{uvMissing, "uv does not find the package"},
+		{nodeCrash, ""},
+		{"commit DE404F, not E4041", ""},
+		{"", ""},
+	} {
+		got := hint(c.text)
+		assert.Assert(t, strings.HasPrefix(got, c.want) && (c.want != "" || got == ""), "%q", got)
+	}
+}
+
+func TestTail(t *testing.T) {
+	for _, c := range []struct {
+		writes []string
+		want   string
+	}{
+		{nil, ""},
+		{[]string{"abc"}, "abc"},
+		{[]string{"abcd", "efgh"}, "abcdefgh"},
+		{[]string{"abcd", "efghi"}, "…bcdefghi"},
+		{[]string{"0123456789abcdef"}, "…89abcdef"},
+		{[]string{"abcdefg", "h", "i", "jklmnopq", "r"}, "…klmnopqr"},
+		{[]string{"one\n", "two\nthree\n"}, "…three\n"}, // half of a line is not shown
+		{[]string{"12345678", "12345\n"}, "…7812345\n"}, // unless there is nothing else
+		{[]string{"aaaaaaa世", "界aaa"}, "…\uFFFD界aaa"},
+	} {
+		tail := &tail{limit: 8}
+		for _, w := range c.writes {
+			tail.write([]byte(w))
+			assert.Assert(t, len(tail.ring) <= 8)
+		}
+		assert.Equal(t, tail.text(), c.want, "%q", c.writes)
+	}
+}
+
+// A tee that blocks is dropped after a second and never asked again.
+func TestTeeBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var got []byte
+		tee := newTee(writeFunc(func(b []byte) (int, error) {
+			<-release
+			got = b
+			return len(b), nil
+		}))
+		s := &stderr{tail: &tail{limit: 100}, tee: tee}
+		b := []byte("first ")
+		s.write(b)
+		copy(b, "reused")
+		s.write([]byte("second"))
+		assert.Assert(t, s.tee == nil)
+		assert.Equal(t, s.tail.text(), "first second")
+		close(release)
+		synctest.Wait()
+		assert.Equal(t, string(got), "first ")
+	})
+}
+
+// Files without deadlines are closed instead.
+func TestInterruptWithoutDeadlines(t *testing.T) {
+	file := func() *os.File {
+		f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+		assert.NilError(t, err)
+		return f
+	}
+	synctest.Test(t, func(t *testing.T) {
+		slow, quick := file(), file()
+		interrupt(slow)
+		interrupt(quick)()
+		time.Sleep(2 * drainQuiet)
+		synctest.Wait()
+		assert.ErrorIs(t, slow.Close(), os.ErrClosed)
+		assert.NilError(t, quick.Close())
+	})
+}
+
+type writeFunc func([]byte) (int, error)
+
+func (f writeFunc) Write(b []byte) (int, error) { return f(b) }

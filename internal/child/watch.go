@@ -1,0 +1,38 @@
+package child
+
+import "os"
+
+// watch sees the process to its end, in the order that the package
+// documentation gives. It is the only one to reap and the last to run.
+func (p *Process) watch(awaitExit func(pid int) bool) {
+	defer close(p.done)
+
+	var state *os.ProcessState
+	var err error
+	held := awaitExit(p.proc.Pid)
+	if !held {
+		state, err = p.proc.Wait()
+		p.endGroup()
+	}
+	p.exit.Stopped = p.stopped.Load()
+	p.exit.BeforeReady = !p.ready.Load()
+	close(p.exited)
+
+	p.stdin.Close()
+	defer interrupt(p.stderr.f)()
+	p.stdout.drain()
+	if held {
+		p.endGroup()
+		state, err = p.proc.Wait() // at once: the process is dead
+	}
+	<-p.stderr.done
+	p.exit.describe(state, err, p.stderr.tail.text())
+}
+
+// endGroup kills what is left of the group, and is the last to signal it.
+func (p *Process) endGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	killGroup(p.proc)
+	p.reaped = true
+}
