@@ -137,5 +137,6 @@ func (c *conn) tell(peer *rpc.Peer) {
 		for _, meta := range metas {
 			_ = peer.Notify(c.ctx, mcp.NotificationToolListChanged, encoded(`{"_meta":`+string(meta)+`}}`))
 		}
+		_ = peer.Flush(c.ctx) // or news would pile up in the queue
 	}
 }
