@@ -1,0 +1,104 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+type message struct {
+	Text string `json:"text"`
+}
+
+func say(_ context.Context, in message) (message, error) { return in, nil }
+
+var typical = json.RawMessage(`{"text":"0123456789012345678901234567890123456789012345678901234567890123"}`)
+
+// with returns a dispatcher of n operations, "a.op0" one of them.
+func with(t testing.TB, n int) *dispatch.Dispatcher {
+	c := dispatch.NewCatalog()
+	for i := range n {
+		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i), Summary: "Says what you said.", Kind: dispatch.Read}, say)
+	}
+	return dispatch.NewDispatcher(c, dispatch.Options{})
+}
+
+func BenchmarkDispatch(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("operations=%d", n), func(b *testing.B) {
+			d := with(b, n)
+			var reply []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+				reply = e.AppendJSON(reply[:0])
+			}
+		})
+	}
+}
+
+func BenchmarkDispatchRaw(b *testing.B) {
+	c := dispatch.NewCatalog()
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Read}, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op", Arguments: typical})
+	}
+}
+
+func BenchmarkDispatchParallel(b *testing.B) {
+	d := with(b, 10)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+		}
+	})
+}
+
+func BenchmarkRegister10000(b *testing.B) {
+	ops := make([]*dispatch.Operation, 10_000)
+	for i := range ops {
+		ops[i] = operation(b, fmt.Sprintf("a.op%d", i))
+	}
+	for _, atOnce := range []bool{true, false} {
+		b.Run(fmt.Sprintf("atOnce=%t", atOnce), func(b *testing.B) {
+			for b.Loop() {
+				c := dispatch.NewCatalog()
+				if atOnce {
+					assert.NilError(b, c.Register(ops...))
+				} else {
+					for _, op := range ops {
+						assert.NilError(b, c.Register(op))
+					}
+				}
+				assert.Equal(b, len(c.Operations()), len(ops))
+			}
+		})
+	}
+}
+
+// Making an operation infers and compiles its schemas.
+func BenchmarkNew(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		_, err := dispatch.New(dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, say)
+		assert.NilError(b, err)
+	}
+}
+
+func TestDispatchAllocatesLittle(t *testing.T) {
+	d := with(t, 10)
+	reply := make([]byte, 0, 256)
+	allocs := testing.AllocsPerRun(1000, func() {
+		e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+		reply = e.AppendJSON(reply[:0])
+	})
+	assert.Assert(t, allocs <= 15, "%v allocations", allocs)
+}

@@ -1,0 +1,199 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A Catalog holds the operations that can be called, the codes they can fail with, and which gates are open. All its methods are safe
+// for concurrent use. Reading takes no lock, except that the first read after a change sorts the list anew.
+type Catalog struct {
+	open map[Gate]bool // never changes
+
+	mu        sync.Mutex
+	ops       map[string]*Operation // all that were registered, also those behind a closed gate, so that names stay unique whatever is open
+	codes     map[Code]CodeInfo
+	listeners map[*func()]struct{}
+
+	// now is what readers see of ops and codes, nil after a change until somebody looks: registering many operations one by one
+	// must not copy the list each time.
+	now atomic.Pointer[snapshot]
+}
+
+type snapshot struct {
+	byName map[string]*Operation
+	sorted []*Operation
+	codes  map[Code]CodeInfo
+}
+
+// NewCatalog returns an empty catalog with these gates open, for good: a gate is opened when a program starts, or not at all.
+func NewCatalog(open ...Gate) *Catalog {
+	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{}, codes: map[Code]CodeInfo{}, listeners: map[*func()]struct{}{}}
+	for _, gate := range open {
+		c.open[gate] = true
+	}
+	for _, info := range codes {
+		c.codes[info.Code] = info
+	}
+	return c
+}
+
+// Declare adds an application's own codes, all or none of them. It must come before the operations that use them. A code that is there
+// already is refused, unless all that is said of it is the same.
+func (c *Catalog) Declare(codes ...CodeInfo) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	added := maps.Clone(c.codes)
+	for _, info := range codes {
+		if err := info.check(); err != nil {
+			return fmt.Errorf("dispatch: %w", err)
+		}
+		known, ok := added[info.Code]
+		if info.universal = known.universal; ok && known != info {
+			return fmt.Errorf("dispatch: code %q is declared already, and differently", info.Code)
+		}
+		added[info.Code] = info
+	}
+	c.codes = added
+	c.now.Store(nil)
+	return nil
+}
+
+// CodeInfo returns what is known of a code, whether of the closed set or declared.
+func (c *Catalog) CodeInfo(code Code) (CodeInfo, bool) {
+	info, ok := c.snapshot().codes[code]
+	return info, ok
+}
+
+// Codes returns all codes, sorted. The slice is the caller's.
+func (c *Catalog) Codes() []CodeInfo {
+	return slices.SortedFunc(maps.Values(c.snapshot().codes), func(a, b CodeInfo) int { return cmp.Compare(a.Code, b.Code) })
+}
+
+// Register adds operations, all or none of them. A name that is taken and a code that is not declared are refused. An operation whose
+// gate is closed is checked like the others and accepted, but it cannot be looked up and is in no list.
+func (c *Catalog) Register(ops ...*Operation) error {
+	return c.change(func() (changed bool, err error) {
+		for i, op := range ops {
+			if err = c.admit(op); err != nil {
+				for _, admitted := range ops[:i] {
+					delete(c.ops, admitted.Name())
+				}
+				return false, err
+			}
+			c.ops[op.Name()] = op
+			changed = changed || c.open[op.spec.Gate]
+		}
+		return changed, nil
+	})
+}
+
+func (c *Catalog) admit(op *Operation) error {
+	if op == nil {
+		return errors.New("dispatch: cannot register a nil operation")
+	}
+	if _, taken := c.ops[op.Name()]; taken {
+		return fmt.Errorf("dispatch: operation %q: the name is taken", op.Name())
+	}
+	for _, code := range op.spec.Errors {
+		if _, ok := c.codes[code]; !ok {
+			return fmt.Errorf("dispatch: operation %q: declares the code %q, which the catalog does not have; Declare it first", op.Name(), code)
+		}
+	}
+	return nil
+}
+
+// Remove takes away the operations of these names and returns how many of them there were in the list. Calls that are running go on.
+func (c *Catalog) Remove(names ...string) (removed int) {
+	_ = c.change(func() (bool, error) {
+		for _, name := range names {
+			if op, ok := c.ops[name]; ok && c.open[op.spec.Gate] {
+				removed++
+			}
+			delete(c.ops, name)
+		}
+		return removed > 0, nil
+	})
+	return removed
+}
+
+// change runs edit under the lock and tells the listeners, outside of it, if it changed the list.
+func (c *Catalog) change(edit func() (changed bool, err error)) error {
+	c.mu.Lock()
+	changed, err := edit()
+	var told []func()
+	if changed {
+		c.now.Store(nil)
+		for fn := range c.listeners {
+			told = append(told, *fn)
+		}
+	}
+	c.mu.Unlock()
+	for _, fn := range told {
+		fn()
+	}
+	return err
+}
+
+// OnChange has fn called once after every Register and Remove that changed the list, on the goroutine that changed it and outside of
+// any lock: fn may use the catalog, and should not block. Calls may overlap, and bursts are fn's to coalesce. After stop no further
+// call begins; one that has begun may still run.
+func (c *Catalog) OnChange(fn func()) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listeners[&fn] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.listeners, &fn)
+	}
+}
+
+// Lookup returns the operation of that name.
+func (c *Catalog) Lookup(name string) (*Operation, bool) {
+	op, ok := c.snapshot().byName[name]
+	return op, ok
+}
+
+// Operations returns all operations, sorted by name. The slice is an immutable snapshot that callers share; it must not be changed.
+func (c *Catalog) Operations() []*Operation { return c.snapshot().sorted }
+
+func (c *Catalog) snapshot() *snapshot {
+	if s := c.now.Load(); s != nil {
+		return s
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.now.Load(); s != nil {
+		return s
+	}
+	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)), sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
+	for name, op := range c.ops {
+		if c.open[op.spec.Gate] {
+			s.byName[name] = op
+			s.sorted = append(s.sorted, op)
+		}
+	}
+	slices.SortFunc(s.sorted, func(a, b *Operation) int { return cmp.Compare(a.Name(), b.Name()) })
+	c.now.Store(s)
+	return s
+}
+
+// Add makes an operation and registers it. Like http.ServeMux.Handle it panics, naming the operation, if it is mis-declared or its
+// name is taken: that is a mistake in the program, to be found when it starts. Use [New] and [Catalog.Register] for operations that come
+// from elsewhere.
+func Add[In, Out any](c *Catalog, spec Spec, fn func(context.Context, In) (Out, error)) {
+	op, err := New(spec, fn)
+	if err == nil {
+		err = c.Register(op)
+	}
+	if err != nil {
+		panic(err)
+	}
+}

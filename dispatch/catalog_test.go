@@ -1,0 +1,194 @@
+package dispatch_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+type nothing = struct{}
+
+func idle(context.Context, nothing) (nothing, error) { return nothing{}, nil }
+
+// operation returns one that does nothing; change may alter its spec.
+func operation(t testing.TB, name string, change ...func(*dispatch.Spec)) *dispatch.Operation {
+	t.Helper()
+	spec := dispatch.Spec{Name: name, Summary: "Does nothing.", Kind: dispatch.Read}
+	for _, fn := range change {
+		fn(&spec)
+	}
+	op, err := dispatch.New(spec, idle)
+	assert.NilError(t, err)
+	return op
+}
+
+func names(c *dispatch.Catalog) []string {
+	list := []string{}
+	for _, op := range c.Operations() {
+		list = append(list, op.Name())
+	}
+	return list
+}
+
+func TestOperationsAreSortedByName(t *testing.T) {
+	c := dispatch.NewCatalog()
+	assert.DeepEqual(t, names(c), []string{})
+	assert.NilError(t, c.Register(operation(t, "b.y"), operation(t, "a"), operation(t, "b.x")))
+	assert.NilError(t, c.Register(operation(t, "a.z")))
+	assert.DeepEqual(t, names(c), []string{"a", "a.z", "b.x", "b.y"})
+	op, ok := c.Lookup("b.x")
+	assert.Assert(t, ok && op.Name() == "b.x" && op.Service() == "b" && op.Action() == "x")
+	op, ok = c.Lookup("a")
+	assert.Assert(t, ok && op.Service() == "a" && op.Action() == "")
+	_, ok = c.Lookup("b")
+	assert.Assert(t, !ok)
+}
+
+func TestOperationsIsOneSharedSnapshot(t *testing.T) {
+	c := dispatch.NewCatalog()
+	assert.NilError(t, c.Register(operation(t, "a.a")))
+	before := c.Operations()
+	assert.Assert(t, &before[0] == &c.Operations()[0])
+	assert.NilError(t, c.Register(operation(t, "a.b")))
+	assert.Equal(t, len(before), 1)
+	assert.Equal(t, len(c.Operations()), 2)
+}
+
+func TestRegisterIsAllOrNone(t *testing.T) {
+	c := dispatch.NewCatalog()
+	assert.NilError(t, c.Register(operation(t, "a.a")))
+	for _, tc := range []struct {
+		bad  *dispatch.Operation
+		want string
+	}{
+		{operation(t, "a.a"), `operation "a.a": the name is taken`},
+		{operation(t, "a.b"), `operation "a.b": the name is taken`}, // by the first of the batch
+		{operation(t, "a.c", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"quota_exceeded"} }), `operation "a.c": declares the code "quota_exceeded"`},
+		{nil, "nil operation"},
+	} {
+		assert.ErrorContains(t, c.Register(operation(t, "a.b"), tc.bad, operation(t, "a.d")), tc.want)
+		assert.DeepEqual(t, names(c), []string{"a.a"})
+	}
+	assert.NilError(t, c.Register(operation(t, "a.b")))
+}
+
+func TestDeclaredCodesCanBeUsed(t *testing.T) {
+	c := dispatch.NewCatalog()
+	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}))
+	assert.NilError(t, c.Register(operation(t, "a.a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"quota_exceeded", dispatch.NotFound} })))
+	op, _ := c.Lookup("a.a")
+	assert.Equal(t, op.Description(), "Does nothing.\n\nErrors: quota_exceeded, not_found")
+}
+
+func TestClosedGateHidesAnOperation(t *testing.T) {
+	gated := func(gate dispatch.Gate) func(*dispatch.Spec) { return func(s *dispatch.Spec) { s.Gate = gate } }
+	c := dispatch.NewCatalog(dispatch.GateWrite, "billing")
+	told := 0
+	c.OnChange(func() { told++ })
+	assert.NilError(t, c.Register(operation(t, "a.exec", gated(dispatch.GateExec))))
+	assert.Equal(t, told, 0)
+	assert.NilError(t, c.Register(operation(t, "a.open"), operation(t, "a.write", gated(dispatch.GateWrite)), operation(t, "a.bill", gated("billing")), operation(t, "a.eval", gated(dispatch.GateEval))))
+	assert.Equal(t, told, 1)
+	assert.DeepEqual(t, names(c), []string{"a.bill", "a.open", "a.write"})
+	_, ok := c.Lookup("a.exec")
+	assert.Assert(t, !ok)
+	envelope := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: "a.exec"})
+	assert.Equal(t, envelope.Err.Code, dispatch.UnknownOperation)
+
+	// Names are unique whatever is open: a clash must not wait for the day on which somebody opens the gate.
+	assert.ErrorContains(t, c.Register(operation(t, "a.exec")), "taken")
+	assert.Equal(t, c.Remove("a.exec"), 0)
+	assert.Equal(t, told, 1)
+	assert.NilError(t, c.Register(operation(t, "a.exec")))
+}
+
+func TestRemove(t *testing.T) {
+	c := dispatch.NewCatalog()
+	assert.NilError(t, c.Register(operation(t, "a.a"), operation(t, "a.b"), operation(t, "a.c")))
+	assert.Equal(t, c.Remove("a.a", "a.c", "a.x", "a.a"), 2)
+	assert.DeepEqual(t, names(c), []string{"a.b"})
+	assert.NilError(t, c.Register(operation(t, "a.a")))
+}
+
+func TestOnChangeIsToldOncePerChange(t *testing.T) {
+	c := dispatch.NewCatalog()
+	var seen [][]string
+	stop := c.OnChange(func() { seen = append(seen, names(c)) }) // reading the catalog here would deadlock under its lock
+	other := 0
+	c.OnChange(func() { other++ })
+
+	assert.NilError(t, c.Register(operation(t, "a.a"), operation(t, "a.b")))
+	assert.Assert(t, c.Register(operation(t, "a.a")) != nil)
+	assert.NilError(t, c.Register())
+	c.Remove("nope")
+	c.Remove("a.a")
+	stop()
+	stop()
+	c.Remove("a.b")
+	assert.DeepEqual(t, seen, [][]string{{"a.a", "a.b"}, {"a.b"}})
+	assert.Equal(t, other, 3)
+}
+
+func TestAddPanicsOnAMisdeclaredOperation(t *testing.T) {
+	c := dispatch.NewCatalog()
+	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, idle)
+	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, {Name: "a.b", Summary: "S."}} {
+		func() {
+			defer func() { assert.ErrorContains(t, recover().(error), fmt.Sprintf("operation %q", spec.Name)) }()
+			dispatch.Add(c, spec, idle)
+			t.Fatal("it did not panic")
+		}()
+	}
+}
+
+func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
+	c := dispatch.NewCatalog()
+	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	var ops []*dispatch.Operation
+	for i := range 50 {
+		ops = append(ops, operation(t, fmt.Sprintf("a.op%d", i)))
+	}
+	assert.NilError(t, c.Register(operation(t, "a.stays")))
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			mine := ops[w*10 : w*10+10]
+			for range 20 {
+				if err := c.Register(mine...); err != nil {
+					t.Error(err)
+				}
+				removed := []string{}
+				for _, op := range mine {
+					removed = append(removed, op.Name())
+				}
+				if n := c.Remove(removed...); n != len(mine) {
+					t.Errorf("removed %d of %d", n, len(mine))
+				}
+			}
+		})
+		group.Go(func() {
+			for i := range 500 {
+				if e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.stays"}); !e.Success() {
+					t.Error(e.Err)
+				}
+				d.Dispatch(context.Background(), &dispatch.Call{Operation: ops[i%len(ops)].Name()})
+				list := c.Operations()
+				if len(list)%10 != 1 {
+					t.Errorf("a batch is seen in part: %d operations", len(list))
+				}
+			}
+		})
+		group.Go(func() {
+			for range 50 {
+				c.OnChange(func() {})()
+			}
+		})
+	}
+	group.Wait()
+	assert.DeepEqual(t, names(c), []string{"a.stays"})
+}

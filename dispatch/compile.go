@@ -1,0 +1,103 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+var rawJSON = reflect.TypeFor[json.RawMessage]()
+
+// compile settles the schemas of the spec, for an operation of these types, and checks its examples.
+func (op *Operation) compile(in, out reflect.Type) error {
+	s := &op.spec
+	var err error
+	switch {
+	case s.Input == nil && in == rawJSON:
+		s.Input = json.RawMessage(`{"type":"object"}`)
+	case s.Input == nil:
+		s.Input, err = schema.ForType(in)
+	}
+	if err == nil {
+		s.Input, op.input, err = compiled(s.Input)
+	}
+	if err == nil && string(jsonscan.Member(s.Input, "type")) != `"object"` {
+		err = errors.New(`it must have "type":"object" at its top: arguments have names`)
+	}
+	if err == nil {
+		err = checkDefaults(op.input)
+	}
+	if err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	switch {
+	case s.Output != nil:
+		s.Output, op.output, err = compiled(s.Output)
+	case out != rawJSON:
+		s.Output, err = schema.ForType(out, schema.Output())
+	}
+	if err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	if string(s.Output) == "{}" { // of an interface
+		s.Output = nil
+	}
+	if pointer, ok := reflect.New(in).Interface().(instanced); ok {
+		if pointer.instance() == nil {
+			return errors.New("its input embeds dispatch.Instance as a pointer; embed the struct")
+		}
+		if !slices.Contains(s.Errors, UnknownInstance) {
+			s.Errors = append(s.Errors, UnknownInstance)
+		}
+	}
+	return op.checkExamples()
+}
+
+// compiled returns a schema on one line, in memory of its own, and compiled.
+func compiled(text json.RawMessage) (json.RawMessage, *schema.Schema, error) {
+	text, err := compact(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := schema.Compile(text, schema.AssertFormats())
+	return text, s, err
+}
+
+// checkDefaults finds defaults that the schema itself refuses: what is wrong within the arguments if all of them are left out.
+func checkDefaults(input *schema.Schema) error {
+	filled, err := input.FillDefaults([]byte("{}"))
+	if err != nil {
+		return err
+	}
+	if failure, ok := errors.AsType[*schema.Error](input.ValidateScanned(filled)); ok {
+		for _, cause := range failure.Causes {
+			if cause.InstancePath != "" {
+				return fmt.Errorf("default of %s", cause)
+			}
+		}
+	}
+	return nil
+}
+
+func (op *Operation) checkExamples() error {
+	op.spec.Examples = slices.Clone(op.spec.Examples)
+	for i, example := range op.spec.Examples {
+		if example.Summary == "" {
+			return fmt.Errorf("example %d has no summary", i+1)
+		}
+		text, err := compact(example.Input)
+		if err == nil {
+			err = op.input.ValidateScanned(text)
+		}
+		if err != nil {
+			return fmt.Errorf("example %q: %w", example.Summary, err)
+		}
+		op.spec.Examples[i].Input = text
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// validate checks arguments, which need not be JSON, against the input schema.
+func (op *Operation) validate(arguments json.RawMessage) error {
+	if err := op.input.Validate(arguments); err != nil {
+		return invalid(err)
+	}
+	return nil
+}
+
+func invalid(err error) *Error {
+	failure, ok := errors.AsType[*schema.Error](err)
+	if !ok {
+		if errors.Is(err, schema.ErrLimit) {
+			return Errorf(InvalidInput, "invalid arguments: they take too much work to check").because(err)
+		}
+		return Errorf(InvalidInput, "invalid arguments: %w", err)
+	}
+	code, problems := MissingParam, make([]problem, len(failure.Causes))
+	for i, cause := range failure.Causes {
+		if cause.Keyword != "required" {
+			code = InvalidInput
+		}
+		problems[i] = problem{cause.InstancePath, cause.Property, cause.Reason}
+	}
+	if failure.Omitted > 0 {
+		code = InvalidInput // of those nothing is known
+	}
+	return Errorf(code, "invalid arguments: %s", failure.Error()).With(map[string]any{"errors": problems})
+}
+
+// A problem is one thing that is wrong with the arguments, in the details of invalid_input and missing_param.
+type problem struct {
+	Path     string `json:"path"`               // a JSON Pointer into the arguments, "" for them all
+	Property string `json:"property,omitempty"` // that is missing from, or unknown in, the object at Path
+	Reason   string `json:"reason"`
+}
+
+// decode puts arguments that fit the input schema into a variable of the input type.
+func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into any) error {
+	arguments, err := op.input.FillDefaults(arguments)
+	if err != nil {
+		return invalid(err)
+	}
+	if raw, ok := into.(*json.RawMessage); ok {
+		*raw = arguments
+		return nil
+	}
+	if err := json.Unmarshal(arguments, into); err != nil {
+		return undecodable(arguments, err)
+	}
+	if target, ok := into.(instanced); ok {
+		return settle(target.instance(), CallFrom(ctx))
+	}
+	return nil
+}
+
+const maxShown = 40 // bytes of a value that a message repeats
+
+// undecodable is for arguments that the schema allows and the Go type does not take: a number out of its range, or text that
+// a method of the type refuses, whose error is its own business.
+func undecodable(arguments json.RawMessage, err error) error {
+	if e := asError(err); e != nil {
+		return e
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		found := mismatch.Value
+		if len(found) > maxShown {
+			found, _, _ = strings.Cut(found, " ") // "number", without its thousand digits
+		}
+		p := problem{Path: pathTo(arguments, mismatch.Field), Reason: "cannot be a " + found}
+		if kind := mismatch.Type.Kind(); reflect.Int <= kind && kind <= reflect.Uint64 {
+			p.Reason = fmt.Sprintf("must be a %d-bit integer in plain digits, is %s", mismatch.Type.Bits(), found)
+		}
+		return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path, p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
+	}
+	return Errorf(InvalidInput, "invalid arguments: they do not have the form that this operation takes").because(err)
+}
+
+// pathTo returns the JSON Pointer for the Go path of an UnmarshalTypeError, in which embedded structs have their Go names and items
+// of arrays have none: it leads as far as the names in it are those of members.
+func pathTo(arguments json.RawMessage, field string) (path string) {
+	for name := range strings.SplitSeq(field, ".") {
+		if value := jsonscan.Member(arguments, name); value != nil {
+			path, arguments = path+"/"+name, value
+		}
+	}
+	return path
+}

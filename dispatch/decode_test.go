@@ -1,0 +1,158 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+type query struct {
+	City  string   `json:"city" doc:"City to look up."`
+	Days  int8     `json:"days,omitempty" default:"3"`
+	Units []string `json:"units,omitempty"`
+}
+
+func echo(_ context.Context, q query) (query, error) { return q, nil }
+
+func TestArgumentsAreValidated(t *testing.T) {
+	for _, tc := range []struct{ name, arguments, code, message, errors string }{
+		{"missing", `{}`, "missing_param", `missing required property "city"`, `[{"path":"","property":"city"`},
+		{"missing when absent", ``, "missing_param", `"city"`, `"property":"city"`},
+		{"missing when null", `null`, "missing_param", `"city"`, `"property":"city"`},
+		{"wrong type", `{"city":1}`, "invalid_input", "/city: must be a string, is an integer", `[{"path":"/city","reason":"must be a string, is an integer"}]`},
+		{"missing and wrong", `{"days":"x"}`, "invalid_input", "/days", `"path":"/days"`},
+		{"nested", `{"city":"x","units":["a",2]}`, "invalid_input", "/units/1: must be a string", `"path":"/units/1"`},
+		{"unknown", `{"city":"x","town":"y"}`, "invalid_input", "town", `"property":"town"`},
+		{"wrong case", `{"city":"x","City":"y"}`, "invalid_input", "City", `"property":"City"`},
+		{"twice", `{"city":"x","city":"y"}`, "invalid_input", "city", `"reason":`},
+		{"not an object", `[1]`, "invalid_input", "must be an object, is an array", `"path":""`},
+		{"not JSON", `{"city":`, "invalid_input", "invalid JSON at byte 8", ""},
+		{"two values", `{"city":"x"} {}`, "invalid_input", "invalid JSON", ""},
+		{"not UTF-8", "{\"city\":\"\xff\"}", "invalid_input", "UTF-8", ""},
+		{"out of the Go type's range", `{"city":"x","days":300}`, "invalid_input", "/days", `"path":"/days"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(dispatch.Options{})
+			does(b, func(context.Context, query) (nothing, error) { t.Error("it ran"); return nothing{}, nil })
+			e := b.call(t.Context(), tc.arguments)
+			assert.Assert(t, !e.Success())
+			assert.Equal(t, string(e.Err.Code), tc.code)
+			assert.Assert(t, e.Err.Recoverable)
+			assert.Assert(t, strings.Contains(e.Err.Message, tc.message), e.Err.Message)
+			if tc.errors != "" {
+				details, ok := e.Err.Details.(json.RawMessage)
+				assert.Assert(t, ok)
+				assert.Assert(t, strings.Contains(string(details), `{"errors":[`) && strings.Contains(string(details), tc.errors), string(details))
+			}
+			assert.Equal(t, b.log.String(), "", "a caller's mistake is not the log's business")
+		})
+	}
+}
+
+func TestDefaultsAreFilledIn(t *testing.T) {
+	b := newBench(dispatch.Options{})
+	does(b, echo)
+	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo"}`).Data), `{"city":"Oslo","days":3}`)
+	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":0}`).Data), `{"city":"Oslo"}`)
+	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":5}`).Data), `{"city":"Oslo","days":5}`)
+}
+
+func TestDefaultsReachRawArguments(t *testing.T) {
+	b := newBench(dispatch.Options{})
+	does(b, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil },
+		func(s *dispatch.Spec) {
+			s.Input = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":7},"s":{}}}`)
+		})
+	for arguments, want := range map[string]string{`{"s":1}`: `{"n":7,"s":1}`, ``: `{"n":7}`, `{"n":8}`: `{"n":8}`} {
+		var got, wanted any
+		assert.NilError(t, json.Unmarshal(b.call(t.Context(), arguments).Data, &got))
+		assert.NilError(t, json.Unmarshal([]byte(want), &wanted))
+		assert.DeepEqual(t, got, wanted)
+	}
+	assert.Equal(t, b.call(t.Context(), `{"n":"x"}`).Err.Code, dispatch.InvalidInput)
+}
+
+func TestRawArgumentsArriveAsTheyCame(t *testing.T) {
+	b := newBench(dispatch.Options{})
+	does(b, func(_ context.Context, in json.RawMessage) (string, error) { return string(in), nil })
+	assert.Equal(t, string(b.call(t.Context(), `{"n": 9007199254740993, "n":1e2}`).Data), `"{\"n\": 9007199254740993, \"n\":1e2}"`)
+	assert.Equal(t, string(b.call(t.Context(), ``).Data), `"{}"`)
+	assert.Equal(t, b.call(t.Context(), `[1]`).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, b.call(t.Context(), `{"n":}`).Err.Code, dispatch.InvalidInput)
+}
+
+func TestNoArgumentsMeansNone(t *testing.T) {
+	b := newBench(dispatch.Options{})
+	does(b, idle)
+	for _, arguments := range []string{``, `{}`, `null`} {
+		assert.Equal(t, string(b.call(t.Context(), arguments).AppendJSON(nil)), `{"success":true,"data":{},"error":null}`)
+	}
+	assert.Equal(t, b.call(t.Context(), `{"a":1}`).Err.Code, dispatch.InvalidInput)
+}
+
+type paging struct {
+	Limit int `json:"limit,omitempty"`
+}
+
+type upper string
+
+func (u *upper) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "A":
+		*u = upper(text)
+		return nil
+	case "B":
+		return dispatch.Errorf(dispatch.InvalidInput, "B is out of fashion")
+	}
+	return errors.New("secret")
+}
+
+// The schema cannot say everything that a Go type is particular about.
+func TestArgumentsThatDoNotDecode(t *testing.T) {
+	for _, tc := range []struct{ arguments, message, path string }{
+		{`{"limit":1.0}`, "invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1.0", `"/limit"`},
+		{`{"limit":1e2}`, "invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1e2", `"/limit"`},
+		{`{"limit":99999999999999999999}`, "/limit: must be a 64-bit integer", `"/limit"`},
+		{`{"limit":1` + strings.Repeat("0", 1000) + `}`, "/limit: must be a 64-bit integer in plain digits, is number", `"/limit"`},
+		{`{"nested":{"limit":1.5e1}}`, "/nested/limit: must be a 64-bit integer in plain digits, is number 1.5e1", `"/nested/limit"`},
+		{`{"upper":"B"}`, "B is out of fashion", ""},
+		{`{"upper":"C"}`, "invalid arguments: they do not have the form that this operation takes", ""},
+	} {
+		b := newBench(dispatch.Options{})
+		does(b, func(context.Context, struct {
+			paging
+			Nested paging `json:"nested,omitzero"`
+			Upper  upper  `json:"upper,omitempty"`
+		}) (nothing, error) {
+			t.Error("it ran")
+			return nothing{}, nil
+		})
+		e := b.call(t.Context(), tc.arguments)
+		assert.Equal(t, e.Err.Code, dispatch.InvalidInput, tc.arguments)
+		assert.Assert(t, len(e.Err.Message) < 200)
+		assert.Assert(t, strings.Contains(e.Err.Message, tc.message), e.Err.Message)
+		if tc.path != "" {
+			assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s", e.Err.Details)
+		}
+	}
+}
+
+func TestFormatsAreEnforced(t *testing.T) {
+	b := newBench(dispatch.Options{})
+	does(b, func(_ context.Context, in struct {
+		At time.Time `json:"at"`
+	}) (int, error) {
+		return in.At.Year(), nil
+	})
+	assert.Equal(t, string(b.call(t.Context(), `{"at":"2026-07-28T00:00:00Z"}`).Data), `2026`)
+	e := b.call(t.Context(), `{"at":"yesterday"}`)
+	assert.Equal(t, e.Err.Code, dispatch.InvalidInput)
+	assert.Assert(t, strings.Contains(e.Err.Message, "/at: "), e.Err.Message)
+}

@@ -1,0 +1,130 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// Options are the settings of a [Dispatcher]; the zero value is ready for use.
+type Options struct {
+	Logger  *slog.Logger  // hears of panics, unexpected errors and slow operations, and never leads to the caller; nil: slog.Default()
+	Timeout time.Duration // for operations that have none of their own; 0: none
+	Slow    time.Duration // from how long on an operation is warned of; 0: 10 s, negative: never
+
+	// Interceptors wrap the life of every call of an operation that exists, validation included. The first is the outermost.
+	Interceptors []Interceptor
+}
+
+// A Handler takes a call of an operation to its end.
+type Handler func(ctx context.Context, op *Operation, call *Call) Envelope
+
+// An Interceptor wraps a handler: for audit, metrics, limits, authorization. It may answer without calling next, with any code that the
+// catalog has. It sees arguments before they are validated.
+type Interceptor func(next Handler) Handler
+
+// A Dispatcher runs calls of the operations in a catalog. It has no state of its own, starts no goroutine, and is safe for
+// concurrent use.
+type Dispatcher struct {
+	catalog *Catalog
+	log     *slog.Logger
+	timeout time.Duration
+	slow    time.Duration
+	handle  Handler
+}
+
+const slowByDefault = 10 * time.Second
+
+// NewDispatcher returns a dispatcher of the operations that c has at the time of each call.
+func NewDispatcher(c *Catalog, o Options) *Dispatcher {
+	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow}
+	if d.log == nil {
+		d.log = slog.Default()
+	}
+	if d.slow == 0 {
+		d.slow = slowByDefault
+	}
+	d.handle = d.guarded
+	for _, intercept := range slices.Backward(o.Interceptors) {
+		d.handle = intercept(d.handle)
+	}
+	return d
+}
+
+// Dispatch runs a call to its end on the caller's goroutine, and puts every outcome into the envelope. It never panics. Its life:
+//
+//  1. Look up the operation; otherwise unknown_operation. From here on the interceptors are around it.
+//  2. Validate the arguments against the input schema: missing_param if a required one is missing, invalid_input otherwise. The message
+//     says what is wrong where, and details has it as {"errors":[{"path":"/a/0","reason":"…"}]}.
+//  3. Decode them, over the defaults of the schema, into the operation's input type.
+//  4. Run the operation, in a context that carries the call and ends at the timeout.
+//  5. Encode what it returned.
+//
+// An operation's error reaches the caller if it is, or wraps, an [*Error] (or a bare [Code], whose summary is then the message) with
+// a code that the operation declared or that any operation may return: invalid_input, missing_param, permission_denied,
+// confirmation_required, blocked, timeout, cancelled, internal_error. Only the Error itself is shown, nothing of what wraps it. A
+// context.DeadlineExceeded becomes timeout and a context.Canceled cancelled, as does any other error after the call's context has
+// ended. Everything else, an undeclared code, a panic and a result that does not encode or breaks the output schema among it, becomes
+// internal_error with a fixed text; the cause goes to the log, and stays within reach of errors.Is and errors.As on [Envelope.Err].
+//
+// The timeout is that of the context and no more: an operation that ignores its context is waited for, because Go cannot abandon it
+// without leaving it running unwatched. What it returns without an error counts, however late.
+func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope) {
+	start := time.Now()
+	op, ok := d.catalog.Lookup(call.Operation)
+	if !ok {
+		return Envelope{Err: Errorf(UnknownOperation, "there is no operation %.100q", call.Operation), Session: call.Session}
+	}
+	result = d.intercepted(ctx, op, call)
+	result.Session = call.Session
+	if took := time.Since(start); took >= d.slow && d.slow > 0 {
+		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took), slog.Bool("success", result.Success()))
+	}
+	return result
+}
+
+// intercepted runs the interceptors and what they wrap, and sees that what comes out keeps to the contract.
+func (d *Dispatcher) intercepted(ctx context.Context, op *Operation, call *Call) (result Envelope) {
+	defer d.rescue(ctx, op, call, &result)
+	if result = d.handle(ctx, op, call); result.Err != nil {
+		return Envelope{Err: d.present(ctx, op, call, result.Err)}
+	}
+	return result
+}
+
+// guarded runs the operation. It outlives a panic before interceptors do, so that they always see an outcome.
+func (d *Dispatcher) guarded(ctx context.Context, op *Operation, call *Call) (result Envelope) {
+	defer d.rescue(ctx, op, call, &result)
+	data, err := d.run(ctx, op, call)
+	if err != nil {
+		return Envelope{Err: d.judge(ctx, op, call, err)}
+	}
+	return Envelope{Data: data}
+}
+
+func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.RawMessage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits for it any more
+	}
+	arguments := call.Arguments
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = json.RawMessage("{}")
+	}
+	if err := op.validate(arguments); err != nil {
+		return nil, err
+	}
+	if timeout := cmp.Or(op.spec.Timeout, d.timeout); timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	data, err := op.run(&callContext{ctx, call, d.log}, arguments)
+	if ended := ctx.Err(); err != nil && ended != nil {
+		err = fmt.Errorf("%w: %w", ended, err) // a plain error is then taken for a consequence of that
+	}
+	return data, err
+}

@@ -1,0 +1,153 @@
+package dispatch_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+func TestEveryCodeHasItsRowInTheTable(t *testing.T) {
+	want := []struct {
+		code         dispatch.Code
+		recoverable  bool
+		status, exit int
+	}{
+		{dispatch.Blocked, false, 403, 7},
+		{dispatch.Cancelled, true, 499, 130},
+		{dispatch.ConfirmationRequired, true, 428, 7},
+		{dispatch.InternalError, false, 500, 1},
+		{dispatch.InvalidInput, true, 400, 2},
+		{dispatch.MissingParam, true, 400, 2},
+		{dispatch.NotFound, true, 404, 5},
+		{dispatch.NotImplemented, false, 501, 5},
+		{dispatch.NotRunning, true, 409, 5},
+		{dispatch.PermissionDenied, false, 403, 7},
+		{dispatch.StateError, true, 409, 5},
+		{dispatch.Timeout, true, 504, 6},
+		{dispatch.UnknownInstance, true, 404, 5},
+		{dispatch.UnknownOperation, true, 404, 5},
+		{dispatch.UpstreamError, true, 502, 5},
+	}
+	got := dispatch.NewCatalog().Codes()
+	assert.Equal(t, len(got), len(want))
+	for i, w := range want {
+		g := got[i]
+		assert.Assert(t, g.Summary != "", g.Code)
+		g.Summary = ""
+		assert.DeepEqual(t, [4]any{g.Code, g.Recoverable, g.HTTPStatus, g.ExitCode}, [4]any{w.code, w.recoverable, w.status, w.exit})
+		assert.Equal(t, dispatch.Errorf(w.code, "x").Recoverable, w.recoverable)
+	}
+}
+
+func TestErrorsIsFindsTheCode(t *testing.T) {
+	err := fmt.Errorf("reading: %w", dispatch.Errorf(dispatch.NotFound, "no file %q", "a"))
+	assert.Assert(t, errors.Is(err, dispatch.NotFound))
+	assert.Assert(t, !errors.Is(err, dispatch.StateError))
+	e, ok := errors.AsType[*dispatch.Error](err)
+	assert.Assert(t, ok)
+	assert.Equal(t, e.Message, `no file "a"`)
+	assert.Equal(t, e.Error(), `not_found: no file "a"`)
+	assert.Assert(t, !e.Is(uncomparable{}))
+}
+
+type uncomparable []int
+
+func (uncomparable) Error() string { return "" }
+
+func TestErrorfKeepsWhatItWraps(t *testing.T) {
+	e := dispatch.Errorf(dispatch.NotFound, "cannot open: %w", fs.ErrNotExist)
+	assert.Equal(t, e.Message, "cannot open: file does not exist")
+	assert.Assert(t, errors.Is(e, fs.ErrNotExist))
+
+	e = dispatch.Errorf(dispatch.NotFound, "%w and %w", fs.ErrNotExist, fs.ErrClosed)
+	assert.Assert(t, errors.Is(e, fs.ErrNotExist) && errors.Is(e, fs.ErrClosed))
+
+	assert.Assert(t, dispatch.Errorf(dispatch.NotFound, "plain").Unwrap() == nil)
+	assert.Assert(t, !errors.Is(dispatch.Errorf(dispatch.NotFound, "%v", fs.ErrNotExist), fs.ErrNotExist))
+}
+
+func TestWithDoesNotChangeTheOriginal(t *testing.T) {
+	original := dispatch.Errorf(dispatch.UpstreamError, "down")
+	changed := original.With(map[string]any{"status": 503}).WithRecoverable(false)
+	assert.Assert(t, original.Details == nil && original.Recoverable)
+	assert.Assert(t, changed.Details != nil && !changed.Recoverable)
+}
+
+func TestAppendJSON(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		envelope dispatch.Envelope
+		want     string
+	}{
+		{"data", dispatch.Envelope{Data: json.RawMessage(`{"a":1}`), Session: "s"}, `{"success":true,"data":{"a":1},"error":null}`},
+		{"no data", dispatch.Envelope{}, `{"success":true,"data":null,"error":null}`},
+		{"error", dispatch.Envelope{Err: dispatch.Errorf(dispatch.NotFound, "no \"x\"\n<b>\xff")},
+			`{"success":false,"data":null,"error":{"code":"not_found","message":"no \"x\"\n<b>` + "\ufffd" + `","details":null,"recoverable":true}}`},
+		{"typed details", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(map[string]any{"b": "<", "a": 1})},
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":{"a":1,"b":"<"},"recoverable":false}}`},
+		{"raw details", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(json.RawMessage(`[1]`))},
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":[1],"recoverable":false}}`},
+		{"details that do not encode", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false}}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := tc.envelope.AppendJSON([]byte("x"))
+			assert.Equal(t, string(got), "x"+tc.want)
+			assert.Assert(t, json.Valid(got[1:]))
+			assert.Equal(t, tc.envelope.Success(), tc.envelope.Err == nil)
+			marshalled, err := json.Marshal(tc.envelope)
+			assert.NilError(t, err)
+			var a, b any
+			assert.NilError(t, json.Unmarshal(marshalled, &a))
+			assert.NilError(t, json.Unmarshal(got[1:], &b))
+			assert.DeepEqual(t, a, b)
+		})
+	}
+}
+
+func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
+	good := dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}
+	for _, tc := range []struct {
+		name   string
+		change func(*dispatch.CodeInfo)
+		want   string
+	}{
+		{"upper case", func(c *dispatch.CodeInfo) { c.Code = "Quota" }, `code "Quota": a code is lower-case`},
+		{"empty", func(c *dispatch.CodeInfo) { c.Code = "" }, "a code is lower-case"},
+		{"digit first", func(c *dispatch.CodeInfo) { c.Code = "4u" }, "a code is lower-case"},
+		{"status of a success", func(c *dispatch.CodeInfo) { c.HTTPStatus = 200 }, "HTTP status 200"},
+		{"exit code of a success", func(c *dispatch.CodeInfo) { c.ExitCode = 0 }, "exit code 0"},
+		{"exit code of a signal", func(c *dispatch.CodeInfo) { c.ExitCode = 137 }, "exit code 137"},
+		{"no summary", func(c *dispatch.CodeInfo) { c.Summary = "" }, "no summary"},
+		{"of the closed set", func(c *dispatch.CodeInfo) { c.Code = dispatch.Timeout }, `"timeout" is declared already, and differently`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := dispatch.NewCatalog()
+			bad := good
+			bad.Code = "other"
+			tc.change(&bad)
+			assert.ErrorContains(t, c.Declare(good, bad), tc.want)
+			_, ok := c.CodeInfo(good.Code)
+			assert.Assert(t, !ok, "Declare is to be all or none")
+		})
+	}
+}
+
+func TestDeclareTwiceTheSameIsOnce(t *testing.T) {
+	c := dispatch.NewCatalog()
+	info := dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}
+	assert.NilError(t, c.Declare(info))
+	assert.NilError(t, c.Declare(info))
+	got, ok := c.CodeInfo("quota_exceeded")
+	assert.Assert(t, ok && got == info)
+	info.Recoverable = true
+	assert.ErrorContains(t, c.Declare(info), "differently")
+	timeout, _ := c.CodeInfo(dispatch.Timeout)
+	assert.NilError(t, c.Declare(timeout))
+}

@@ -1,0 +1,92 @@
+package dispatch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Instance is embedded in an operation's input type to let the caller choose among the named targets of a service. It adds the
+// optional argument "instance" to the input and [UnknownInstance] to the declared codes, and the dispatcher fills it from
+// [Call.Instance] where a surface has its own place for it:
+//
+//	type Query struct {
+//		dispatch.Instance
+//		Path string `json:"path"`
+//	}
+//
+//	func (fs *FS) Read(ctx context.Context, q Query) (Text, error) {
+//		root, err := fs.roots.Get(q.Instance.Instance)
+type Instance struct {
+	Instance string `json:"instance,omitempty" doc:"Which instance to use, by name. The default one if left out."`
+}
+
+func (i *Instance) instance() *Instance { return i }
+
+// instanced is a pointer to an input type that embeds Instance.
+type instanced interface{ instance() *Instance }
+
+// settle makes one of the two places where a caller can name an instance. They must not disagree: one may have been used to decide
+// whether the call is allowed.
+func settle(argument *Instance, call *Call) error {
+	switch {
+	case argument.Instance == "":
+		argument.Instance = call.Instance
+	case call.Instance == "":
+		call.Instance = argument.Instance
+	case call.Instance != argument.Instance:
+		return Errorf(InvalidInput, "the call is for instance %q, its argument for %q", call.Instance, argument.Instance)
+	}
+	return nil
+}
+
+// Instances holds the named targets of a service, one of them the default. It does not change once made, and is safe for
+// concurrent use.
+type Instances[T any] struct {
+	standard string
+	named    map[string]T
+	names    []string
+}
+
+// NewInstances returns these instances. standard names the default one; "" if there is none, so that every call has to name one. A
+// name is letters, digits, '_' and '-'.
+func NewInstances[T any](standard string, named map[string]T) (*Instances[T], error) {
+	for name := range named {
+		if !isSegment(name) {
+			return nil, fmt.Errorf("instance name %q: want letters, digits, '_' and '-'", name)
+		}
+	}
+	if _, ok := named[standard]; !ok && standard != "" {
+		return nil, fmt.Errorf("default instance %q is not among the instances", standard)
+	}
+	return &Instances[T]{standard, maps.Clone(named), slices.Sorted(maps.Keys(named))}, nil
+}
+
+// Get returns the instance of that name, the default one for "". The error is an [UnknownInstance] that lists the names there are, in
+// its message and as the array "instances" in its details.
+func (s *Instances[T]) Get(name string) (T, error) {
+	chosen := name
+	if chosen == "" {
+		chosen = s.standard
+	}
+	if value, ok := s.named[chosen]; ok {
+		return value, nil
+	}
+	var none T
+	there := "there is none"
+	if len(s.names) > 0 {
+		there = "want one of " + strings.Join(s.names, ", ")
+	}
+	details := map[string]any{"instances": append([]string{}, s.names...)}
+	if name == "" {
+		return none, Errorf(UnknownInstance, "no instance was named and none is the default; %s", there).With(details)
+	}
+	return none, Errorf(UnknownInstance, "no instance %q; %s", name, there).With(details)
+}
+
+// Default returns the name of the default instance, "" if there is none.
+func (s *Instances[T]) Default() string { return s.standard }
+
+// Names returns all names, sorted. The slice is the caller's.
+func (s *Instances[T]) Names() []string { return slices.Clone(s.names) }

@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+)
+
+// judge decides what the caller gets to know of an operation's error.
+func (d *Dispatcher) judge(ctx context.Context, op *Operation, call *Call, err error) *Error {
+	if e := asError(err); e != nil {
+		info, _ := d.catalog.CodeInfo(e.Code)
+		if !info.universal && !slices.Contains(op.spec.Errors, e.Code) {
+			d.report(ctx, slog.LevelError, "operation returned a code that it does not declare", op, call, slog.String("code", string(e.Code)), slog.Any("error", err))
+			return internal(err)
+		}
+		return e
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Errorf(Timeout, "the time allowed ran out").because(err)
+	case errors.Is(err, context.Canceled):
+		return Errorf(Cancelled, "the call was cancelled").because(err)
+	}
+	d.report(ctx, slog.LevelError, "operation failed", op, call, slog.Any("error", err))
+	return internal(err)
+}
+
+// present completes an error for the caller, whether it comes from the operation or from an interceptor: it has a code of the closed
+// set, a message, a decision on Recoverable and encoded details.
+func (d *Dispatcher) present(ctx context.Context, op *Operation, call *Call, e *Error) *Error {
+	info, ok := d.catalog.CodeInfo(e.Code)
+	if !ok {
+		d.report(ctx, slog.LevelError, "call ended with a code that the catalog does not have", op, call, slog.String("code", string(e.Code)), slog.Any("error", e))
+		return internal(e)
+	}
+	shown := *e
+	if shown.Message == "" {
+		shown.Message = info.Summary
+	}
+	if shown.undecided {
+		shown.Recoverable, shown.undecided = info.Recoverable, false
+	}
+	if e.Details != nil {
+		details, err := encode(e.Details)
+		if err != nil {
+			d.report(ctx, slog.LevelError, "details of an error do not encode", op, call, slog.String("code", string(e.Code)), slog.Any("error", err))
+		}
+		shown.Details = details
+		if err != nil || string(details) == "null" {
+			shown.Details = nil
+		}
+	}
+	return &shown
+}
+
+// rescue, deferred, turns a panic into an outcome.
+func (d *Dispatcher) rescue(ctx context.Context, op *Operation, call *Call, result *Envelope) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	err, ok := value.(error)
+	if !ok {
+		err = fmt.Errorf("%v", value)
+	}
+	d.report(ctx, slog.LevelError, "operation panicked", op, call, slog.String("panic", err.Error()), slog.String("stack", string(debug.Stack())))
+	*result = Envelope{Err: internal(fmt.Errorf("panic: %w", err))}
+}
+
+func internal(cause error) *Error {
+	return Errorf(InternalError, "the operation failed unexpectedly; the log has the cause").because(cause)
+}
+
+// report logs without a word of the arguments: they may be secret.
+func (d *Dispatcher) report(ctx context.Context, level slog.Level, message string, op *Operation, call *Call, attrs ...slog.Attr) {
+	about := []slog.Attr{slog.String("operation", op.Name())}
+	for _, a := range []struct{ key, value string }{{"surface", call.Surface}, {"request", call.RequestID}, {"session", call.Session}, {"instance", call.Instance}} {
+		if a.value != "" {
+			about = append(about, slog.String(a.key, a.value))
+		}
+	}
+	d.log.LogAttrs(ctx, level, message, append(about, attrs...)...)
+}

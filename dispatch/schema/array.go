@@ -1,0 +1,112 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+)
+
+// arrayRules are the keywords for arrays. Those of draft-07 are expressed in those of 2020-12: a list of items is prefixItems,
+// and additionalItems is items.
+type arrayRules struct {
+	prefix                   []*subschema
+	rest                     *subschema // for the items behind the prefix
+	additional               *subschema // additionalItems, until it is known whether items is a list
+	listed                   bool       // items is a list
+	minItems, maxItems       int
+	unique                   bool
+	contains                 *subschema
+	minContains, maxContains int
+}
+
+func (s *subschema) arrays() *arrayRules {
+	if s.array == nil {
+		s.array = &arrayRules{maxItems: math.MaxInt, minContains: 1, maxContains: math.MaxInt}
+	}
+	return s.array
+}
+
+func compileItems07(c *compiler, s *subschema, at uint32) error {
+	x, a := &s.res.doc.index, s.arrays()
+	if x.kind(at) != array {
+		a.rest = c.subschema(s.res, at)
+		return nil
+	}
+	a.listed = true
+	for item := range x.items(at) {
+		a.prefix = append(a.prefix, c.subschema(s.res, item))
+	}
+	a.rest = a.additional
+	return nil
+}
+
+func compileAdditionalItems(c *compiler, s *subschema, at uint32) error {
+	a := s.arrays()
+	a.additional = c.subschema(s.res, at)
+	if a.listed {
+		a.rest = a.additional
+	}
+	return nil
+}
+
+func compileUniqueItems(_ *compiler, s *subschema, at uint32) error {
+	x := &s.res.doc.index
+	if x.kind(at) != boolean {
+		return fmt.Errorf("must be true or false, is %s", x.describe(at))
+	}
+	s.arrays().unique = x.isTrue(at)
+	return nil
+}
+
+func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
+	a, x, ok := s.array, &v.doc, true
+	count, contained := 0, 0
+	for item, end := n+1, x.nodes[n].next; item < end; item = x.nodes[item].next {
+		if !v.step(1) {
+			return false
+		}
+		schema := a.rest
+		if count < len(a.prefix) {
+			schema = a.prefix[count]
+		}
+		if schema != nil {
+			if !v.eval(schema, item, nil) {
+				if v.quick {
+					return false
+				}
+				ok = false
+			}
+			if evaluated != nil {
+				evaluated.set(count)
+			}
+		}
+		if a.contains != nil && v.quietly(a.contains, item, nil) {
+			contained++
+			if evaluated != nil && s.res.dialect.draft != in07 {
+				evaluated.set(count)
+			}
+		}
+		count++
+	}
+	if count < a.minItems {
+		ok = v.fail(s, n, "minItems", "", "must have at least %s, has %d", plural(a.minItems, "item"), count)
+	}
+	if count > a.maxItems {
+		ok = v.fail(s, n, "maxItems", "", "must have at most %s, has %d", plural(a.maxItems, "item"), count)
+	}
+	if a.contains != nil && contained < a.minContains {
+		keyword := "contains"
+		if a.minContains != 1 {
+			keyword = "minContains"
+		}
+		ok = v.fail(s, n, keyword, "", "must have at least %s as \"contains\" wants, has %d", plural(a.minContains, "item"), contained)
+	}
+	if a.contains != nil && contained > a.maxContains {
+		ok = v.fail(s, n, "maxContains", "", "must have at most %s as \"contains\" wants, has %d", plural(a.maxContains, "item"), contained)
+	}
+	if a.unique && count > 1 {
+		if i, j, found := v.repeated(n); found {
+			ok = v.fail(s, n, "uniqueItems", "", "items %d and %d are equal; all must differ", i, j)
+		}
+	}
+	return ok
+}

@@ -1,0 +1,131 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestResolve(t *testing.T) {
+	for _, tc := range []struct{ base, reference, want string }{
+		{"https://example.com/a/b", "c", "https://example.com/a/c"},
+		{"https://example.com/a/b", "/c", "https://example.com/c"},
+		{"", "c", "c"}, {"a", "b", "b"}, {"a/b", "../c", "c"}, {"a", "/b", "/b"}, {"/a", "b", "/b"},
+		{"", "urn:x:y", "urn:x:y"}, {"a", "https://example.com", "https://example.com"},
+	} {
+		got, err := resolve(tc.base, tc.reference)
+		assert.NilError(t, err)
+		assert.Equal(t, got, tc.want, "%s + %s", tc.base, tc.reference)
+	}
+}
+
+// The loader is asked once for each document, with its URI; its error reaches the caller.
+func TestLoader(t *testing.T) {
+	var asked []string
+	load := Loader(func(uri string) ([]byte, error) {
+		asked = append(asked, uri)
+		switch uri {
+		case "https://example.com/a":
+			return []byte(`{"$defs":{"x":{"type":"string"},"y":{"$ref":"b#z"}}}`), nil
+		case "https://example.com/b":
+			return []byte(`{"$defs":{"z":{"$anchor":"z","type":"null"}}}`), nil
+		}
+		return nil, errors.ErrUnsupported
+	})
+	s, err := Compile([]byte(`{"$id":"https://example.com/","prefixItems":[{"$ref":"a#/$defs/x"},{"$ref":"a#/$defs/y"}]}`), load)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, asked, []string{"https://example.com/a", "https://example.com/b"})
+	assert.NilError(t, s.Validate([]byte(`["",null]`)))
+	assert.Error(t, s.Validate([]byte(`["",0]`)), "/1: must be null, is an integer")
+
+	_, err = Compile([]byte(`{"$ref":"https://example.com/c"}`), load)
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+	assert.ErrorIs(t, err, ErrReference)
+
+	_, err = Compile([]byte(`{"$ref":"x"}`), Loader(func(string) ([]byte, error) { return []byte(`{`), nil }))
+	assert.ErrorContains(t, err, `#/$ref: the document "x": invalid JSON`)
+}
+
+func TestDialects(t *testing.T) {
+	items := `{"items":[{"type":"string"}],"additionalItems":false}`
+	_, err := Compile([]byte(items))
+	assert.ErrorContains(t, err, "#/items: a schema must be an object or a boolean")
+	for _, s := range []*Schema{
+		MustCompile(items, DefaultDialect(Draft07)),
+		MustCompile(`{"$schema":"http://json-schema.org/draft-07/schema#",` + items[1:]),
+		MustCompile(`{"$schema":"https://json-schema.org/draft-07/schema",` + items[1:]),
+	} {
+		assert.NilError(t, s.Validate([]byte(`["a"]`)))
+		assert.Error(t, s.Validate([]byte(`["a",1]`)), "/1: is not allowed here")
+	}
+
+	meta := Loader(func(string) ([]byte, error) {
+		return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{"https://example.com/v":true}}`), nil
+	})
+	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`), meta)
+	assert.ErrorIs(t, err, ErrDialect)
+	assert.ErrorContains(t, err, "requires the vocabulary https://example.com/v")
+	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`), Loader(func(string) ([]byte, error) { return []byte(`{"$schema":"https://example.com/m"}`), nil }))
+	assert.ErrorContains(t, err, "describes itself")
+}
+
+// The meta-schemas themselves compile, accept themselves and refuse nonsense.
+func TestMetaschemas(t *testing.T) {
+	for _, uri := range []string{Draft202012, Draft07} {
+		s := MustCompile(`{"$ref":"` + uri + `"}`)
+		assert.NilError(t, s.Validate(metaschema(uri)), uri)
+		assert.ErrorContains(t, s.Validate([]byte(`{"properties":{"a":{"minLength":-1}}}`)), "/properties/a/minLength: must be at least 0, is -1", uri)
+	}
+	for _, file := range []string{"core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation", "format-assertion", "content"} {
+		uri := "https://json-schema.org/draft/2020-12/meta/" + file
+		assert.NilError(t, MustCompile(`{"$ref":"`+Draft202012+`"}`).Validate(metaschema(uri)), uri)
+	}
+}
+
+// The schemas of all revisions of MCP compile, and accept the examples of the newest.
+func TestMCPSchemas(t *testing.T) {
+	root := os.Getenv("STDWIRE_SUITES")
+	if root == "" {
+		t.Skip("STDWIRE_SUITES is not set: the schemas of MCP are not tested")
+	}
+	files, err := filepath.Glob(filepath.Join(root, "mcp-schema", "*", "schema.json"))
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) >= 5)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		var document struct {
+			Defs        map[string]any `json:"$defs"`
+			Definitions map[string]any
+		}
+		assert.NilError(t, json.Unmarshal(data, &document))
+		load := Loader(func(string) ([]byte, error) { return data, nil })
+		var all []string
+		for prefix, names := range map[string]map[string]any{"$defs/": document.Defs, "definitions/": document.Definitions} {
+			for name := range names {
+				reference := `{"$ref":"mcp#/` + prefix + name + `"}`
+				all = append(all, reference)
+				examples, err := filepath.Glob(filepath.Join(filepath.Dir(file), "examples", name, "*.json"))
+				assert.NilError(t, err)
+				if len(examples) == 0 {
+					continue
+				}
+				s, err := Compile([]byte(reference), load, AssertFormats())
+				assert.NilError(t, err, "%s %s", file, name)
+				for _, example := range examples {
+					data, err := os.ReadFile(example)
+					assert.NilError(t, err)
+					assert.NilError(t, s.Validate(data), example)
+				}
+			}
+		}
+		assert.Assert(t, len(all) > 50, "%s has %d definitions", file, len(all))
+		_, err = Compile([]byte(`{"anyOf":[`+strings.Join(all, ",")+`]}`), load, AssertFormats())
+		assert.NilError(t, err, file)
+	}
+}

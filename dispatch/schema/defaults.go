@@ -1,0 +1,171 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+func compileDefault(c *compiler, s *subschema, at uint32) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, s.res.doc.raw(at)); err != nil {
+		return err
+	}
+	s.fallback, c.defaults = compact.Bytes(), true
+	return nil
+}
+
+// An insertion is a member that is missing from an object.
+type insertion struct {
+	at     uint32 // where the object's closing brace is
+	first  bool   // the object has no member yet
+	name   string
+	member []byte
+}
+
+// FillDefaults returns data with the properties that are missing and have a default. It looks at properties, at the items of arrays, and at what
+// $ref and allOf apply to the same value, at any depth; not at anyOf, oneOf, if and the like, where a default depends on what
+// else is there. A default that is filled in is not filled in itself.
+//
+// data must be one valid JSON value; it is not changed, and returned itself if nothing was missing. Whether it fits the schema is for
+// Validate to say, before or after. The error wraps [ErrLimit], as that of Validate does, or tells that data is not JSON.
+func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
+	if !s.defaults {
+		return data, nil
+	}
+	v := s.get()
+	defer s.put(v)
+	if err := v.doc.build(data); err != nil {
+		return data, err
+	}
+	v.begin(true)
+	missing := v.fill(nil, []*subschema{s.root}, 0)
+	if v.err != nil {
+		return data, v.err
+	}
+	if len(missing) == 0 {
+		return data, nil
+	}
+	filled, copied := make([]byte, 0, len(data)+64*len(missing)), uint32(0)
+	for _, m := range missing {
+		filled = append(filled, data[copied:m.at]...)
+		copied = m.at
+		if !m.first {
+			filled = append(filled, ',')
+		}
+		filled = jsonscan.AppendString(filled, m.name)
+		filled = append(append(filled, ':'), m.member...)
+	}
+	return append(filled, data[copied:]...), nil
+}
+
+// fill adds what is missing from the value at a node, and below, to a list. Some schemas apply to the value; with those that they always apply,
+// they are seen as one.
+func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
+	for i := 0; i < len(schemas); i++ {
+		if !v.step(1) {
+			return missing
+		}
+		for part := range schemas[i].always {
+			schemas = append(schemas, part)
+		}
+	}
+	if len(schemas) == 0 {
+		return missing
+	}
+	x := &v.doc
+	switch x.kind(n) {
+	case array:
+		position := 0
+		for item := range x.items(n) {
+			var below []*subschema
+			for _, s := range schemas {
+				if s.array != nil && position < len(s.array.prefix) {
+					below = append(below, s.array.prefix[position])
+				} else if s.array != nil && s.array.rest != nil {
+					below = append(below, s.array.rest)
+				}
+			}
+			missing = v.fill(missing, below, item)
+			position++
+		}
+	case object:
+		for name, value := range x.members(n) {
+			var below []*subschema
+			for _, s := range schemas {
+				if property := s.property(string(x.text(name))); property != nil {
+					below = append(below, property)
+				}
+			}
+			missing = v.fill(missing, below, value)
+		}
+		missing = v.fillObject(missing, schemas, n)
+	}
+	return missing
+}
+
+// fillObject adds what is missing from an object itself.
+func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []insertion {
+	x := &v.doc
+	first := len(missing)
+	for _, s := range schemas {
+		if s.object == nil {
+			continue
+		}
+		for _, slot := range s.object.slots {
+			if slot.schema == nil {
+				continue
+			}
+			value := slot.schema.defaultValue(defaultDepth)
+			if value == nil || slices.ContainsFunc(missing[first:], func(m insertion) bool { return m.name == slot.name }) {
+				continue
+			}
+			if !v.step(int(x.nodes[n].next - n)) {
+				return missing
+			}
+			if x.member(n, slot.name) == 0 {
+				empty := x.nodes[n].next == n+1 && len(missing) == first
+				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, value})
+			}
+		}
+	}
+	return missing
+}
+
+// property returns the schema of a property, nil if there is none.
+func (s *subschema) property(name string) *subschema {
+	if s.object != nil {
+		if i, ok := s.object.slotOf[name]; ok {
+			return s.object.slots[i].schema
+		}
+	}
+	return nil
+}
+
+const defaultDepth = 8 // how far a default may be behind $ref and allOf
+
+func (s *subschema) defaultValue(depth int) []byte {
+	if s.fallback != nil || depth == 0 {
+		return s.fallback
+	}
+	for part := range s.always {
+		if value := part.defaultValue(depth - 1); value != nil {
+			return value
+		}
+	}
+	return nil
+}
+
+// always yields the schemas that every value of this one must fit as well.
+func (s *subschema) always(yield func(*subschema) bool) {
+	if s.applied == nil || s.applied.ref != nil && !yield(s.applied.ref) {
+		return
+	}
+	for _, part := range s.applied.allOf {
+		if !yield(part) {
+			return
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The dialects that Compile knows, as $schema names them. In the first, draft-07, a trailing "#" and https are accepted too.
+const (
+	Draft07     = "http://json-schema.org/draft-07/schema"
+	Draft202012 = "https://json-schema.org/draft/2020-12/schema"
+)
+
+// A draft is a set of drafts.
+type draft uint8
+
+const (
+	in07 draft = 1 << iota
+	in2020
+)
+
+// A vocabulary is a set of vocabularies (Core, section 8.1.2).
+type vocabulary uint16
+
+const (
+	core vocabulary = 1 << iota
+	applicator
+	unevaluated
+	validation
+	metaData
+	formatAnnotation
+	formatAssertion
+	content
+)
+
+const vocabularyURI = "https://json-schema.org/draft/2020-12/vocab/"
+
+var vocabularies = map[string]vocabulary{
+	"core": core, "applicator": applicator, "unevaluated": unevaluated, "validation": validation, "meta-data": metaData,
+	"format-annotation": formatAnnotation, "format-assertion": formatAssertion, "content": content,
+}
+
+// A shape tells where the value of a keyword holds subschemas.
+type shape uint8
+
+const (
+	noSchema      shape = iota
+	oneSchema           // it is one
+	listOfSchemas       // its items are
+	mapOfSchemas        // its members' values are, those that are not arrays
+	oneOrList           // either of the first two
+)
+
+// A keyword is what a dialect knows of one: where its subschemas are and how it is compiled into the subschema it stands in. Without
+// compile it asserts nothing.
+type keyword struct {
+	name       string
+	drafts     draft
+	vocabulary vocabulary
+	shape      shape
+	compile    func(c *compiler, s *subschema, at uint32) error
+}
+
+func keywords() []keyword {
+	const both = in07 | in2020
+	return []keyword{
+		{"$ref", both, core, noSchema, compileRef},
+		{"$dynamicRef", in2020, core, noSchema, compileDynamicRef},
+		{"$defs", in2020, core, mapOfSchemas, nil},
+		{"definitions", both, core, mapOfSchemas, nil},
+
+		{"type", both, validation, noSchema, compileType},
+		{"enum", both, validation, noSchema, compileEnum},
+		{"const", both, validation, noSchema, compileConst},
+
+		{"minimum", both, validation, noSchema, compileBound("minimum", 0, 1, "at least")},
+		{"maximum", both, validation, noSchema, compileBound("maximum", -1, 0, "at most")},
+		{"exclusiveMinimum", both, validation, noSchema, compileBound("exclusiveMinimum", 1, 1, "greater than")},
+		{"exclusiveMaximum", both, validation, noSchema, compileBound("exclusiveMaximum", -1, -1, "less than")},
+		{"multipleOf", both, validation, noSchema, compileMultipleOf},
+
+		{"minLength", both, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().minLength })},
+		{"maxLength", both, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().maxLength })},
+		{"pattern", both, validation, noSchema, compilePatternKeyword},
+		{"format", both, formatAnnotation | formatAssertion, noSchema, compileFormat},
+
+		{"prefixItems", in2020, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
+		{"items", in2020, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().rest })},
+		{"items", in07, applicator, oneOrList, compileItems07},
+		{"additionalItems", in07, applicator, oneSchema, compileAdditionalItems},
+		{"contains", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().contains })},
+		{"minContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minContains })},
+		{"maxContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxContains })},
+		{"minItems", both, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minItems })},
+		{"maxItems", both, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxItems })},
+		{"uniqueItems", both, validation, noSchema, compileUniqueItems},
+		{"unevaluatedItems", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().items })},
+
+		{"properties", both, applicator, mapOfSchemas, compileProperties},
+		{"patternProperties", both, applicator, mapOfSchemas, compilePatternProperties},
+		{"additionalProperties", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().additional })},
+		{"propertyNames", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
+		{"minProperties", both, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().minProperties })},
+		{"maxProperties", both, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().maxProperties })},
+		{"required", both, validation, noSchema, compileRequired},
+		{"dependentRequired", in2020, validation, noSchema, compileDependencies("dependentRequired", namesOnly)},
+		{"dependentSchemas", in2020, applicator, mapOfSchemas, compileDependencies("dependentSchemas", schemasOnly)},
+		{"dependencies", both, applicator, mapOfSchemas, compileDependencies("dependencies", namesOrSchemas)},
+		{"unevaluatedProperties", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().properties })},
+
+		{"allOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
+		{"anyOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
+		{"oneOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
+		{"not", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().not })},
+		{"if", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().condition })},
+		{"then", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().then })},
+		{"else", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().otherwise })},
+
+		{"contentSchema", in2020, content, oneSchema, nil},
+		{"default", both, metaData, noSchema, compileDefault},
+	}
+}
+
+// A dialect is the keywords that a schema may use.
+type dialect struct {
+	draft         draft
+	vocabularies  vocabulary
+	keywords      map[string]*keyword
+	assertFormats bool
+}
+
+func newDialect(d draft, vocabularies vocabulary, assertFormats bool) *dialect {
+	built := &dialect{
+		draft: d, vocabularies: vocabularies, keywords: map[string]*keyword{},
+		assertFormats: assertFormats || vocabularies&formatAssertion != 0,
+	}
+	table := keywords()
+	for i, k := range table {
+		if k.drafts&d != 0 && k.vocabulary&vocabularies != 0 {
+			built.keywords[k.name] = &table[i]
+		}
+	}
+	return built
+}
+
+// dialect returns the dialect that a $schema names. A URI that is not one of the known two names a meta-schema, which must be
+// there (see Loader); its own $schema and $vocabulary say what it means.
+func (c *compiler) dialect(uri string) (*dialect, error) {
+	uri = strings.TrimSuffix(uri, "#")
+	if uri == "https"+strings.TrimPrefix(Draft07, "http") {
+		uri = Draft07
+	}
+	if d, ok := c.dialects[uri]; ok {
+		if d == nil {
+			return nil, fmt.Errorf("%w: the meta-schema %s describes itself", ErrDialect, uri)
+		}
+		return d, nil
+	}
+	var d *dialect
+	switch uri {
+	case Draft07:
+		d = newDialect(in07, ^formatAssertion, c.assertFormats)
+	case Draft202012:
+		d = newDialect(in2020, ^formatAssertion, c.assertFormats)
+	default:
+		c.dialects[uri] = nil // until it is known
+		var err error
+		if d, err = c.customDialect(uri); err != nil {
+			return nil, err
+		}
+	}
+	c.dialects[uri] = d
+	return d, nil
+}
+
+func (c *compiler) customDialect(uri string) (*dialect, error) {
+	meta, err := c.document(uri)
+	if err != nil {
+		return nil, fmt.Errorf("%w: $schema is %q; only 2020-12, draft-07 and meta-schemas built on them are known: %w", ErrDialect, uri, err)
+	}
+	base, err := c.dialectOf(&meta.index, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	declared := meta.member(0, "$vocabulary")
+	if declared == 0 || meta.kind(declared) != object || base.draft == in07 {
+		return base, nil
+	}
+	active := core
+	for name, required := range meta.members(declared) {
+		name := string(meta.text(name))
+		known := vocabularies[strings.TrimPrefix(name, vocabularyURI)]
+		if known == 0 || !strings.HasPrefix(name, vocabularyURI) {
+			if meta.kind(required) == boolean && meta.isTrue(required) {
+				return nil, fmt.Errorf("%w: the meta-schema %s requires the vocabulary %s", ErrDialect, uri, name)
+			}
+			continue
+		}
+		active |= known
+	}
+	return newDialect(in2020, active, c.assertFormats), nil
+}
+
+// dialectOf returns the dialect of the schema at a node: what its $schema says, without one the dialect of what is around it.
+func (c *compiler) dialectOf(x *index, n uint32, around *dialect) (*dialect, error) {
+	at := x.member(n, "$schema")
+	switch {
+	case at != 0 && x.kind(at) == str:
+		return c.dialect(string(x.text(at)))
+	case at != 0:
+		return nil, fmt.Errorf("$schema must be a string, is %s", x.typeName(at))
+	case around != nil:
+		return around, nil
+	}
+	return c.dialect(c.defaultDialect)
+}

@@ -1,0 +1,207 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf16"
+)
+
+// What \s and \S are in ECMA-262, as the inside of a class: its white space and line terminators.
+const (
+	space    = `\t-\r \x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}`
+	notSpace = `\x{0}-\x{8}\x{E}-\x{1F}!-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}` +
+		`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
+)
+
+// escape translates what stands behind a backslash: either to the inside of a class, or to a character.
+func (t *translator) escape() (set string, r rune, err error) {
+	c := t.peek()
+	t.i++
+	switch c {
+	case 'd', 'D', 'w', 'W':
+		return `\` + string(c), 0, nil
+	case 's':
+		return space, 0, nil
+	case 'S':
+		return notSpace, 0, nil
+	case 'p', 'P':
+		set, err := t.property(c)
+		return set, 0, err
+	case 't':
+		return "", '\t', nil
+	case 'n':
+		return "", '\n', nil
+	case 'v':
+		return "", '\v', nil
+	case 'f':
+		return "", '\f', nil
+	case 'r':
+		return "", '\r', nil
+	case 'c':
+		letter := t.peek()
+		if letter|0x20 < 'a' || letter|0x20 > 'z' {
+			return "", 0, errors.New(`\c wants a letter`)
+		}
+		t.i++
+		return "", letter & 31, nil
+	case 'x':
+		r, err := t.hex(2)
+		return "", r, err
+	case 'u':
+		r, err := t.unicode()
+		return "", r, err
+	case 'k':
+		if !t.take("<") {
+			return "", 0, errors.New(`\k wants the name of a group`)
+		}
+		if _, err := t.groupName(); err != nil {
+			return "", 0, err
+		}
+		t.cannot("a backreference")
+		return "", 0, nil
+	case -1:
+		return "", 0, errors.New(`a \ with nothing behind it`)
+	case '0':
+		if next := t.peek(); next < '0' || next > '9' {
+			return "", 0, nil
+		}
+	}
+	switch {
+	case '1' <= c && c <= '9':
+		t.cannot("a backreference")
+		return "", 0, nil
+	case isWord(c) && c != '_':
+		return "", 0, fmt.Errorf(`there is no escape \%c`, c)
+	}
+	return "", c, nil
+}
+
+// property translates \p{…} and \P{…}.
+func (t *translator) property(c rune) (string, error) {
+	if !t.take("{") {
+		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+	}
+	start := t.i
+	for isWord(t.peek()) || t.peek() == '=' {
+		t.i++
+	}
+	name := string(t.in[start:t.i])
+	if name == "" || !t.take("}") {
+		return "", fmt.Errorf(`\%c wants a property in braces`, c)
+	}
+	for _, prefix := range []string{"General_Category=", "gc=", "Script=", "sc="} {
+		if len(name) > len(prefix) && name[:len(prefix)] == prefix {
+			name = name[len(prefix):]
+			break
+		}
+	}
+	return `\` + string(c) + "{" + name + "}", nil // package regexp knows the names of categories and scripts
+}
+
+func (t *translator) hex(digits int) (rune, error) {
+	if t.i+digits > len(t.in) {
+		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+	}
+	n, err := strconv.ParseUint(string(t.in[t.i:t.i+digits]), 16, 32)
+	if err != nil {
+		return 0, fmt.Errorf("an escape wants %d hexadecimal digits", digits)
+	}
+	t.i += digits
+	return rune(n), nil
+}
+
+// unicode translates \u1234, \u{12345} and the pair of escapes that spells a character behind U+FFFF.
+func (t *translator) unicode() (rune, error) {
+	if t.take("{") {
+		start := t.i
+		for t.peek() != '}' && t.peek() >= 0 {
+			t.i++
+		}
+		n, err := strconv.ParseUint(string(t.in[start:t.i]), 16, 32)
+		if err != nil || n > 0x10FFFF || !t.take("}") {
+			return 0, errors.New(`\u{ wants the number of a character and }`)
+		}
+		return t.scalar(rune(n)), nil
+	}
+	r, err := t.hex(4)
+	if err != nil || !utf16.IsSurrogate(r) {
+		return r, err
+	}
+	if start := t.i; t.take(`\u`) {
+		if low, err := t.hex(4); err == nil {
+			if pair := utf16.DecodeRune(r, low); pair != 0xFFFD {
+				return pair, nil
+			}
+		}
+		t.i = start
+	}
+	return t.scalar(r), nil
+}
+
+func (t *translator) scalar(r rune) rune {
+	if utf16.IsSurrogate(r) {
+		t.cannot("a lone surrogate")
+		return 0xFFFD
+	}
+	return r
+}
+
+// class translates a class, whose [ is behind.
+func (t *translator) class() error {
+	negated := t.take("^")
+	if t.take("]") { // without members it matches nothing; negated, everything
+		if !negated {
+			t.out = append(t.out, `[^\x{0}-\x{10FFFF}]`...)
+		} else {
+			t.out = append(t.out, `[\x{0}-\x{10FFFF}]`...)
+		}
+		return nil
+	}
+	t.out = append(t.out, '[')
+	if negated {
+		t.out = append(t.out, '^')
+	}
+	for !t.take("]") {
+		set, low, err := t.classAtom()
+		if err != nil {
+			return err
+		}
+		if set != "" {
+			t.out = append(t.out, set...)
+			continue
+		}
+		high := low
+		if t.peek() == '-' && t.i+1 < len(t.in) && t.in[t.i+1] != ']' {
+			t.i++
+			if set, high, err = t.classAtom(); err != nil {
+				return err
+			}
+			if set != "" { // [a-\d]: no range, so the hyphen is one
+				t.out = fmt.Appendf(t.out, `\x{%X}\-%s`, low, set)
+				continue
+			}
+		}
+		if high < low {
+			return errors.New("a range in a class is out of order")
+		}
+		t.out = fmt.Appendf(t.out, `\x{%X}-\x{%X}`, low, high)
+	}
+	t.out = append(t.out, ']')
+	return nil
+}
+
+func (t *translator) classAtom() (set string, r rune, err error) {
+	switch c := t.peek(); {
+	case c < 0:
+		return "", 0, errors.New("a [ without its ]")
+	case c != '\\':
+		t.i++
+		return "", c, nil
+	}
+	t.i++
+	if t.take("b") {
+		return "", '\b', nil
+	}
+	return t.escape()
+}

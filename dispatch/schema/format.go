@@ -1,0 +1,67 @@
+package schema
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// A format is one of the formats that AssertFormats makes assertions. check gets the text of a string; words end a sentence that starts
+// with "must be".
+type format struct {
+	check func(text string) bool
+	words string
+}
+
+// formats are the formats of Validation, section 7.3, by name. idn-hostname is not here: it takes Unicode tables that
+// the standard library does not have.
+var formats = map[string]format{
+	"date-time":             {isDateTime, "a date and time, as 2006-01-02T15:04:05Z"},
+	"date":                  {isDate, "a date, as 2006-01-02"},
+	"time":                  {isTime, "a time with its zone, as 15:04:05Z"},
+	"duration":              {isDuration, "a duration, as P1DT12H"},
+	"email":                 {isEmail, "an email address"},
+	"idn-email":             {isIDNEmail, "an email address"},
+	"hostname":              {isHostname, "a host name"},
+	"ipv4":                  {isIPv4, "an IPv4 address"},
+	"ipv6":                  {isIPv6, "an IPv6 address"},
+	"uri":                   {isURI, "an absolute URI"},
+	"uri-reference":         {isURIReference, "a URI or a relative reference"},
+	"iri":                   {isIRI, "an absolute IRI"},
+	"iri-reference":         {isIRIReference, "an IRI or a relative reference"},
+	"uri-template":          {isURITemplate, "a URI template"},
+	"uuid":                  {isUUID, "a UUID, as 01234567-89ab-cdef-0123-456789abcdef"},
+	"json-pointer":          {isJSONPointer, "a JSON Pointer, as /name/0"},
+	"relative-json-pointer": {isRelativeJSONPointer, "a relative JSON Pointer, as 1/name"},
+	"regex":                 {isRegex, "a regular expression"},
+}
+
+func isUUID(text string) bool {
+	if len(text) != 36 || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return false
+	}
+	digits := strings.ReplaceAll(text, "-", "")
+	_, err := hex.DecodeString(digits)
+	return err == nil && len(digits) == 32
+}
+
+// isJSONPointer checks the syntax of RFC 6901, section 3.
+func isJSONPointer(text string) bool {
+	if text != "" && text[0] != '/' {
+		return false
+	}
+	for i := range len(text) {
+		if text[i] == '~' && (i+1 == len(text) || text[i+1] != '0' && text[i+1] != '1') {
+			return false
+		}
+	}
+	return true
+}
+
+func isRelativeJSONPointer(text string) bool {
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+	if digits == 0 || digits > 1 && text[0] == '0' {
+		return false
+	}
+	rest := text[digits:]
+	return rest == "#" || isJSONPointer(rest)
+}

@@ -1,0 +1,64 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// isDateTime checks date-time of RFC 3339, section 5.6.
+func isDateTime(text string) bool {
+	return len(text) > 10 && text[10]|0x20 == 't' && isDate(text[:10]) && isTime(text[11:])
+}
+
+func isDate(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil && len(text) == len(time.DateOnly)
+}
+
+// isTime checks full-time. A 60th second is one only where leap seconds are: at the end of a day in UTC.
+func isTime(text string) bool {
+	if len(text) < len("15:04:05Z") || text[2] != ':' || text[5] != ':' {
+		return false
+	}
+	hour, minute, second := twoDigits(text[0:2]), twoDigits(text[3:5]), twoDigits(text[6:8])
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60 {
+		return false
+	}
+	zone := text[8:]
+	if zone[0] == '.' {
+		fraction := strings.TrimLeft(zone[1:], "0123456789")
+		if len(fraction) == len(zone)-1 {
+			return false
+		}
+		zone = fraction
+	}
+	offset := 0
+	if zone != "Z" && zone != "z" {
+		if len(zone) != len("+00:00") || zone[0] != '+' && zone[0] != '-' || zone[3] != ':' {
+			return false
+		}
+		hours, minutes := twoDigits(zone[1:3]), twoDigits(zone[4:6])
+		if hours < 0 || hours > 23 || minutes < 0 || minutes > 59 {
+			return false
+		}
+		if offset = hours*60 + minutes; zone[0] == '-' {
+			offset = -offset
+		}
+	}
+	const day = 24 * 60
+	return second < 60 || (hour*60+minute-offset+day)%day == day-1
+}
+
+// twoDigits returns the number that two digits spell, -1 if they are not digits.
+func twoDigits(text string) int {
+	if text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9' {
+		return -1
+	}
+	return int(text[0]-'0')*10 + int(text[1]-'0')
+}
+
+// The grammar of RFC 3339, appendix A: a unit may only be left out at either end.
+var duration = regexp.MustCompile(`^P(?:\d+W|(?:(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S))?)|T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S))$`)
+
+func isDuration(text string) bool { return duration.MatchString(text) }

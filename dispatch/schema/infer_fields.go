@@ -1,0 +1,178 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// A field is a struct field as encoding/json sees it.
+type field struct {
+	name     string
+	tagged   bool // the name comes from the tag
+	index    []int
+	t        reflect.Type
+	tag      reflect.StructTag
+	goName   string
+	optional bool // omitempty, omitzero, or behind an embedded pointer
+	quoted   bool // the string option
+}
+
+// structure makes the schema of a struct.
+func (i *inference) structure(t reflect.Type, where string) (*inferred, error) {
+	s := &inferred{Type: typeNames{"object"}}
+	if !i.open {
+		s.AdditionalProperties = false
+	}
+	for _, f := range fieldsOf(t) {
+		fieldWhere := where + "." + f.goName
+		var p *inferred
+		if f.quoted {
+			p = quotedSchema(f.t)
+		} else {
+			var err error
+			if p, err = i.schema(f.t, fieldWhere); err != nil {
+				return nil, err
+			}
+		}
+		if err := p.applyTags(f); err != nil {
+			return nil, fmt.Errorf("schema: %s: %w", fieldWhere, err)
+		}
+		pointer := f.t.Kind() == reflect.Pointer
+		if pointer && !i.output || isNilable(f.t) && i.output && !f.optional {
+			p.allowNull()
+		}
+		s.Properties = append(s.Properties, property{f.name, p})
+		if !f.optional && (i.output || !pointer && p.Default == nil) {
+			s.Required = append(s.Required, f.name)
+		}
+	}
+	return s, nil
+}
+
+// quotedSchema is the schema of a field with the string option.
+func quotedSchema(t reflect.Type) *inferred {
+	s := &inferred{Type: typeNames{"string"}}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch k := t.Kind(); {
+	case k == reflect.Bool:
+		s.Pattern = "^(true|false)$"
+	case k >= reflect.Int && k <= reflect.Int64:
+		s.Pattern = "^-?[0-9]+$"
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		s.Pattern = "^[0-9]+$"
+	}
+	return s
+}
+
+// fieldsOf lists the fields that encoding/json reads and writes: those of embedded structs are promoted, and of several with one name the least
+// nested wins, then the one that is named by a tag, then none.
+func fieldsOf(t reflect.Type) []field {
+	type embedded struct {
+		t        reflect.Type
+		index    []int
+		optional bool
+	}
+	var all []field
+	seen := map[reflect.Type]bool{}
+	level, times := []embedded{{t: t}}, map[reflect.Type]int{t: 1}
+	for len(level) > 0 {
+		var below []embedded
+		timesBelow := map[reflect.Type]int{}
+		for _, e := range level {
+			if seen[e.t] {
+				continue
+			}
+			seen[e.t] = true
+			for n := range e.t.NumField() {
+				sf := e.t.Field(n)
+				inner := sf.Type
+				if inner.Kind() == reflect.Pointer && inner.Name() == "" {
+					inner = inner.Elem()
+				}
+				tag := sf.Tag.Get("json")
+				if tag == "-" || !sf.IsExported() && (!sf.Anonymous || inner.Kind() != reflect.Struct) {
+					continue
+				}
+				name, options, _ := strings.Cut(tag, ",")
+				if !isFieldName(name) {
+					name = ""
+				}
+				index := append(slices.Clone(e.index), n)
+				optional := e.optional || hasOption(options, "omitempty") || hasOption(options, "omitzero")
+				if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct {
+					if timesBelow[inner]++; timesBelow[inner] == 1 {
+						below = append(below, embedded{inner, index, optional || sf.Type.Kind() == reflect.Pointer})
+					}
+					continue
+				}
+				f := field{
+					name: cmp.Or(name, sf.Name), tagged: name != "", index: index, t: sf.Type, tag: sf.Tag, goName: sf.Name,
+					optional: optional, quoted: hasOption(options, "string") && canBeQuoted(inner),
+				}
+				all = append(all, f)
+				if times[e.t] > 1 {
+					all = append(all, f) // a type that is embedded twice at one level conflicts with itself
+				}
+			}
+		}
+		level, times = below, timesBelow
+	}
+	return dominant(all)
+}
+
+// dominant leaves one field of each name, and puts them in their order in the struct.
+func dominant(all []field) []field {
+	slices.SortStableFunc(all, func(a, b field) int {
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)), compareBool(b.tagged, a.tagged))
+	})
+	var fields []field
+	for i := 0; i < len(all); {
+		same := i + 1
+		for same < len(all) && all[same].name == all[i].name {
+			same++
+		}
+		rivals := all[i:same]
+		if len(rivals) == 1 || len(rivals[0].index) != len(rivals[1].index) || rivals[0].tagged != rivals[1].tagged {
+			fields = append(fields, rivals[0])
+		}
+		i = same
+	}
+	slices.SortFunc(fields, func(a, b field) int { return slices.Compare(a.index, b.index) })
+	return fields
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func hasOption(options, name string) bool {
+	return slices.Contains(strings.Split(options, ","), name)
+}
+
+// isFieldName reports whether encoding/json takes a name from a tag.
+func isFieldName(name string) bool {
+	for _, r := range name {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// canBeQuoted reports whether the string option has an effect on a type.
+func canBeQuoted(t reflect.Type) bool {
+	k := t.Kind()
+	return k >= reflect.Bool && k <= reflect.Float64 || k == reflect.String
+}

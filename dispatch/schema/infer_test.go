@@ -1,0 +1,313 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"math/big"
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+type address struct {
+	Street string `json:"street" doc:"Street and number."`
+	Zip    *int   `json:"zip"`
+}
+
+type tree struct {
+	Value    int              `json:"value"`
+	Children []tree           `json:"children,omitempty"`
+	Parent   *tree            `json:"parent,omitempty"`
+	ByName   map[string]*tree `json:"by_name,omitempty"`
+}
+
+type pair[A, B any] struct {
+	First  A           `json:"first"`
+	Second B           `json:"second"`
+	Next   *pair[A, B] `json:"next,omitempty"`
+}
+
+type forest struct {
+	Tree  tree                   `json:"tree"`
+	Pairs []pair[string, tree]   `json:"pairs"`
+	Other pair[netip.Addr, *int] `json:"other"`
+}
+
+type even int // as a field of its own, it is text
+func (e even) MarshalText() ([]byte, error)     { return []byte{byte('0' + e)}, nil }
+func (e *even) UnmarshalText(text []byte) error { return nil }
+
+type anything struct{ X int }
+
+func (*anything) UnmarshalJSON([]byte) error   { return nil }
+func (*anything) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+func TestFor(t *testing.T) {
+	closed := `,"additionalProperties":false}`
+	for _, tc := range []struct {
+		name    string
+		of      any
+		options []InferOption
+		want    string
+	}{
+		{"string", "", nil, `{"type":"string"}`},
+		{"bool", false, nil, `{"type":"boolean"}`},
+		{"int", 0, nil, `{"type":"integer"}`},
+		{"int8", int8(0), nil, `{"type":"integer","minimum":-128,"maximum":127}`},
+		{"int32", int32(0), nil, `{"type":"integer","minimum":-2147483648,"maximum":2147483647}`},
+		{"int64", int64(0), nil, `{"type":"integer"}`},
+		{"uint", uint(0), nil, `{"type":"integer","minimum":0}`},
+		{"uint16", uint16(0), nil, `{"type":"integer","minimum":0,"maximum":65535}`},
+		{"duration", time.Second, nil, `{"type":"integer"}`},
+		{"float", 0.5, nil, `{"type":"number"}`},
+		{"number", json.Number(""), nil, `{"type":"number"}`},
+		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
+		{"bytes", []byte{}, nil, `{"type":"string","contentEncoding":"base64"}`},
+		{"bytes out", []byte{}, []InferOption{Output()}, `{"type":["string","null"],"contentEncoding":"base64"}`},
+		{"byte array", [2]byte{}, nil, `{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
+		{"raw", json.RawMessage{}, nil, `{}`},
+		{"pointer", new(string), nil, `{"type":"string"}`},
+		{"text", netip.Addr{}, nil, `{"type":"string"}`},
+		{"text of a pointer", even(0), nil, `{"type":"string"}`},
+		{"big", big.Int{}, nil, `{}`},
+		{"marshaler", anything{}, nil, `{}`},
+		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
+		{"slice out", [][]string{}, []InferOption{Output()}, `{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
+		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
+		{"pointers out", map[string]*int{}, []InferOption{Output()}, `{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
+		{"map", map[string]bool{}, nil, `{"type":"object","additionalProperties":{"type":"boolean"}}`},
+		{"map of any", map[string]any{}, nil, `{"type":"object","additionalProperties":{}}`},
+		{"map by int", map[int]string{}, nil, `{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
+		{"map by uint", map[uint8]string{}, nil, `{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
+		{"map by text", map[even]string{}, nil, `{"type":"object","additionalProperties":{"type":"string"}}`},
+		{"empty", struct{}{}, nil, `{"type":"object"` + closed},
+		{"open", struct{}{}, []InferOption{Open()}, `{"type":"object"}`},
+		{"struct", address{}, nil, `{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+			`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
+		{"struct out", &address{}, []InferOption{Output()}, `{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+			`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
+		{"json tags", struct {
+			A string `json:"a,omitempty"`
+			B int    `json:",omitzero"`
+			C string `json:"-"`
+			D string `json:"-,"`
+			E int    `json:"e,string"`
+			F *bool  `json:"f,string"`
+			G string "json:\"bad`name\""
+			h int    //nolint:unused // must be skipped
+			I any    `json:"<&>"`
+			J []int  `json:"j,string"`
+		}{}, nil, `{"type":"object","properties":{"a":{"type":"string"},"B":{"type":"integer"},"-":{"type":"string"},"e":{"type":"string","pattern":"^-?[0-9]+$"},` +
+			`"f":{"type":["string","null"],"pattern":"^(true|false)$"},"G":{"type":"string"},"<&>":{},"j":{"type":"array","items":{"type":"integer"}}},` +
+			`"required":["-","e","G","<&>","j"]` + closed},
+		{"out omits nil", struct {
+			A []int `json:"a,omitempty"`
+			B []int `json:"b"`
+			C *int  `json:"c,omitempty"`
+		}{}, []InferOption{Output()}, `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},` +
+			`"b":{"type":["array","null"],"items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` + closed},
+		{"tags", struct {
+			A string   `json:"a" enum:"x, y" default:"y" doc:"Say \"which\"."`
+			B int      `json:"b" min:"1" max:"10"`
+			C float64  `json:"c" min:"-0.5" enum:"0.5,1e3"`
+			D string   `json:"d" minLength:"1" maxLength:"8" pattern:"^[a-z<>]+$" format:"hostname"`
+			E []string `json:"e" minItems:"1" maxItems:"3" enum:"p,q" maxLength:"2"`
+			F []int    `json:"f" default:"[1,2]" max:"5"`
+			G bool     `json:"g" default:"true"`
+			H *int     `json:"h" enum:"1,2"`
+		}{}, nil, `{"type":"object","properties":{"a":{"type":"string","description":"Say \"which\".","enum":["x","y"],"default":"y"},` +
+			`"b":{"type":"integer","minimum":1,"maximum":10},"c":{"type":"number","enum":[0.5,1e3],"minimum":-0.5},` +
+			`"d":{"type":"string","minLength":1,"maxLength":8,"pattern":"^[a-z<>]+$","format":"hostname"},` +
+			`"e":{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string","enum":["p","q"],"maxLength":2}},` +
+			`"f":{"type":"array","default":[1,2],"items":{"type":"integer","maximum":5}},"g":{"type":"boolean","default":true},` +
+			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"required":["b","c","d","e"]` + closed},
+		{"recursive", tree{}, nil, `{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},` +
+			`"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},` +
+			`"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"integer"},` +
+			`"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},` +
+			`"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := ForType(reflect.TypeOf(tc.of), tc.options...)
+			assert.NilError(t, err)
+			assert.Equal(t, string(got), tc.want)
+			_, err = Compile(got)
+			assert.NilError(t, err)
+		})
+	}
+}
+
+// The names of recursive generic types are plain and differ.
+func TestForNames(t *testing.T) {
+	raw, err := For[forest]()
+	assert.NilError(t, err)
+	var got struct {
+		Defs map[string]any `json:"$defs"`
+	}
+	assert.NilError(t, json.Unmarshal(raw, &got))
+	for _, name := range []string{"tree", "pair_string_tree", "pair_Addr_int"} {
+		assert.Assert(t, got.Defs[name] != nil, "%s in %s", name, raw)
+	}
+	assert.Equal(t, len(got.Defs), 3)
+	again, err := For[forest]()
+	assert.NilError(t, err)
+	assert.Equal(t, string(raw), string(again))
+	s, err := Compile(raw)
+	assert.NilError(t, err)
+	assert.NilError(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1","second":null}}`)))
+	assert.ErrorContains(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"valu":2}]},"pairs":[],"other":{"first":"::1"}}`)), `did you mean "value"?`)
+}
+
+type base struct {
+	ID   int `json:"id"`
+	Name string
+}
+type left struct {
+	base
+	Side string `json:"side"`
+	Same int
+}
+type right struct {
+	*base
+	Side string `json:"Side"`
+	Same int
+}
+type renamed struct {
+	Inner base `json:"Inner"`
+	base  `json:"named"`
+}
+type shadow struct {
+	left
+	Name int `json:"Name"`
+}
+type both struct {
+	left
+	right
+	Side string
+}
+type Exported struct{ X, Y int }
+type viaPointer struct {
+	*Exported
+	Y string
+}
+type loop struct {
+	*loop
+	Z int
+}
+
+// Properties are exactly the names that encoding/json writes.
+func TestForAgreesWithEncodingJSON(t *testing.T) {
+	for _, value := range []any{
+		base{}, left{}, right{base: &base{}}, renamed{}, shadow{}, both{right: right{base: &base{}}}, viaPointer{Exported: &Exported{}}, loop{}, address{},
+	} {
+		encoded, err := json.Marshal(value)
+		assert.NilError(t, err)
+		for _, options := range [][]InferOption{nil, {Output()}} {
+			raw, err := ForType(reflect.TypeOf(value), options...)
+			assert.NilError(t, err)
+			s, err := Compile(raw)
+			assert.NilError(t, err)
+			assert.NilError(t, s.Validate(encoded), "%T %s", value, encoded)
+			var names struct{ Properties map[string]any }
+			var members map[string]any
+			assert.NilError(t, json.Unmarshal(raw, &names))
+			assert.NilError(t, json.Unmarshal(encoded, &members))
+			assert.Equal(t, len(names.Properties), len(members), "%T: %s %s", value, raw, encoded)
+		}
+	}
+}
+
+type wide0 struct{ A, B wide1 }
+type wide1 struct{ A, B wide2 }
+type wide2 struct{ A, B wide3 }
+type wide3 struct{ A, B, C, D wide4 }
+type wide4 struct{ A, B, C, D, E, F, G, H [2]wide5 }
+type wide5 struct{ A, B, C, D, E, F, G, H wide6 }
+type wide6 struct{ A, B, C, D, E, F, G, H int }
+
+func TestForErrors(t *testing.T) {
+	for _, tc := range []struct {
+		of   any
+		want string
+	}{
+		{make(chan int), "chan int: chan int has no form in JSON"},
+		{struct{ F func() }{}, "F: func() has no form in JSON"},
+		{struct{ M map[string][]complex64 }{}, ".M{}[]: complex64 has no form"},
+		{map[float64]int{}, "keys of type float64"},
+		{struct {
+			N int `min:"x"`
+		}{}, `.N: tag min:"x": must be a number`},
+		{struct {
+			N int `min:"0.5"`
+		}{}, `must be an integer`},
+		{struct {
+			N int `min:"5" max:"1"`
+		}{}, `tag max:"1": the minimum 5 is greater than the maximum 1`},
+		{struct {
+			S string `min:"1"`
+		}{}, `tag min:"1": string cannot have it`},
+		{struct {
+			S string `minLength:"-1"`
+		}{}, `must be a non-negative integer`},
+		{struct {
+			S string `minLength:"2" maxLength:"1"`
+		}{}, `greater than the maximum`},
+		{struct {
+			S string `minItems:"1"`
+		}{}, `cannot have it`},
+		{struct {
+			S string `pattern:"("`
+		}{}, `a ( without its )`},
+		{struct {
+			S string `pattern:"(?=a)"`
+		}{}, `lookahead is not supported`},
+		{struct {
+			S string `format:""`
+		}{}, `must name a format`},
+		{struct {
+			S string `enum:"a,,b"`
+		}{}, `is empty or there twice`},
+		{struct {
+			S string `enum:"a,a"`
+		}{}, `is empty or there twice`},
+		{struct {
+			N int `enum:"1,two"`
+		}{}, `"two" is no integer`},
+		{struct {
+			B bool `enum:"true"`
+		}{}, `bool cannot have it`},
+		{struct {
+			A any `min:"1"`
+		}{}, `cannot have it`},
+		{struct {
+			N int `default:"many"`
+		}{}, `tag default:"many": invalid JSON`},
+		{struct {
+			N int `default:"\"1\""`
+		}{}, `cannot unmarshal string`},
+		{struct {
+			N int `max:"5" default:"6"`
+		}{}, `must be at most 5, is 6`},
+		{struct {
+			S string `enum:"a,b" default:"c"`
+		}{}, `must be "a" or "b", is "c"`},
+		{struct {
+			T time.Time `default:"yesterday"`
+		}{}, `cannot parse`},
+		{struct {
+			T tree `default:"[]"`
+		}{}, `cannot unmarshal array`},
+		{wide0{}, "more than 10000 schemas"},
+	} {
+		_, err := ForType(reflect.TypeOf(tc.of))
+		assert.ErrorContains(t, err, tc.want, "%T", tc.of)
+		assert.ErrorContains(t, err, "schema: ", "%T", tc.of)
+	}
+	_, err := For[struct {
+		S string `pattern:"(?<=a)"`
+	}]()
+	assert.Assert(t, errors.Is(err, ErrPattern))
+}

@@ -1,0 +1,29 @@
+package schema
+
+import "unicode/utf8"
+
+// length counts the code points of a string, as minLength and maxLength do, without resolving its escapes.
+func (x *index) length(n uint32) int {
+	at := x.nodes[n]
+	inner := x.data[at.start+1 : at.end-1]
+	if !at.escaped {
+		return utf8.RuneCount(inner)
+	}
+	count := utf8.RuneCount(inner)
+	for i := 0; i+1 < len(inner); i++ {
+		if inner[i] != '\\' {
+			continue
+		}
+		// An escape is 2 bytes for one code point, or 6, or 12 for a surrogate pair.
+		extra := 1
+		if inner[i+1] == 'u' {
+			extra = 5
+			if i+3 < len(inner) && inner[i+2]|0x20 == 'd' && inner[i+3] >= '8' {
+				extra = 11
+			}
+		}
+		count -= extra
+		i += extra
+	}
+	return count
+}

@@ -1,0 +1,28 @@
+package schema
+
+import (
+	"embed"
+	"strings"
+)
+
+// The meta-schemas of the known dialects, as published. They are read only when a schema refers to one.
+//
+//go:embed metaschema
+var metaschemas embed.FS
+
+// metaschema returns the published document of that URI, nil if it is not one of the known dialects'.
+func metaschema(uri string) []byte {
+	file := "draft-07"
+	if uri != Draft07 {
+		rest, ok := strings.CutPrefix(uri, "https://json-schema.org/draft/2020-12/")
+		if !ok {
+			return nil
+		}
+		file = "2020-12/" + rest
+	}
+	data, err := metaschemas.ReadFile("metaschema/" + file + ".json")
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,75 @@
+package schema
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// A divisor is the value of multipleOf: unit × 10^exp, where unit is an integer that does not end in 0. Whether it divides a number is
+// answered exactly and without writing out either number: 1e308 costs what 1 costs.
+type divisor struct {
+	small uint64   // the unit, if it has at most 18 digits, else 0
+	large *big.Int // the unit otherwise
+	exp   int64
+}
+
+const chunk = 18 // digits that a uint64 takes, with room for one more
+
+func newDivisor(d decimal) divisor {
+	m := divisor{exp: d.pow - int64(d.digits())}
+	if d.digits() <= chunk {
+		for i := range d.digits() {
+			m.small = m.small*10 + uint64(d.digit(i)-'0')
+		}
+		return m
+	}
+	m.large, _ = new(big.Int).SetString(string(d.whole)+string(d.frac), 10)
+	return m
+}
+
+// divides reports whether d is a multiple.
+func (m *divisor) divides(d decimal) bool {
+	if d.digits() == 0 {
+		return true
+	}
+	shift := d.pow - int64(d.digits()) - m.exp
+	if shift < 0 {
+		return false // 10 would have to divide the digits, and their last is not 0
+	}
+	if m.large != nil {
+		return m.dividesLarge(d, shift)
+	}
+	var rest uint64
+	for i := range d.digits() {
+		rest = (rest*10 + uint64(d.digit(i)-'0')) % m.small
+	}
+	// rest × 10^shift modulo the unit, by squaring
+	for base := 10 % m.small; shift > 0 && rest != 0; shift >>= 1 {
+		if shift&1 == 1 {
+			rest = mulMod(rest, base, m.small)
+		}
+		base = mulMod(base, base, m.small)
+	}
+	return rest == 0
+}
+
+func mulMod(a, b, m uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return bits.Rem64(hi, lo, m)
+}
+
+func (m *divisor) dividesLarge(d decimal, shift int64) bool {
+	rest, part := new(big.Int), new(big.Int)
+	for i := 0; i < d.digits(); {
+		scale, value := uint64(1), uint64(0)
+		for n := 0; n < chunk && i < d.digits(); n++ {
+			scale, value = scale*10, value*10+uint64(d.digit(i)-'0')
+			i++
+		}
+		rest.Mul(rest, part.SetUint64(scale))
+		rest.Add(rest, part.SetUint64(value))
+		rest.Mod(rest, m.large)
+	}
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(shift), m.large)
+	return rest.Mul(rest, power).Mod(rest, m.large).Sign() == 0
+}

@@ -1,0 +1,54 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// A pattern is a compiled regular expression. Schemas write them in the syntax of ECMA-262 with the u flag; package regexp matches them,
+// in time linear in the text. What it cannot match that way is refused: lookahead, lookbehind, backreferences, inline modifiers,
+// lone surrogates, the binary properties of \p but for Any, ASCII and Assigned, and repetitions within repetitions that
+// together exceed 1000.
+type pattern struct {
+	source string
+	re     *regexp.Regexp
+	size   int // of the expression with its repetitions written out, about
+}
+
+// pattern compiles a regular expression.
+func (c *compiler) pattern(source string) (*pattern, error) {
+	t := translator{in: []rune(source)}
+	err := t.translate()
+	if err == nil {
+		err = t.unsupported
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w %q: %w", ErrPattern, source, err)
+	}
+	if c.patternSize += t.size; c.patternSize > maxPatternSize {
+		return nil, fmt.Errorf("%w: the regular expressions are too large; %q is %d long with its repetitions written out",
+			ErrLimit, source, t.size)
+	}
+	re, err := regexp.Compile(string(t.out))
+	if err != nil {
+		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) { // its text would show the translation
+			err = errors.New(string(wrong.Code))
+		}
+		return nil, fmt.Errorf("%w %q: %w", ErrPattern, source, err)
+	}
+	return &pattern{source, re, t.size}, nil
+}
+
+// matches reports whether a pattern matches somewhere in a text.
+func (v *run) matches(p *pattern, text []byte) bool {
+	const perStep = 32 // states of the expression times bytes of the text that cost one step
+	return v.step(1+len(text)*p.size/perStep) && p.re.Match(text)
+}
+
+// isRegex reports whether text is a regular expression of ECMA-262, supported or not.
+func isRegex(text string) bool {
+	t := translator{in: []rune(text)}
+	return t.translate() == nil
+}

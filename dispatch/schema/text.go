@@ -1,0 +1,90 @@
+package schema
+
+import (
+	"fmt"
+	"math"
+)
+
+// stringRules are the keywords for strings.
+type stringRules struct {
+	minLength, maxLength int
+	pattern              *pattern
+	format               *format
+}
+
+func (s *subschema) strings() *stringRules {
+	if s.text == nil {
+		s.text = &stringRules{maxLength: math.MaxInt}
+	}
+	return s.text
+}
+
+func compilePatternKeyword(c *compiler, s *subschema, at uint32) error {
+	x := &s.res.doc.index
+	if x.kind(at) != str {
+		return fmt.Errorf("must be a regular expression, is %s", x.describe(at))
+	}
+	p, err := c.pattern(string(x.text(at)))
+	s.strings().pattern = p
+	return err
+}
+
+func compileFormat(_ *compiler, s *subschema, at uint32) error {
+	x := &s.res.doc.index
+	if x.kind(at) != str {
+		return fmt.Errorf("must be the name of a format, is %s", x.describe(at))
+	}
+	if f, ok := formats[string(x.text(at))]; ok && s.res.dialect.assertFormats {
+		s.strings().format = &f
+	}
+	return nil
+}
+
+func (v *run) checkString(s *subschema, n uint32) bool {
+	rules, ok := s.text, true
+	// A code point takes 1 to 12 bytes, so the number of bytes often says enough.
+	if bytes := len(v.doc.raw(n)) - 2; bytes > rules.maxLength || bytes/12 < rules.minLength {
+		length := v.doc.length(n)
+		if length < rules.minLength {
+			if v.quick {
+				return false
+			}
+			ok = v.fail(s, n, "minLength", "", "must have at least %s, has %d", plural(rules.minLength, "character"), length)
+		}
+		if length > rules.maxLength {
+			if v.quick {
+				return false
+			}
+			ok = v.fail(s, n, "maxLength", "", "must have at most %s, has %d", plural(rules.maxLength, "character"), length)
+		}
+	}
+	if rules.pattern == nil && rules.format == nil {
+		return ok
+	}
+	text := v.doc.text(n)
+	if rules.pattern != nil && !v.matches(rules.pattern, text) {
+		if v.quick {
+			return false
+		}
+		ok = v.fail(s, n, "pattern", "", "must match the pattern %s", rules.pattern.source)
+	}
+	if rules.format != nil && !rules.format.check(string(text)) {
+		if v.quick {
+			return false
+		}
+		ok = v.fail(s, n, "format", "", "must be %s", rules.format.words)
+	}
+	return ok
+}
+
+// plural returns "1 item" or "2 items"; "2 properties" for "property".
+func plural(n int, noun string) string {
+	switch {
+	case n == 1:
+	case noun == "property":
+		noun = "properties"
+	default:
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}

@@ -1,0 +1,260 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// A translator turns a regular expression of ECMA-262 into one of package regexp. It is as lenient as browsers are without the u flag
+// where that is harmless: a brace that starts no quantifier and an escaped punctuation mark stand for themselves.
+type translator struct {
+	in          []rune
+	i           int
+	out         []byte
+	size        int   // of out with its repetitions written out, in characters or classes, about
+	unsupported error // the first thing that is right but cannot be translated
+	names       []string
+}
+
+func (t *translator) translate() error {
+	if err := t.alternatives(0); err != nil {
+		return err
+	}
+	if t.i < len(t.in) {
+		return errors.New("a ) without its (")
+	}
+	return nil
+}
+
+func (t *translator) peek() rune {
+	if t.i < len(t.in) {
+		return t.in[t.i]
+	}
+	return -1
+}
+
+// take skips word if it is next.
+func (t *translator) take(word string) bool {
+	runes := []rune(word)
+	if t.i+len(runes) > len(t.in) || !slices.Equal(t.in[t.i:t.i+len(runes)], runes) {
+		return false
+	}
+	t.i += len(runes)
+	return true
+}
+
+func (t *translator) cannot(what string) {
+	if t.unsupported == nil {
+		t.unsupported = errors.New(what + " is not supported")
+	}
+}
+
+// alternatives translates up to the end, or the ) that ends the group.
+func (t *translator) alternatives(depth int) error {
+	if depth > 200 {
+		return errors.New("groups nested too deeply")
+	}
+	for t.i < len(t.in) && t.peek() != ')' {
+		if t.take("|") {
+			t.out = append(t.out, '|')
+			continue
+		}
+		start, before := len(t.out), t.size
+		repeatable, err := t.term(depth)
+		if err != nil {
+			return err
+		}
+		if err := t.quantifier(start, t.size-before, repeatable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// term translates one character, class, group or assertion. An assertion cannot be repeated.
+func (t *translator) term(depth int) (repeatable bool, err error) {
+	c := t.peek()
+	t.i++
+	t.size++
+	switch c {
+	case '^', '$':
+		t.out = append(t.out, byte(c))
+		return false, nil
+	case '.':
+		t.out = append(t.out, `[^\n\r\x{2028}\x{2029}]`...)
+	case '[':
+		return true, t.class()
+	case '(':
+		return true, t.group(depth)
+	case '*', '+', '?':
+		return false, fmt.Errorf("nothing to repeat before %c", c)
+	case '{':
+		t.i--
+		if _, _, ok := t.braces(); ok {
+			return false, errors.New("nothing to repeat before {")
+		}
+		t.i++
+		t.out = append(t.out, `\{`...)
+	case '\\':
+		if next := t.peek(); next == 'b' || next == 'B' {
+			t.i++
+			t.out = append(t.out, '\\', byte(next))
+			return false, nil
+		}
+		set, r, err := t.escape()
+		switch {
+		case err != nil:
+			return false, err
+		case set != "":
+			t.out = append(t.out, "["+set+"]"...)
+		default:
+			t.out = append(t.out, regexp.QuoteMeta(string(r))...)
+		}
+	default:
+		t.out = append(t.out, regexp.QuoteMeta(string(c))...)
+	}
+	return true, nil
+}
+
+func (t *translator) group(depth int) error {
+	start := len(t.out)
+	t.out = append(t.out, "(?:"...)
+	dropped := false
+	switch {
+	case t.take("?:"):
+	case t.take("?="), t.take("?!"):
+		t.cannot("lookahead")
+		dropped = true
+	case t.take("?<="), t.take("?<!"):
+		t.cannot("lookbehind")
+		dropped = true
+	case t.take("?<"):
+		name, err := t.groupName()
+		if err != nil {
+			return err
+		}
+		if slices.Contains(t.names, name) {
+			return fmt.Errorf("two groups are named %q", name)
+		}
+		t.names = append(t.names, name)
+	case t.take("?"):
+		from := t.i
+		for c := t.peek(); c == 'i' || c == 'm' || c == 's' || c == '-'; c = t.peek() {
+			t.i++
+		}
+		if t.i == from || !t.take(":") {
+			return errors.New("an unknown kind of group after (?")
+		}
+		t.cannot("an inline modifier")
+	}
+	if err := t.alternatives(depth + 1); err != nil {
+		return err
+	}
+	if !t.take(")") {
+		return errors.New("a ( without its )")
+	}
+	if t.out = append(t.out, ')'); dropped {
+		t.out = append(t.out[:start], "(?:)"...)
+	}
+	return nil
+}
+
+// groupName reads the name of a group and the > behind it.
+func (t *translator) groupName() (string, error) {
+	start := t.i
+	for c := t.peek(); c > 0x7F || isWord(c) || c == '$'; c = t.peek() {
+		t.i++
+	}
+	name := string(t.in[start:t.i])
+	if name == "" || '0' <= name[0] && name[0] <= '9' || !t.take(">") {
+		return "", errors.New("a group wants a name between < and >")
+	}
+	return name, nil
+}
+
+func isWord(c rune) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
+}
+
+// quantifier translates the quantifier that may stand behind the term that was written from start on.
+func (t *translator) quantifier(start, size int, repeatable bool) error {
+	least, most := 0, -1
+	switch {
+	case t.take("*"):
+	case t.take("+"):
+		least = 1
+	case t.take("?"):
+		most = 1
+	default:
+		var ok bool
+		if least, most, ok = t.braces(); !ok {
+			return nil
+		}
+		if most >= 0 && most < least {
+			return errors.New("a quantifier whose numbers are out of order")
+		}
+	}
+	t.take("?") // how much a quantifier takes does not change whether the whole matches
+	if !repeatable {
+		return errors.New("nothing to repeat: an assertion cannot be")
+	}
+	times := max(least, most, 1)
+	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
+		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit, maxPatternSize)
+	}
+	t.repeat(string(t.out[start:]), start, least, most)
+	return nil
+}
+
+// repeat writes a repetition of term, in pieces of what package regexp allows.
+func (t *translator) repeat(term string, start, least, most int) {
+	const piece = 1000
+	t.out = t.out[:start]
+	write := func(least, most string) { t.out = append(t.out, term+"{"+least+most+"}"...) }
+	optional := most - least
+	for ; least > piece; least -= piece {
+		write(strconv.Itoa(piece), "")
+	}
+	switch {
+	case most < 0:
+		write(strconv.Itoa(least), ",")
+		return
+	case least+optional <= piece:
+		write(strconv.Itoa(least), ","+strconv.Itoa(least+optional))
+		return
+	}
+	write(strconv.Itoa(least), "")
+	for ; optional > 0; optional -= piece {
+		write("0", ","+strconv.Itoa(min(optional, piece)))
+	}
+}
+
+// braces reads {n}, {n,} or {n,m}; most is -1 for {n,}. Anything else it leaves alone.
+func (t *translator) braces() (least, most int, ok bool) {
+	start := t.i
+	if t.take("{") {
+		if least, ok = t.digits(); ok {
+			most = least
+			if t.take(",") {
+				if most, ok = t.digits(); !ok {
+					most = -1
+				}
+			}
+			if t.take("}") {
+				return least, most, true
+			}
+		}
+	}
+	t.i = start
+	return 0, 0, false
+}
+
+func (t *translator) digits() (n int, ok bool) {
+	for ; '0' <= t.peek() && t.peek() <= '9'; t.i++ {
+		n, ok = min(n*10+int(t.peek()-'0'), maxPatternSize+1), true
+	}
+	return n, ok
+}

@@ -1,0 +1,255 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// Limits of a validation. What exceeds them ends it with ErrLimit.
+const (
+	// A step is a schema applied to a value, a member or item passed by, or two values compared. A document of n bytes may take
+	// baseSteps + stepsPerByte × n of them, so that time stays linear in the size of the document whatever the schema.
+	baseSteps    = 1_000_000
+	stepsPerByte = 32
+
+	maxNesting = 10_000 // schemas applied within one another
+	keptNodes  = 1 << 16
+)
+
+// Validate checks a JSON text: that it is one JSON value, without anything that [encoding/json] would let pass but others
+// refuse, nested at most 1000 deep; and that this value fits the schema.
+//
+// The error is an [*Error] for a value that does not fit, one that wraps [ErrLimit] if that could not be found out with the work
+// that a document of this size may cause, and anything else if data is not JSON. An object that has a property twice that the
+// schema declares does not fit.
+//
+// A valid document costs no allocation once a few have been validated, unless strings in it hold escapes and
+// the schema looks at what they spell. Time is linear in the size of the document.
+func (s *Schema) Validate(data []byte) error {
+	if err := jsonscan.Valid(data); err != nil {
+		return err
+	}
+	return s.ValidateScanned(data)
+}
+
+// ValidateScanned is Validate without the check that data is one JSON value, for text that has passed such a check. For other text it
+// returns something, without panic.
+func (s *Schema) ValidateScanned(data []byte) error {
+	if s.root.verdict == accepts {
+		return nil
+	}
+	v := s.get()
+	defer s.put(v)
+	return v.validate(data)
+}
+
+func (s *Schema) get() *run {
+	if v, ok := s.runs.Get().(*run); ok {
+		return v
+	}
+	return &run{schema: s, doc: index{nodes: make([]node, 0, 64)}, words: make([]uint64, 0, 16)}
+}
+
+func (s *Schema) put(v *run) {
+	v.forget()
+	s.runs.Put(v)
+}
+
+// ValidateValue checks what [encoding/json] makes of a Go value. If it makes nothing of it, the error is json.Marshal's.
+func (s *Schema) ValidateValue(value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return s.ValidateScanned(data)
+}
+
+// A run is one validation. It goes over the document quickly first, stopping at the first failure and noting nothing; only if there
+// is one it goes again, for the causes.
+type run struct {
+	schema *Schema
+	doc    index
+	quick  bool
+	steps  int   // left
+	depth  int   // of eval within eval
+	err    error // what ended the run early
+	words  []uint64
+	scope  []*resource // through which the schema being applied was reached, outermost first
+
+	found   []finding
+	omitted int
+}
+
+// A finding is a Cause in the making.
+type finding struct {
+	node     uint32
+	schema   *subschema
+	keyword  string
+	property string
+	reason   string
+}
+
+func (v *run) validate(data []byte) error {
+	if err := v.doc.build(data); err != nil {
+		return err
+	}
+	v.begin(true)
+	ok := v.eval(v.schema.root, 0, nil)
+	if v.err != nil {
+		return v.err // whatever was made of it: under "not", a run that was stopped looks like a success
+	}
+	if ok {
+		return nil
+	}
+	v.begin(false)
+	v.eval(v.schema.root, 0, nil)
+	failure := &Error{Omitted: v.omitted}
+	for _, f := range v.found {
+		failure.Causes = append(failure.Causes, v.cause(f))
+	}
+	if len(v.found) == 0 { // the second pass costs more, so it can reach a limit that the first did not, before the first cause
+		failure.Causes = []Cause{{Reason: "does not fit the schema"}}
+	}
+	return failure
+}
+
+func (v *run) cause(f finding) Cause {
+	path := f.schema.res.path(f.schema.node)
+	if f.keyword != "" {
+		path += "/" + f.keyword
+	}
+	return Cause{v.doc.pointer(0, f.node), path, f.keyword, f.property, f.reason}
+}
+
+func (v *run) begin(quick bool) {
+	v.quick, v.err, v.depth = quick, nil, 0
+	v.steps = baseSteps + min(stepsPerByte*len(v.doc.data), math.MaxInt/2)
+	v.words, v.scope = v.words[:0], v.scope[:0]
+}
+
+// forget lets go of what belongs to the caller, and of memory that only an unusually large document needs.
+func (v *run) forget() {
+	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
+	if cap(v.doc.nodes) > keptNodes {
+		v.doc.nodes = nil
+	}
+	if cap(v.words) > keptNodes {
+		v.words = nil
+	}
+}
+
+// eval reports whether the value at a node fits a schema. The positions of the members or items that the schema applies to are set in
+// evaluated, unless that is nil.
+func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
+	if s.verdict == accepts {
+		return true
+	}
+	if !v.step(1) {
+		return false
+	}
+	if s.verdict == refuses {
+		return v.fail(s, n, "", "", "is not allowed here")
+	}
+	if v.depth == maxNesting {
+		v.stop(fmt.Errorf("%w: schemas apply one another without end", ErrLimit))
+		return false
+	}
+	v.depth++
+	words, scope := len(v.words), len(v.scope)
+	if v.schema.dynamic && (scope == 0 || v.scope[scope-1] != s.res) {
+		v.scope = append(v.scope, s.res)
+	}
+	ok := v.check(s, n, evaluated)
+	v.words, v.scope = v.words[:words], v.scope[:scope]
+	v.depth--
+	return ok
+}
+
+func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
+	if s.types != 0 && !s.types.has(&v.doc, n) {
+		if v.quick {
+			return false
+		}
+		return v.fail(s, n, "type", "", "must be %s, is %s", s.types, v.doc.typeName(n))
+	}
+	outer := evaluated
+	if s.leftover != nil {
+		evaluated = v.take(v.doc.count(n)) // what others evaluated does not count for this one
+	}
+	ok := s.values == nil || v.checkValue(s, n)
+	if !ok && v.quick {
+		return false
+	}
+	switch v.doc.kind(n) {
+	case number:
+		ok = (s.numeric == nil || v.checkNumber(s, n)) && ok
+	case str:
+		ok = (s.text == nil || v.checkString(s, n)) && ok
+	case array:
+		ok = (s.array == nil || v.checkArray(s, n, evaluated)) && ok
+	case object:
+		ok = (s.object == nil || v.checkObject(s, n, evaluated)) && ok
+	}
+	if s.applied != nil && (ok || !v.quick) {
+		ok = v.checkLogic(s, n, evaluated) && ok
+	}
+	if s.leftover != nil && ok { // a failed keyword evaluates nothing, so what is left over would be no news
+		ok = v.checkLeftover(s, n, evaluated)
+		for i := range outer {
+			outer[i] |= evaluated[i]
+		}
+	}
+	return ok
+}
+
+// step pays for n steps and reports whether there were as many left.
+func (v *run) step(n int) bool {
+	if v.steps -= n; v.steps < 0 {
+		v.stop(ErrLimit)
+		return false
+	}
+	return true
+}
+
+// stop ends the run: nothing is evaluated any more.
+func (v *run) stop(err error) {
+	v.steps = -1
+	if v.err != nil {
+		return
+	}
+	if v.err = err; err == ErrLimit {
+		v.err = fmt.Errorf("%w: the schema takes too many steps for a document of %d bytes", ErrLimit, len(v.doc.data))
+	}
+}
+
+// take returns an empty bitset for n numbers, which lives until the schema being applied is done.
+func (v *run) take(n int) bitset {
+	start := len(v.words)
+	for range (n + 63) / 64 {
+		v.words = append(v.words, 0)
+	}
+	return bitset(v.words[start:])
+}
+
+// fail notes a cause, unless this pass wants none, and returns false.
+func (v *run) fail(s *subschema, n uint32, keyword, property, format string, args ...any) bool {
+	switch {
+	case v.quick || v.err != nil:
+	case len(v.found) == MaxCauses:
+		v.omitted++
+	default:
+		v.found = append(v.found, finding{n, s, keyword, property, fmt.Sprintf(format, args...)})
+	}
+	return false
+}
+
+func (v *run) add(f finding) {
+	if len(v.found) == MaxCauses {
+		v.omitted++
+		return
+	}
+	v.found = append(v.found, f)
+}

@@ -1,0 +1,186 @@
+package schema
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// A typeSet is a set of JSON types: a bit for each kind, and one for integers, which are numbers.
+type typeSet uint8
+
+const integer typeSet = 1 << (object + 1)
+
+// typeWords are the types in the order of their bits, with an article for messages.
+var typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object", "an integer"}
+
+func typeNamed(name string) (typeSet, bool) {
+	i := slices.IndexFunc(typeWords[:], func(word string) bool { return word[strings.IndexByte(word, ' ')+1:] == name })
+	return 1 << max(i, 0), i >= 0
+}
+
+func (t typeSet) has(x *index, n uint32) bool {
+	k := x.kind(n)
+	if t&(1<<k) != 0 {
+		return true
+	}
+	if k != number || t&integer == 0 {
+		return false
+	}
+	d := parseDecimal(x.raw(n))
+	return d.isInteger()
+}
+
+// String lists the types: "a string, an array or null".
+func (t typeSet) String() string {
+	var words []string
+	for ; t != 0; t &= t - 1 {
+		words = append(words, typeWords[bits.TrailingZeros8(uint8(t))])
+	}
+	if len(words) > 1 && words[0] == "null" {
+		words = append(words[1:], "null")
+	}
+	return either(words)
+}
+
+// either joins words: "a, b or c".
+func either(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// typeName names the type of a value: "an integer".
+func (x *index) typeName(n uint32) string {
+	if integer.has(x, n) {
+		return "an integer"
+	}
+	return typeWords[x.kind(n)]
+}
+
+// describe shows a value if it is short, else names its type.
+func (x *index) describe(n uint32) string {
+	const short = 40
+	if raw := x.raw(n); len(raw) <= short && bytes.IndexByte(raw, '\n') < 0 {
+		return string(raw)
+	}
+	return x.typeName(n)
+}
+
+func compileType(_ *compiler, s *subschema, at uint32) error {
+	x := &s.res.doc.index
+	add := func(n uint32) error {
+		if x.kind(n) != str {
+			return fmt.Errorf("must name a type, is %s", x.describe(n))
+		}
+		t, ok := typeNamed(string(x.text(n)))
+		if !ok {
+			return fmt.Errorf("%s is no type; it must be null, boolean, integer, number, string, array or object", x.describe(n))
+		}
+		s.types |= t
+		return nil
+	}
+	if x.kind(at) != array {
+		return add(at)
+	}
+	if x.nodes[at].next == at+1 {
+		return fmt.Errorf("must name at least one type")
+	}
+	for item := range x.items(at) {
+		if err := add(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valueRules are const and enum. The values stay in the schema's document.
+type valueRules struct {
+	constant uint32 // the node of const, 0 if there is none
+	enum     uint32 // the node of enum, 0 if there is none
+	strings  map[string]bool
+	others   []uint32
+}
+
+func (s *subschema) valueRules() *valueRules {
+	if s.values == nil {
+		s.values = &valueRules{}
+	}
+	return s.values
+}
+
+func compileConst(_ *compiler, s *subschema, at uint32) error {
+	s.valueRules().constant = at
+	return nil
+}
+
+func compileEnum(_ *compiler, s *subschema, at uint32) error {
+	x := &s.res.doc.index
+	if x.kind(at) != array {
+		return fmt.Errorf("must be a list of values, is %s", x.describe(at))
+	}
+	rules := s.valueRules()
+	rules.enum, rules.strings = at, map[string]bool{}
+	for item := range x.items(at) {
+		if x.kind(item) == str {
+			rules.strings[string(x.text(item))] = true
+		} else {
+			rules.others = append(rules.others, item)
+		}
+	}
+	return nil
+}
+
+func (v *run) checkValue(s *subschema, n uint32) bool {
+	rules, allowed := s.values, &s.res.doc.index
+	ok := true
+	if rules.constant != 0 && !v.equal(&v.doc, n, allowed, rules.constant) {
+		if v.quick {
+			return false
+		}
+		ok = v.fail(s, n, "const", "", "must be %s, is %s", allowed.describe(rules.constant), v.doc.describe(n))
+	}
+	if rules.enum == 0 {
+		return ok
+	}
+	if v.doc.kind(n) == str {
+		if rules.strings[string(v.doc.text(n))] {
+			return ok
+		}
+	} else if slices.ContainsFunc(rules.others, func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {
+		return ok
+	}
+	if v.quick {
+		return false
+	}
+	return v.fail(s, n, "enum", "", "%s", v.enumReason(rules, allowed, n))
+}
+
+// enumReason lists what is allowed, as far as a reader can take it in.
+func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
+	const most = 20
+	var words []string
+	for item := range allowed.items(rules.enum) {
+		if len(words) == most {
+			words = append(words, fmt.Sprintf("%d other values", allowed.count(rules.enum)-most))
+			break
+		}
+		words = append(words, allowed.describe(item))
+	}
+	reason := fmt.Sprintf("must be %s, is %s", either(words), v.doc.describe(n))
+	if v.doc.kind(n) == str {
+		if near := nearest(string(v.doc.text(n)), func(yield func(string) bool) {
+			for item := range allowed.items(rules.enum) {
+				if allowed.kind(item) == str && !yield(string(allowed.text(item))) {
+					return
+				}
+			}
+		}); near != "" && len(words) > most {
+			reason += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+	}
+	return reason
+}
