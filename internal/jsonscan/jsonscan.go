@@ -200,10 +200,10 @@ func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 
 // plain returns the offset of the first byte at or after i that a string cannot hold as it is or that needs a look: a quote, a backslash, a
 // control character, or a byte outside ASCII. It tests eight bytes at a time.
-func plain[T string | []byte](data T, i int) int {
+func plain(data []byte, i int) int {
 	const high = 0x8080808080808080
 	for ; i+8 <= len(data); i += 8 {
-		x := load(data, i)
+		x := binary.LittleEndian.Uint64(data[i:])
 		quote, slash := x^eights('"'), x^eights('\\')
 		special := (x | (x-eights(' '))&^x | (quote-eights(1))&^quote | (slash-eights(1))&^slash) & high
 		if special != 0 {
@@ -214,12 +214,6 @@ func plain[T string | []byte](data T, i int) int {
 		i++
 	}
 	return i
-}
-
-func load[T string | []byte](data T, i int) uint64 {
-	var eight [8]byte
-	copy(eight[:], data[i:i+8])
-	return binary.LittleEndian.Uint64(eight[:])
 }
 
 // String validates the string token that starts with the quote at data[i] and returns the offset behind its closing quote.

@@ -74,6 +74,10 @@ func appendUnescaped(dst, inner []byte) []byte {
 
 // AppendString appends s as a string token. Only what RFC 8259 says must be escaped is; bytes that are not UTF-8 become U+FFFD.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
+	return appendQuoted(dst, []byte(s)) // no copy: the compiler sees that it is only read
+}
+
+func appendQuoted(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	for start := 0; ; {
@@ -95,7 +99,7 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 		case c < ' ':
 			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		default:
-			r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			r, size := utf8.DecodeRune(s[i:])
 			dst = utf8.AppendRune(dst, r)
 			start = i + size
 		}

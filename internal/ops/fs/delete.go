@@ -1,0 +1,65 @@
+package fs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"syscall"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+var deleteSpec = dispatch.Spec{
+	Name:        "fs.delete",
+	Title:       "Delete file",
+	Summary:     "Delete a file, a symbolic link or a directory.",
+	Description: "Delete a file, a symbolic link, an empty directory or, with recursive, a directory and all that is in it. This cannot be undone. The root itself is not deleted.",
+	Kind:        dispatch.Destructive,
+	Idempotent:  true,
+	Timeout:     time.Minute,
+	Gate:        dispatch.GateWrite,
+	Examples:    []dispatch.Example{{Summary: "A directory and all that is in it", Input: json.RawMessage(`{"path":"build","recursive":true}`)}},
+}
+
+// DeleteInput are the arguments of fs.delete.
+type DeleteInput struct {
+	dispatch.Instance
+	Path      string `json:"path" doc:"File or empty directory to delete, relative to the root. Of a symbolic link, the link itself is deleted."`
+	Recursive bool   `json:"recursive,omitempty" doc:"Delete a directory with all that is in it. Once begun, this cannot be cancelled."`
+}
+
+// DeleteOutput is the data of fs.delete.
+type DeleteOutput struct {
+	Path string `json:"path" doc:"What is gone."`
+	Type string `json:"type" enum:"file,dir,symlink,other"`
+}
+
+func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, err error) {
+	r, err := rs.instances.Get(in.Instance.Instance)
+	if err != nil {
+		return out, err
+	}
+	name, err := r.entry("delete", in.Path)
+	if err != nil {
+		return out, err
+	}
+	unlock, err := rs.locks.lock(ctx, r, name)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	info, err := r.dir.Lstat(name)
+	if err != nil {
+		return out, r.fail("delete", name, err)
+	}
+	if info.IsDir() && in.Recursive {
+		err = r.dir.RemoveAll(name)
+	} else {
+		err = r.dir.Remove(name)
+	}
+	if errors.Is(err, syscall.ENOTEMPTY) && !in.Recursive {
+		err = dispatch.Errorf(dispatch.StateError, "the directory %q is not empty; set recursive to delete all that is in it", name)
+	}
+	return DeleteOutput{name, typeOf(info.Mode())}, r.fail("delete", name, err)
+}

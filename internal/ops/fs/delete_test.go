@@ -1,0 +1,49 @@
+package fs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{
+		"f": "", "d/x": "keep", "e/": "", "t/a/b/c": "", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone", "d/y": "",
+	})
+	for _, test := range []struct {
+		args, kind, tree string
+	}{
+		{`{"path":"f"}`, "file", "d d/x d/y dl e gonelink l t t/a t/a/b t/a/b/c t/out"},
+		{`{"path":"e"}`, "dir", "d d/x d/y dl gonelink l t t/a t/a/b t/a/b/c t/out"},
+		{`{"path":"l/","recursive":true}`, "symlink", "d d/x d/y dl gonelink t t/a t/a/b t/a/b/c t/out"}, // the link, not what it leads to
+		{`{"path":"gonelink"}`, "symlink", "d d/x d/y dl t t/a t/a/b t/a/b/c t/out"},
+		{`{"path":"t","recursive":true}`, "dir", "d d/x d/y dl"},
+		{`{"path":"dl/y"}`, "file", "d d/x dl"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", test.args).Type, test.kind)
+			assert.DeepEqual(t, s.names(t), strings.Fields(test.tree))
+		})
+	}
+	for _, test := range []struct {
+		args string
+		code dispatch.Code
+		text string
+	}{
+		{`{"path":"d"}`, dispatch.StateError, "set recursive"},
+		{`{"path":"gone"}`, dispatch.NotFound, "does not exist"},
+		{`{"path":"gone","recursive":true}`, dispatch.NotFound, "does not exist"},
+		{`{"path":"."}`, dispatch.PermissionDenied, "root itself"},
+		{`{"path":".","recursive":true}`, dispatch.PermissionDenied, "root itself"},
+		{`{"path":"d/..","recursive":true}`, dispatch.PermissionDenied, "root itself"},
+		{`{"path":"./","recursive":true}`, dispatch.PermissionDenied, "root itself"},
+		{`{"path":"d/x/y"}`, dispatch.NotFound, "not a directory"},
+		{`{"path":""}`, dispatch.InvalidInput, "empty"},
+	} {
+		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.delete", test.args, test.code, test.text) })
+	}
+	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x dl"))
+}

@@ -1,0 +1,76 @@
+package fs
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestLocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l locks
+		a, b := &root{host: "/srv/a"}, &root{host: "/srv"}
+		unlock, err := l.lock(t.Context(), a, "f", "g", "f")
+		assert.NilError(t, err)
+
+		taken := make(chan struct{})
+		go func() {
+			unlock, err := l.lock(t.Context(), b, "x", "a/G") // a/g by another way
+			assert.Check(t, err)
+			close(taken)
+			unlock()
+		}()
+		other, err := l.lock(t.Context(), a, "h")
+		assert.NilError(t, err, "another file is free")
+		other()
+		synctest.Wait()
+		select {
+		case <-taken:
+			t.Fatal("a file was locked twice")
+		default:
+		}
+
+		// Whoever gives up waiting leaves nothing behind.
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err = l.lock(ctx, a, "e", "f")
+		assert.ErrorIs(t, err, context.Canceled)
+
+		unlock()
+		<-taken
+		synctest.Wait()
+		assert.Equal(t, len(l.held), 0)
+	})
+}
+
+func TestLocksNoDeadlock(t *testing.T) {
+	t.Parallel()
+	var l locks
+	r := &root{host: "/"}
+	names := []string{"a", "b", "c"}
+	inside := map[string]*sync.Mutex{"a": {}, "b": {}, "c": {}}
+	var all sync.WaitGroup
+	for i := range 9 {
+		all.Go(func() {
+			for range 200 {
+				first, second := names[i%3], names[(i/3)%3]
+				unlock, err := l.lock(t.Context(), r, first, second)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !inside[first].TryLock() {
+					t.Error("two are inside")
+				} else {
+					inside[first].Unlock()
+				}
+				unlock()
+			}
+		})
+	}
+	all.Wait()
+	assert.Equal(t, len(l.held), 0)
+}

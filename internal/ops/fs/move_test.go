@@ -1,0 +1,95 @@
+package fs
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestMove(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "f", "g": "g", "d/x": "x", "e/": "", "l": "-> f", "dl": "-> d"})
+	for _, test := range []struct {
+		args string
+		want MoveOutput
+		tree string
+	}{
+		{`{"from":"f","to":"h"}`, MoveOutput{"h", "file", false}, "d d/x dl e g h l"},
+		{`{"from":"h","to":"g","overwrite":true}`, MoveOutput{"g", "file", true}, "d d/x dl e g l"},
+		{`{"from":"g","to":"new/dir/g","create_dirs":true}`, MoveOutput{"new/dir/g", "file", false}, "d d/x dl e l new new/dir new/dir/g"},
+		{`{"from":"new/dir","to":"d2/"}`, MoveOutput{"d2", "dir", false}, "d d/x d2 d2/g dl e l new"},
+		{`{"from":"l","to":"l2"}`, MoveOutput{"l2", "symlink", false}, "d d/x d2 d2/g dl e l2 new"}, // the link, not what it leads to
+		{`{"from":"dl/x","to":"dl/y"}`, MoveOutput{"d/y", "file", false}, "d d/y d2 d2/g dl e l2 new"},
+		{`{"from":"d2/g","to":"l2","overwrite":true}`, MoveOutput{"l2", "file", true}, "d d/y d2 dl e l2 new"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			assert.DeepEqual(t, run[MoveOutput](t, s, "fs.move", test.args), test.want)
+			assert.DeepEqual(t, s.names(t), strings.Fields(test.tree))
+		})
+	}
+	assert.Equal(t, s.content(t, "l2"), "f")
+}
+
+func TestMoveRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "f", "g": "g", "d/x": "x", "e/": "", "dl": "-> d"})
+	before := s.names(t)
+	for _, test := range []struct {
+		args string
+		code dispatch.Code
+		text string
+	}{
+		{`{"from":"f","to":"g"}`, dispatch.StateError, "set overwrite"},
+		{`{"from":"f","to":"e"}`, dispatch.StateError, "never replaced"},
+		{`{"from":"f","to":"e","overwrite":true}`, dispatch.StateError, "never replaced"},
+		{`{"from":"d","to":"e","overwrite":true}`, dispatch.StateError, "never replaced"},
+		{`{"from":"d","to":"f","overwrite":true}`, dispatch.StateError, "replaces nothing"},
+		{`{"from":"d","to":"d/in"}`, dispatch.InvalidInput, "into itself"},
+		{`{"from":"d","to":"dl/in"}`, dispatch.InvalidInput, "into itself"},
+		{`{"from":"f","to":"./f"}`, dispatch.InvalidInput, "same path"},
+		{`{"from":"d/x","to":"dl/x"}`, dispatch.InvalidInput, "same path"},
+		{`{"from":"gone","to":"h"}`, dispatch.NotFound, `"gone"`},
+		{`{"from":"f","to":"gone/h"}`, dispatch.NotFound, "create_dirs"},
+		{`{"from":"f","to":"g/h","create_dirs":true}`, dispatch.NotFound, "not a directory"},
+		{`{"from":".","to":"h"}`, dispatch.PermissionDenied, "root itself"},
+		{`{"from":"f","to":"e/.."}`, dispatch.PermissionDenied, "root itself"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			fails(t, s, "fs.move", test.args, test.code, test.text)
+			assert.DeepEqual(t, s.names(t), before)
+		})
+	}
+	assert.Equal(t, s.content(t, "f")+s.content(t, "g"), "fg")
+}
+
+// Two links to one file are two files to a caller.
+func TestMoveHardLink(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "f"})
+	assert.NilError(t, os.Link(filepath.Join(s.dir, "f"), filepath.Join(s.dir, "g")))
+	fails(t, s, "fs.move", `{"from":"f","to":"g"}`, dispatch.StateError, "exists already")
+	run[MoveOutput](t, s, "fs.move", `{"from":"f","to":"g","overwrite":true}`)
+	assert.DeepEqual(t, s.names(t), []string{"g"})
+}
+
+// renameNew loses nothing, whoever takes the name.
+func TestRenameNew(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "f", "g": "g", "d/": "", "e/": "", "l": "-> f"})
+	dir, err := os.OpenRoot(s.dir)
+	assert.NilError(t, err)
+	defer dir.Close()
+	for _, from := range []string{"f", "d", "l"} {
+		for _, to := range []string{"g", "e"} {
+			assert.ErrorIs(t, renameNew(dir, from, to), os.ErrExist)
+		}
+	}
+	assert.Equal(t, s.content(t, "g"), "g")
+	assert.NilError(t, renameNew(dir, "d", "d2"))
+	assert.NilError(t, renameNew(dir, "l", "l2"))
+	assert.DeepEqual(t, s.names(t), strings.Fields("d2 e f g l2"))
+}

@@ -1,0 +1,114 @@
+package fs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+const (
+	maxPath  = 4096 // bytes in a path that a caller sends
+	maxLinks = 40   // symbolic links followed to one file
+)
+
+// clean checks a path that a caller sent and returns its shortest form, slash-separated and relative. "." and ".." are resolved in
+// the text, before any link is followed.
+func (r *root) clean(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", dispatch.Errorf(dispatch.InvalidInput, "the path is empty; the root itself is %q", ".")
+	case len(name) > maxPath:
+		return "", dispatch.Errorf(dispatch.InvalidInput, "the path has %d bytes; at most %d are allowed", len(name), maxPath)
+	case strings.ContainsRune(name, 0):
+		return "", dispatch.Errorf(dispatch.InvalidInput, "the path holds a NUL character")
+	}
+	slashed := filepath.ToSlash(name)
+	if path.IsAbs(slashed) || filepath.VolumeName(name) != "" {
+		return "", dispatch.Errorf(dispatch.PermissionDenied, "%q is absolute; paths are relative to the root %q", name, r.name)
+	}
+	cleaned := path.Clean(slashed)
+	if cleaned == ".." || strings.HasPrefix(cleaned, "../") {
+		return "", r.outside(name)
+	}
+	return cleaned, nil
+}
+
+func (r *root) outside(name string) error {
+	return dispatch.Errorf(dispatch.PermissionDenied, "%q leads outside the root %q", name, r.name)
+}
+
+// resolve follows all symbolic links in name, the last element's too, and returns where they lead: a path without links, as far as
+// it exists. It makes a file known by one name, whichever way it was reached. Safety does not rest on it, for a link can change at
+// any time: what is done with the result goes through an os.Root again.
+func (r *root) resolve(name string) (string, error) {
+	done, rest := ".", strings.Split(name, "/")
+	for links := 0; len(rest) > 0; {
+		element := rest[0]
+		rest = rest[1:]
+		switch element {
+		case "", ".":
+			continue
+		case "..":
+			if done == "." {
+				return "", r.escapes
+			}
+			done = path.Dir(done)
+			continue
+		}
+		next := path.Join(done, element)
+		info, err := r.dir.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return path.Join(next, path.Join(rest...)), nil
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink == 0:
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", syscall.ELOOP
+		}
+		target, err := r.dir.Readlink(next)
+		if errors.Is(err, syscall.EINVAL) {
+			target, err = element, nil // it is no link any more: look again
+		}
+		if err != nil {
+			return "", err
+		}
+		if filepath.IsAbs(target) || filepath.VolumeName(target) != "" {
+			return "", r.escapes
+		}
+		rest = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), rest)
+	}
+	return done, nil
+}
+
+// resolveParent is resolve for an operation on the last element itself: if that is a link, it is not followed.
+func (r *root) resolveParent(name string) (string, error) {
+	dir, err := r.resolve(path.Dir(name))
+	return path.Join(dir, path.Base(name)), err
+}
+
+// parent opens the directory that holds name, so that all that follows happens in one directory, whatever becomes of its path.
+// The caller closes it.
+func (r *root) parent(name string, create bool) (*os.Root, error) {
+	dir := path.Dir(name)
+	if create {
+		if err := r.dir.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	return r.dir.OpenRoot(asDir(dir))
+}
+
+// asDir spells the path of a directory so that opening it fails on anything else. Without that, a named pipe that took the
+// directory's place would block the open.
+func asDir(name string) string { return name + "/." }

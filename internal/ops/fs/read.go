@@ -1,0 +1,217 @@
+package fs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// maxHashed is the size up to which reading any part of a file also tells the hash of all of it.
+const maxHashed = 64 << 20
+
+var readSpec = dispatch.Spec{
+	Name:    "fs.read",
+	Title:   "Read file",
+	Summary: "Read a file, or a range of its lines or bytes, as text or base64.",
+	Description: "Read a file, as text or, if it is not UTF-8, as base64. Without a range the start of the file is returned, up to max_bytes. " +
+		"If truncated is set, go on with start_line = next_line or offset = next_offset. Only regular files are read.",
+	Kind:       dispatch.Read,
+	Idempotent: true,
+	Timeout:    time.Minute,
+	Examples: []dispatch.Example{
+		{Summary: "The start of a file", Input: json.RawMessage(`{"path":"README.md"}`)},
+		{Summary: "Lines 100 to 119", Input: json.RawMessage(`{"path":"main.go","start_line":100,"lines":20}`)},
+	},
+}
+
+// ReadInput are the arguments of fs.read.
+type ReadInput struct {
+	dispatch.Instance
+	Path      string `json:"path" doc:"File to read, relative to the root."`
+	StartLine int64  `json:"start_line,omitempty" doc:"First line to return, counted from 1. Not together with offset." min:"1"`
+	Offset    int64  `json:"offset,omitempty" doc:"First byte to return, counted from 0. Not together with start_line." min:"0"`
+	Lines     int64  `json:"lines,omitempty" doc:"How many lines to return. All if left out." min:"1"`
+	MaxBytes  int    `json:"max_bytes,omitempty" doc:"How many bytes of the file to return at most." default:"262144" min:"4" max:"10485760"`
+	Encoding  string `json:"encoding,omitempty" doc:"Form of content. auto: text if it is UTF-8 without NUL, else base64." enum:"auto,text,base64" default:"auto"`
+}
+
+// ReadOutput is the data of fs.read.
+type ReadOutput struct {
+	Path       string    `json:"path"`
+	Size       int64     `json:"size" doc:"Of the whole file, in bytes."`
+	Modified   time.Time `json:"modified"`
+	SHA256     string    `json:"sha256,omitempty" doc:"Of the whole file, for if_sha256. Left out if the file is over 64 MiB."`
+	Encoding   string    `json:"encoding" enum:"text,base64"`
+	Truncated  bool      `json:"truncated" doc:"The file goes on behind content."`
+	NextLine   int64     `json:"next_line,omitempty" doc:"If truncated at the end of a line: start_line of what follows."`
+	NextOffset int64     `json:"next_offset,omitempty" doc:"If truncated: offset of what follows."`
+	Content    string    `json:"content"`
+}
+
+func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err error) {
+	r, err := rs.instances.Get(in.Instance.Instance)
+	if err != nil {
+		return out, err
+	}
+	if in.StartLine > 0 && in.Offset > 0 {
+		return out, dispatch.Errorf(dispatch.InvalidInput, "start_line and offset both say where to start; give one of them")
+	}
+	name, err := r.clean(in.Path)
+	if err != nil {
+		return out, err
+	}
+	f, info, err := open(r.dir, name, name)
+	if err != nil {
+		return out, r.fail("read", name, err)
+	}
+	defer f.Close()
+	out = ReadOutput{Path: name, Size: info.Size(), Modified: modified(info)}
+
+	var source io.Reader = reader{ctx, f}
+	hash := sha256.New()
+	hashed := info.Size() <= maxHashed
+	if hashed {
+		source = io.TeeReader(source, hash)
+	} else if in.Offset > 0 {
+		if _, err := f.Seek(in.Offset, io.SeekStart); err != nil {
+			return out, r.fail("read", name, err)
+		}
+	}
+	p := part{Reader: bufio.NewReaderSize(source, 64<<10), start: in.Offset}
+	switch {
+	case in.StartLine > 1:
+		err = p.skipLines(in.StartLine - 1)
+	case in.Offset > 0 && hashed:
+		_, err = io.CopyN(io.Discard, p, in.Offset)
+	}
+	if err == nil {
+		err = p.take(in.Lines, in.MaxBytes)
+	}
+	if err != nil && err != io.EOF {
+		return out, r.fail("read", name, err)
+	}
+	if hashed {
+		// A file that grows meanwhile is not followed for ever.
+		rest, err := io.Copy(io.Discard, io.LimitReader(p, maxHashed))
+		if err != nil {
+			return out, r.fail("read", name, err)
+		}
+		if rest < maxHashed {
+			out.SHA256 = hex.EncodeToString(hash.Sum(nil))
+		}
+	}
+	return out, p.fill(&out, in)
+}
+
+// A part is the range of a file that was asked for.
+type part struct {
+	*bufio.Reader
+	start int64 // offset of data in the file
+	data  []byte
+	full  bool // data ends because it reached its limit of bytes
+	more  bool // the file goes on behind data
+}
+
+func (p *part) skipLines(n int64) error {
+	for n > 0 {
+		line, err := p.ReadSlice('\n')
+		p.start += int64(len(line))
+		switch err {
+		case nil:
+			n--
+		case bufio.ErrBufferFull:
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// take reads this many lines, all for 0, but no more than limit bytes.
+func (p *part) take(lines int64, limit int) error {
+	var err error
+	for err == nil && len(p.data) <= limit {
+		var line []byte
+		line, err = p.ReadSlice('\n')
+		p.data = append(p.data, line...)
+		if err == nil {
+			if lines--; lines == 0 {
+				break
+			}
+		} else if err == bufio.ErrBufferFull {
+			err = nil
+		}
+	}
+	if len(p.data) > limit {
+		p.data, p.full, p.more = p.data[:limit], true, true
+	}
+	if err == nil && !p.more {
+		_, err = p.Peek(1)
+		p.more = err == nil
+	}
+	return err
+}
+
+// fill sets the fields of out that tell what the part is.
+func (p *part) fill(out *ReadOutput, in ReadInput) error {
+	data := p.data
+	whole := data // less what the limit left of a character
+	if p.full {
+		whole = trimRune(data)
+	}
+	text := utf8.Valid(whole) && bytes.IndexByte(whole, 0) < 0
+	if in.Encoding == "text" && !text {
+		return dispatch.Errorf(dispatch.StateError, "what was asked of %q is not UTF-8 text; read it with encoding base64", out.Path)
+	}
+	byLine := in.Offset == 0
+	if in.Encoding == "base64" || !text {
+		out.Encoding, out.Content = "base64", base64.StdEncoding.EncodeToString(data)
+	} else {
+		data = whole
+		if end := bytes.LastIndexByte(data, '\n') + 1; p.full && byLine && end > 0 {
+			data = data[:end]
+		}
+		out.Encoding, out.Content = "text", string(data)
+	}
+	if out.Truncated = p.more; p.more {
+		out.NextOffset = p.start + int64(len(data))
+		if byLine && bytes.HasSuffix(data, []byte("\n")) {
+			out.NextLine = max(in.StartLine, 1) + int64(bytes.Count(data, []byte("\n")))
+		}
+	}
+	return nil
+}
+
+// trimRune cuts off a character that data holds only the start of.
+func trimRune(data []byte) []byte {
+	for i := len(data) - 1; i >= 0 && i > len(data)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(data[i]) {
+			if !utf8.FullRune(data[i:]) {
+				return data[:i]
+			}
+			break
+		}
+	}
+	return data
+}
+
+// decode returns the bytes that a caller sent as text or base64.
+func decode(content, encoding string) ([]byte, error) {
+	if encoding != "base64" {
+		return []byte(content), nil
+	}
+	data, err := base64.StdEncoding.DecodeString(content)
+	if err != nil {
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "content is not base64: %w", err)
+	}
+	return data, nil
+}

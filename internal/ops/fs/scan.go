@@ -1,0 +1,132 @@
+package fs
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxShown = 400     // bytes of a line that are returned
+	sniffed  = 8 << 10 // bytes at the start of a file that tell text from binary
+)
+
+// A scanner finds the lines of files that match. It is safe for concurrent use.
+type scanner struct {
+	root    *root
+	re      *regexp.Regexp
+	context int // lines before and after
+	limit   int // matches in a file
+}
+
+// found is what a scan of one file found.
+type found struct {
+	matches []Match
+	binary  bool // the file was not searched
+	cut     bool // the file was not searched to its end
+}
+
+func (sc *scanner) scan(ctx context.Context, name string, b *lineBuffer) (found, error) {
+	var result found
+	f, _, err := open(sc.root.dir, name, name)
+	if err != nil {
+		return result, err
+	}
+	defer f.Close()
+	b.Reset(reader{ctx, f})
+	head, err := b.Peek(sniffed)
+	if err != nil && err != io.EOF {
+		return result, err
+	}
+	if result.binary = bytes.IndexByte(head, 0) >= 0; result.binary {
+		return result, nil
+	}
+
+	before := ring{lines: make([][]byte, sc.context)}
+	complete, size := 0, 0 // matches[complete:] still want lines behind them
+	for number := 1; ; number++ {
+		result.cut = len(result.matches) == sc.limit || size > maxFound
+		if result.cut && complete == len(result.matches) {
+			return result, nil
+		}
+		line, err := b.line()
+		if err == io.EOF {
+			return result, nil
+		}
+		if err != nil {
+			return result, err
+		}
+		for i := complete; i < len(result.matches); i++ {
+			m := &result.matches[i]
+			m.After = append(m.After, crop(line, 0))
+			size += len(m.After[len(m.After)-1])
+			if len(m.After) == sc.context {
+				complete++
+			}
+		}
+		if result.cut {
+			continue
+		}
+		if at := find(ctx, sc.re, line); at >= 0 {
+			m := Match{Path: name, Line: number, Column: at + 1, Text: crop(line, at), Before: before.strings()}
+			result.matches = append(result.matches, m)
+			size += m.size()
+			if sc.context == 0 {
+				complete++
+			}
+		}
+		before.push(line)
+	}
+}
+
+// crop returns line, or of a long one what lies around offset at, with … where something is left out.
+func crop(line []byte, at int) string {
+	if len(line) <= maxShown {
+		return strings.ToValidUTF8(string(line), string(utf8.RuneError))
+	}
+	start := max(0, min(at-maxShown/4, len(line)-maxShown))
+	end := start + maxShown
+	for range utf8.UTFMax - 1 { // not within a character, if it is one
+		if start > 0 && start < at && !utf8.RuneStart(line[start]) {
+			start++
+		}
+		if end < len(line) && !utf8.RuneStart(line[end]) {
+			end--
+		}
+	}
+	text := strings.ToValidUTF8(string(line[start:end]), string(utf8.RuneError))
+	if start > 0 {
+		text = "…" + text
+	}
+	if end < len(line) {
+		text += "…"
+	}
+	return text
+}
+
+// A ring holds copies of the starts of the last lines, as many as lines is long.
+type ring struct {
+	lines [][]byte
+	n     int // lines pushed so far
+}
+
+func (r *ring) push(line []byte) {
+	if len(r.lines) > 0 {
+		slot := &r.lines[r.n%len(r.lines)]
+		// One byte more than is shown, for crop to see that the line went on.
+		*slot = append((*slot)[:0], line[:min(len(line), maxShown+1)]...)
+		r.n++
+	}
+}
+
+// strings returns the lines, the oldest first.
+func (r *ring) strings() []string {
+	var lines []string
+	for i := max(0, r.n-len(r.lines)); i < r.n; i++ {
+		lines = append(lines, crop(r.lines[i%len(r.lines)], 0))
+	}
+	return lines
+}

@@ -1,0 +1,92 @@
+package fs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+var writeSpec = dispatch.Spec{
+	Name:    "fs.write",
+	Title:   "Write file",
+	Summary: "Create a file, or replace all of its content.",
+	Description: "Create a file, or replace all of its content, in one step: it is never seen half written, and a failure leaves it as it was. " +
+		"Pass if_sha256 with the sha256 that fs.read returned to be sure that nobody else changed it since; if somebody did, it fails with state_error and the present sha256 in details.",
+	Kind:       dispatch.Destructive,
+	Idempotent: true,
+	Timeout:    time.Minute,
+	Gate:       dispatch.GateWrite,
+	Examples: []dispatch.Example{
+		{Summary: "A new file, in directories that may be missing", Input: json.RawMessage(`{"path":"docs/notes.md","content":"# Notes\n","if_sha256":"absent","create_dirs":true}`)},
+	},
+}
+
+// WriteInput are the arguments of fs.write.
+type WriteInput struct {
+	dispatch.Instance
+	Path       string `json:"path" doc:"File to write, relative to the root. If it is a symbolic link, what it leads to is written."`
+	Content    string `json:"content" doc:"All of the new content."`
+	Encoding   string `json:"encoding,omitempty" doc:"Form of content." enum:"text,base64" default:"text"`
+	IfSHA256   string `json:"if_sha256,omitempty" doc:"Write only if this is the SHA-256 of the file now; absent: only if there is no such file." pattern:"^(absent|[0-9A-Fa-f]{64})$"`
+	CreateDirs bool   `json:"create_dirs,omitempty" doc:"Create the directories that are missing."`
+}
+
+// WriteOutput is the data of fs.write: the state it left.
+type WriteOutput struct {
+	Path    string `json:"path" doc:"The file written, links resolved."`
+	Size    int64  `json:"size" doc:"In bytes."`
+	SHA256  string `json:"sha256"`
+	Created bool   `json:"created" doc:"There was no such file before."`
+}
+
+func (rs *Roots) write(ctx context.Context, in WriteInput) (out WriteOutput, err error) {
+	data, err := decode(in.Content, in.Encoding)
+	if err != nil {
+		return out, err
+	}
+	err = rs.change(ctx, in.Instance, in.Path, in.CreateDirs, func(p *replacement) error {
+		p.want = in.IfSHA256
+		created, err := p.run(ctx, data)
+		out = WriteOutput{Path: p.shown, Size: int64(len(data)), SHA256: hexSum(data), Created: created}
+		return err
+	})
+	return out, err
+}
+
+// change finds and locks a file that is to be replaced, and has fn do it.
+func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string, createDirs bool, fn func(*replacement) error) error {
+	r, err := rs.instances.Get(on.Instance)
+	if err != nil {
+		return err
+	}
+	asked, err = r.clean(asked)
+	if err != nil {
+		return err
+	}
+	name, err := r.resolve(asked)
+	if err != nil {
+		return r.fail("write", asked, err)
+	}
+	if name == "." {
+		return dispatch.Errorf(dispatch.StateError, "%q is a directory", asked)
+	}
+	unlock, err := rs.locks.lock(ctx, r, name)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	dir, err := r.parent(name, createDirs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return dispatch.Errorf(dispatch.NotFound, "cannot write %q: its directory does not exist; create_dirs of fs.write creates it", asked)
+	}
+	if err != nil {
+		return r.fail("write", asked, err)
+	}
+	defer dir.Close()
+	return r.fail("write", asked, fn(&replacement{dir: dir, base: path.Base(name), shown: name}))
+}
