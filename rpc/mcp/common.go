@@ -1,0 +1,107 @@
+package mcp
+
+import "time"
+
+// Params is what the params of every request and notification have. Types of params embed it; it is no message by itself, see
+// [EmptyParams].
+type Params struct {
+	Meta  Meta  `json:"_meta,omitzero"` // required in modern requests
+	Extra Extra `json:"-"`
+}
+
+// EmptyParams are the params of ping, server/discover, roots/list, notifications/initialized and the four list_changed
+// notifications.
+type EmptyParams struct{ Params }
+
+// ListParams are the params of the requests that return a list in pages: tools/list, resources/list,
+// resources/templates/list, prompts/list and tasks/list (MCP 2026-07-28, Pagination).
+type ListParams struct {
+	Params
+	Cursor string `json:"cursor,omitempty"` // NextCursor of the page before; "" asks for the first
+}
+
+// A ResultType says what a modern result is (MCP 2026-07-28, Base Protocol, "ResultType"). A client treats a type that it
+// does not know as an error.
+type ResultType string
+
+const (
+	ResultComplete      ResultType = "complete"       // the answer
+	ResultInputRequired ResultType = "input_required" // an InputRequiredResult
+	ResultTask          ResultType = "task"           // a CreateTaskResult of the tasks extension
+)
+
+// Result is what every result has. Result types embed it; it is no message by itself, see [EmptyResult].
+type Result struct {
+	Meta       Meta       `json:"_meta,omitzero"`
+	ResultType ResultType `json:"resultType,omitempty"` // required in modern results
+	Extra      Extra      `json:"-"`
+}
+
+// Type returns ResultType, or "complete" where a legacy server left it out.
+func (r *Result) Type() ResultType {
+	if r.ResultType == "" {
+		return ResultComplete
+	}
+	return r.ResultType
+}
+
+// EmptyResult is the result of ping, logging/setLevel, resources/subscribe, resources/unsubscribe, subscriptions/listen, and of
+// tasks/update and tasks/cancel of the tasks extension.
+type EmptyResult struct{ Result }
+
+// A CacheScope says who may keep a result.
+type CacheScope string
+
+const (
+	CachePrivate CacheScope = "private" // only for the authorization with which it was asked for
+	CachePublic  CacheScope = "public"  // for anybody
+)
+
+// CacheHints are part of the results that a client may keep: of server/discover, the four lists, and resources/read
+// (MCP 2026-07-28, Caching). A modern server must send both.
+type CacheHints struct {
+	TTLMs      *int64     `json:"ttlMs,omitempty"` // how long the result stays fresh, in milliseconds
+	CacheScope CacheScope `json:"cacheScope,omitempty"`
+}
+
+// TTL returns how long the result stays fresh: zero if that is not said, or negative.
+func (h *CacheHints) TTL() time.Duration {
+	const most = int64(1<<63-1) / int64(time.Millisecond)
+	if h.TTLMs == nil || *h.TTLMs < 0 {
+		return 0
+	}
+	return time.Duration(min(*h.TTLMs, most)) * time.Millisecond
+}
+
+// Public reports whether anybody may be given the result; only if that is said.
+func (h *CacheHints) Public() bool { return h.CacheScope == CachePublic }
+
+// An Icon is a picture of its owner (since 2025-11-25; MCP 2026-07-28, Base Protocol, "icons"). Treat it as untrusted.
+type Icon struct {
+	Src      string   `json:"src"` // an https: or data: URI
+	MIMEType string   `json:"mimeType,omitempty"`
+	Sizes    []string `json:"sizes,omitzero"`  // "48x48", or "any"; none means any
+	Theme    string   `json:"theme,omitempty"` // the background it is for: "light", "dark", or any
+	Extra    Extra    `json:"-"`
+}
+
+// A Role is who speaks in a conversation.
+type Role string
+
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Annotations are hints to the client about content and resources.
+type Annotations struct {
+	Audience     []Role   `json:"audience,omitzero"`
+	Priority     *float64 `json:"priority,omitempty"`     // 0, entirely optional, to 1, required
+	LastModified string   `json:"lastModified,omitempty"` // ISO 8601; since 2025-06-18
+	Extra        Extra    `json:"-"`
+}
+
+// An Object is a JSON object that says something by being there; what is in it is in Extra.
+type Object struct {
+	Extra Extra `json:"-"`
+}

@@ -1,0 +1,52 @@
+package mcp
+
+// MaxCompletions is how many values a completion may have at most.
+const MaxCompletions = 100
+
+// The values of [CompleteReference.Type].
+const (
+	RefPrompt   = "ref/prompt"
+	RefResource = "ref/resource"
+)
+
+// A CompleteReference says of what an argument is to be completed: of the prompt Name, or of the resource template URI
+// (MCP 2026-07-28, Completion, "Reference Types").
+type CompleteReference struct {
+	Type  string `json:"type"`            // RefPrompt or RefResource
+	Name  string `json:"name,omitempty"`  // of RefPrompt
+	Title string `json:"title,omitempty"` // of RefPrompt, since 2025-06-18
+	URI   string `json:"uri,omitempty"`   // of RefResource: a URI or a URI template
+}
+
+// CompleteParams are the params of completion/complete.
+type CompleteParams struct {
+	Params
+	Ref      CompleteReference `json:"ref"`
+	Argument CompleteArgument  `json:"argument"`
+	Context  *CompleteContext  `json:"context,omitempty"` // since 2025-06-18
+}
+
+// A CompleteArgument is the argument to complete and what the user has typed of it.
+type CompleteArgument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A CompleteContext has the arguments that are settled.
+type CompleteContext struct {
+	Arguments map[string]string `json:"arguments,omitzero"`
+}
+
+// CompleteResult is the result of completion/complete.
+type CompleteResult struct {
+	Result
+	Completion Completion `json:"completion"`
+}
+
+// A Completion is what an argument may become, the likeliest first; at most [MaxCompletions].
+type Completion struct {
+	Values  []string `json:"values"`
+	Total   *int64   `json:"total,omitempty"` // how many there are, with those that are not in Values
+	HasMore bool     `json:"hasMore,omitempty"`
+	Extra   Extra    `json:"-"`
+}

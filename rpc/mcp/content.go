@@ -1,0 +1,140 @@
+package mcp
+
+import "encoding/json"
+
+// Content is a block of content: a [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink] or [*EmbeddedResource], in
+// sampling also a [*ToolUseContent] or [*ToolResultContent], or else an [*UnknownContent]. Nothing else implements it.
+type Content interface {
+	// Type returns the member "type" of the block's JSON.
+	Type() string
+	content()
+}
+
+// newContent returns an empty block of the type, nil if the type is unknown.
+func newContent(typ []byte) Content {
+	switch string(typ) {
+	case "text":
+		return new(TextContent)
+	case "image":
+		return new(ImageContent)
+	case "audio":
+		return new(AudioContent)
+	case "resource_link":
+		return new(ResourceLink)
+	case "resource":
+		return new(EmbeddedResource)
+	case "tool_use":
+		return new(ToolUseContent)
+	case "tool_result":
+		return new(ToolResultContent)
+	}
+	return nil
+}
+
+// isToolBlock reports whether c stands only in a sampling message, never inside another block.
+func isToolBlock(c Content) bool {
+	switch c.(type) {
+	case *ToolUseContent, *ToolResultContent:
+		return true
+	}
+	return false
+}
+
+// TextContent is text (MCP 2026-07-28, Tools, "Text Content").
+type TextContent struct {
+	Text        string       `json:"text"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitzero"`
+	Extra       Extra        `json:"-"`
+}
+
+// ImageContent is a picture (MCP 2026-07-28, Tools, "Image Content").
+type ImageContent struct {
+	Data        []byte       `json:"data"` // in JSON in base64
+	MIMEType    string       `json:"mimeType"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitzero"`
+	Extra       Extra        `json:"-"`
+}
+
+// AudioContent is sound, since 2025-03-26 (MCP 2026-07-28, Tools, "Audio Content").
+type AudioContent struct {
+	Data        []byte       `json:"data"` // in JSON in base64
+	MIMEType    string       `json:"mimeType"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Meta        Meta         `json:"_meta,omitzero"`
+	Extra       Extra        `json:"-"`
+}
+
+// A ResourceLink tells of a resource that the client may read, since 2025-06-18 (MCP 2026-07-28, Tools, "Resource Links").
+type ResourceLink struct {
+	Resource
+}
+
+// An EmbeddedResource is a resource with its contents (MCP 2026-07-28, Tools, "Embedded Resources").
+type EmbeddedResource struct {
+	Resource    ResourceContents `json:"resource"`
+	Annotations *Annotations     `json:"annotations,omitempty"`
+	Meta        Meta             `json:"_meta,omitzero"`
+	Extra       Extra            `json:"-"`
+}
+
+// ToolUseContent is a model's wish to call a tool, in sampling since 2025-11-25 (MCP 2026-07-28, Sampling).
+type ToolUseContent struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"` // an object: the tool's arguments
+	Meta  Meta            `json:"_meta,omitzero"`
+	Extra Extra           `json:"-"`
+}
+
+// ToolResultContent is what came of a [ToolUseContent].
+type ToolResultContent struct {
+	ToolUseID         string          `json:"toolUseId"`
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              Meta            `json:"_meta,omitzero"`
+	Extra             Extra           `json:"-"`
+}
+
+// UnknownContent is a block of a type that is not known here, or not where it stands. It is encoded as it came.
+type UnknownContent struct {
+	Kind string          // what Type returns
+	Raw  json.RawMessage // the whole block
+}
+
+func (c *TextContent) Type() string       { return "text" }
+func (c *ImageContent) Type() string      { return "image" }
+func (c *AudioContent) Type() string      { return "audio" }
+func (c *ResourceLink) Type() string      { return "resource_link" }
+func (c *EmbeddedResource) Type() string  { return "resource" }
+func (c *ToolUseContent) Type() string    { return "tool_use" }
+func (c *ToolResultContent) Type() string { return "tool_result" }
+func (c *UnknownContent) Type() string    { return c.Kind }
+
+func (c *TextContent) content()       {}
+func (c *ImageContent) content()      {}
+func (c *AudioContent) content()      {}
+func (c *ResourceLink) content()      {}
+func (c *EmbeddedResource) content()  {}
+func (c *ToolUseContent) content()    {}
+func (c *ToolResultContent) content() {}
+func (c *UnknownContent) content()    {}
+
+// MarshalJSON returns Raw.
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return appendRaw(nil, c.Raw) }
+
+// UnmarshalJSON takes any block.
+func (c *UnknownContent) UnmarshalJSON(data []byte) error {
+	d := decoder{data: data}
+	i := space(data, 0)
+	if i == len(data) || data[i] != '{' {
+		return d.mismatch(i, "a content block")
+	}
+	kind, err := d.typeOfBlock(i, 0)
+	if err == nil {
+		*c = UnknownContent{string(kind), append(json.RawMessage(nil), data...)}
+	}
+	return err
+}

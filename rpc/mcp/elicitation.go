@@ -1,0 +1,142 @@
+package mcp
+
+import (
+	"encoding/json"
+	"reflect"
+)
+
+// The modes of an elicitation.
+const (
+	ElicitForm = "form" // the client asks the user for values
+	ElicitURL  = "url"  // the client sends the user to a web page; since 2025-11-25
+)
+
+// ElicitParams are the params of elicitation/create: the server asks the user (MCP 2026-07-28, Elicitation).
+type ElicitParams struct {
+	Params
+	Mode            string          `json:"mode,omitempty"` // ElicitForm, ElicitURL; "" is a form
+	Message         string          `json:"message"`
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"` // of a form: an ElicitSchema
+	URL             string          `json:"url,omitempty"`
+	ElicitationID   string          `json:"elicitationId,omitempty"` // of a URL, 2025-11-25
+	Task            *TaskMetadata   `json:"task,omitempty"`          // 2025-11-25: makes the request a task
+}
+
+// An ElicitAction is what the user did.
+type ElicitAction string
+
+const (
+	ElicitAccept  ElicitAction = "accept"
+	ElicitDecline ElicitAction = "decline" // said no
+	ElicitCancel  ElicitAction = "cancel"  // went away without a choice
+)
+
+// ElicitResult is the result of elicitation/create.
+type ElicitResult struct {
+	Result
+	Action  ElicitAction    `json:"action"`
+	Content json.RawMessage `json:"content,omitempty"` // of an accepted form: an object that fits RequestedSchema
+}
+
+// ElicitationCompleteParams are the params of notifications/elicitation/complete, 2025-11-25.
+type ElicitationCompleteParams struct {
+	Params
+	ElicitationID string `json:"elicitationId"`
+}
+
+// An ElicitSchema is the part of JSON Schema in which a form is described: an object with plain properties.
+type ElicitSchema struct {
+	Schema     string           `json:"$schema,omitempty"`
+	Type       string           `json:"type"` // "object"
+	Properties ElicitProperties `json:"properties"`
+	Required   []string         `json:"required,omitzero"`
+	Extra      Extra            `json:"-"`
+}
+
+// ElicitProperties are the fields of a form, in the order in which they are to be shown. In JSON they are an object.
+type ElicitProperties []ElicitProperty
+
+// An ElicitProperty is a field of a form.
+type ElicitProperty struct {
+	Name   string
+	Schema PrimitiveSchema
+}
+
+// MarshalJSON keeps the order.
+func (p ElicitProperties) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	var err error
+	for i, property := range p {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = Append(append(appendString(b, property.Name), ':'), property.Schema); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// UnmarshalJSON keeps the order.
+func (p *ElicitProperties) UnmarshalJSON(data []byte) error {
+	d := decoder{data: data}
+	i := space(data, 0)
+	if i == len(data) || data[i] != '{' {
+		return d.mismatch(i, "an object")
+	}
+	seen := map[string]bool{}
+	list := ElicitProperties{}
+	_, err := scanMembers(data, i, 0, func(token []byte, at, depth int) (int, error) {
+		property := ElicitProperty{Name: unquote(token)}
+		if seen[property.Name] {
+			return at, within(fail(at, ErrDuplicateKey), keyPath(property.Name))
+		}
+		seen[property.Name] = true
+		end, err := d.value(at, depth, reflect.ValueOf(&property.Schema).Elem())
+		if err != nil {
+			return at, within(err, keyPath(property.Name))
+		}
+		list = append(list, property)
+		return end, nil
+	})
+	if err == nil {
+		*p = list
+	}
+	return err
+}
+
+// A PrimitiveSchema describes one value of a form: a string, number, integer or boolean, or a choice (MCP 2026-07-28,
+// Elicitation, "Requested Schema"). A choice of one is a string with Enum or OneOf; a choice of several is an array with Items.
+type PrimitiveSchema struct {
+	Type        string          `json:"type"` // "string", "number", "integer", "boolean", "array"
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Format      string          `json:"format,omitempty"` // "email", "uri", "date", "date-time"
+	MinLength   *int64          `json:"minLength,omitempty"`
+	MaxLength   *int64          `json:"maxLength,omitempty"`
+	Minimum     *float64        `json:"minimum,omitempty"`
+	Maximum     *float64        `json:"maximum,omitempty"`
+	Enum        []string        `json:"enum,omitzero"`
+	EnumNames   []string        `json:"enumNames,omitzero"` // what to show for Enum; superseded by OneOf
+	OneOf       []EnumOption    `json:"oneOf,omitzero"`     // since 2025-11-25
+	Items       *EnumItems      `json:"items,omitempty"`    // since 2025-11-25
+	MinItems    *int64          `json:"minItems,omitempty"`
+	MaxItems    *int64          `json:"maxItems,omitempty"`
+	Extra       Extra           `json:"-"`
+}
+
+// EnumItems are what a choice of several chooses from: Enum, or AnyOf with titles.
+type EnumItems struct {
+	Type  string       `json:"type,omitempty"` // "string" with Enum
+	Enum  []string     `json:"enum,omitzero"`
+	AnyOf []EnumOption `json:"anyOf,omitzero"`
+	Extra Extra        `json:"-"`
+}
+
+// An EnumOption is a value to choose, and what to show for it.
+type EnumOption struct {
+	Const string `json:"const"`
+	Title string `json:"title"`
+	Extra Extra  `json:"-"`
+}

@@ -1,0 +1,60 @@
+package mcp
+
+import "encoding/json"
+
+// The error codes that MCP adds to those of JSON-RPC. From -32020 to -32099 they belong to the specification, and a modern
+// peer must not send any other of them (MCP 2026-07-28, Base Protocol, "Error Codes").
+const (
+	// CodeHeaderMismatch: an HTTP header is missing, malformed or contradicts the body. HTTP status 400.
+	CodeHeaderMismatch = -32020
+	// CodeMissingRequiredClientCapability: the request needs a capability that its _meta does not declare. The data are
+	// [MissingRequiredClientCapabilityData]. HTTP status 400.
+	CodeMissingRequiredClientCapability = -32021
+	// CodeUnsupportedProtocolVersion: the server does not speak the revision that the request names. The data are
+	// [UnsupportedProtocolVersionData]. HTTP status 400.
+	CodeUnsupportedProtocolVersion = -32022
+
+	// CodeResourceNotFound: legacy only; the modern era says invalid params (-32602). The data are [ResourceNotFoundData].
+	CodeResourceNotFound = -32002
+	// CodeURLElicitationRequired: 2025-11-25 only; the modern era says input_required. The data are
+	// [URLElicitationRequiredData].
+	CodeURLElicitationRequired = -32042
+)
+
+// IsModernError reports whether only a modern server can have sent an error with this code. A client that probes a server
+// with a modern request and gets any other error goes on with initialize (MCP 2026-07-28, Versioning, "Backward
+// Compatibility").
+func IsModernError(code int64) bool {
+	return code == CodeHeaderMismatch || code == CodeMissingRequiredClientCapability || code == CodeUnsupportedProtocolVersion
+}
+
+// MissingRequiredClientCapabilityData is the data of [CodeMissingRequiredClientCapability].
+type MissingRequiredClientCapabilityData struct {
+	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"` // what is missing
+}
+
+// UnsupportedProtocolVersionData is the data of [CodeUnsupportedProtocolVersion]. The client picks from Supported, see
+// [NewestCommon], and tries again.
+type UnsupportedProtocolVersionData struct {
+	Supported []string `json:"supported"`
+	Requested string   `json:"requested"`
+}
+
+// ResourceNotFoundData is the data of [CodeResourceNotFound], and in the modern era of "invalid params" for a resource that
+// does not exist.
+type ResourceNotFoundData struct {
+	URI string `json:"uri"`
+}
+
+// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what the user has to do before the request is
+// worth another try. Every elicitation is in URL mode and has an id.
+type URLElicitationRequiredData struct {
+	Elicitations []ElicitParams `json:"elicitations"`
+}
+
+// An ErrorObject is a JSON-RPC error inside another message (JSON-RPC 2.0, section 5.1): the way in which a task failed.
+type ErrorObject struct {
+	Code    int64           `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}

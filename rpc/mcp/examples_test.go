@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestExamples takes every example of the specification there and back, with all that is typed inside.
+func TestExamples(t *testing.T) {
+	dir := filepath.Join(suite(t), string(Rev20260728), "examples")
+	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) > 100, "found %d examples", len(files))
+	for _, file := range files {
+		kind := filepath.Base(filepath.Dir(file))
+		t.Run(kind+"/"+filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			assert.NilError(t, err)
+			switch {
+			case strings.HasSuffix(kind, "Request"), strings.HasSuffix(kind, "Notification"):
+				exampleRequest(t, data)
+			case strings.HasSuffix(kind, "ResultResponse"):
+				var response struct{ Result json.RawMessage }
+				assert.NilError(t, json.Unmarshal(data, &response))
+				kind = strings.TrimSuffix(kind, "Response")
+				assert.Assert(t, definitions[kind] != nil)
+				noExtra(t, roundTrip(t, definitions[kind], response.Result))
+			case strings.HasSuffix(kind, "Error"):
+				exampleError(t, kind, data)
+			default:
+				assert.Assert(t, definitions[kind] != nil, "no Go type for %s", kind)
+				v := roundTrip(t, definitions[kind], data)
+				noExtra(t, v)
+				if requests, ok := v.(InputRequests); ok {
+					for _, r := range requests {
+						noExtra(t, roundTrip(t, paramsOf[r.Method], r.Params))
+					}
+				}
+				if p, ok := v.(ElicitParams); ok && p.Mode != ElicitURL {
+					noExtra(t, roundTrip(t, ElicitSchema{}, p.RequestedSchema))
+				}
+			}
+		})
+	}
+}
+
+func exampleRequest(t *testing.T, data []byte) {
+	var request struct {
+		Method string
+		Params json.RawMessage
+	}
+	assert.NilError(t, json.Unmarshal(data, &request))
+	m, ok := MethodAt(request.Method, Rev20260728)
+	assert.Assert(t, ok, "%s is not in the method table", request.Method)
+	if m.Sender&AsInput != 0 {
+		roundTrip(t, InputRequest{}, data)
+	}
+	if request.Params != nil {
+		noExtra(t, roundTrip(t, paramsOf[request.Method], request.Params))
+	}
+}
+
+func exampleError(t *testing.T, kind string, data []byte) {
+	var response struct{ Error json.RawMessage }
+	assert.NilError(t, json.Unmarshal(data, &response))
+	if response.Error == nil { // the standard errors' examples are the bare object
+		response.Error = data
+	}
+	e := roundTrip(t, ErrorObject{}, response.Error).(ErrorObject)
+	if data := errorData[kind]; data != nil {
+		roundTrip(t, data, e.Data)
+	}
+}
+
+// noExtra wants that nothing in v was unknown: the examples of the specification have no fields that the types lack.
+func noExtra(t *testing.T, v any) {
+	t.Helper()
+	var walk func(rv reflect.Value)
+	walk = func(rv reflect.Value) {
+		switch rv.Kind() {
+		case reflect.Pointer, reflect.Interface:
+			if !rv.IsNil() {
+				walk(rv.Elem())
+			}
+		case reflect.Slice:
+			for i := range rv.Len() {
+				walk(rv.Index(i))
+			}
+		case reflect.Struct:
+			_, isUnknown := rv.Interface().(UnknownContent)
+			assert.Assert(t, !isUnknown)
+			for i := range rv.NumField() {
+				if !rv.Type().Field(i).IsExported() {
+					continue
+				}
+				if x, ok := rv.Field(i).Interface().(Extra); ok && rv.Type() != reflect.TypeFor[Object]() {
+					assert.Equal(t, len(x), 0, "%s does not know %v", rv.Type(), slices.Collect(maps.Keys(x)))
+				} else {
+					walk(rv.Field(i))
+				}
+			}
+		}
+	}
+	walk(reflect.ValueOf(v))
+}

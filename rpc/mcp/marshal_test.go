@@ -1,0 +1,178 @@
+package mcp
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// types returns every struct type of the package that is part of a message.
+func types() []reflect.Type {
+	found := map[reflect.Type]bool{}
+	var visit func(t reflect.Type)
+	visit = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			visit(t.Elem())
+		case reflect.Struct:
+			if found[t] || t.PkgPath() != reflect.TypeFor[Tool]().PkgPath() {
+				return
+			}
+			found[t] = true
+			for i := range t.NumField() {
+				if f := t.Field(i); !f.Anonymous && f.IsExported() {
+					visit(f.Type)
+				}
+			}
+		}
+	}
+	for _, list := range []map[string]any{definitions, paramsOf, errorData} {
+		for _, v := range list {
+			visit(reflect.TypeOf(v))
+		}
+	}
+	for _, v := range others {
+		visit(reflect.TypeOf(v))
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b reflect.Type) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+// TestEveryTypeIsItsOwnJSON wants encoding/json to give what this package gives, for every type there is.
+func TestEveryTypeIsItsOwnJSON(t *testing.T) {
+	n := 0
+	for _, typ := range types() {
+		if typ.Name() == "" {
+			continue // of a test
+		}
+		n++
+		p := planOf(typ)
+		assert.NilError(t, p.err)
+		if p.kind == kindStruct && p.extra != nil {
+			assert.Assert(t, typ.Implements(marshalerType), "%s has no MarshalJSON", typ)
+			assert.Assert(t, reflect.PointerTo(typ).Implements(unmarshalerType), "%s has no UnmarshalJSON", typ)
+		}
+
+		zero := reflect.Zero(typ).Interface()
+		want, wantErr := Marshal(zero)
+		got, err := json.Marshal(zero)
+		assert.Equal(t, err == nil, wantErr == nil, "%s: %v, %v", typ, err, wantErr)
+		if err == nil && !slices.Contains([]string{"UnsupportedProtocolVersionData", "URLElicitationRequiredData"}, typ.Name()) {
+			assert.Equal(t, string(got), string(want), typ.Name())
+		}
+		for member := range members(t, want) {
+			// Nothing that is required is null, but for the one field of which null means something.
+			assert.Assert(t, member != `"ttl":null` && member != `"ttlMs":null` || strings.Contains(typ.Name(), "Task"), "%s: %s", typ, want)
+			assert.Assert(t, !strings.HasSuffix(member, ":null") || strings.HasPrefix(member, `"ttl`), "%s: %s", typ, want)
+		}
+
+		if p.kind != kindStruct || p.extra == nil || wantErr != nil {
+			continue
+		}
+		// What is unknown survives, by either way.
+		text := []byte(`{"typ":[1],"x-new":{"A":1e2},"été":null}`)
+		for _, unmarshal := range []func([]byte, any) error{Unmarshal, json.Unmarshal} {
+			v := reflect.New(typ)
+			assert.NilError(t, unmarshal(text, v.Interface()))
+			extra := v.Elem().FieldByIndex(p.extra).Interface().(Extra)
+			assert.DeepEqual(t, extra, Extra{"typ": json.RawMessage("[1]"), "x-new": json.RawMessage(`{"A":1e2}`), "été": json.RawMessage("null")})
+			b, err := json.Marshal(v.Interface())
+			assert.NilError(t, err)
+			assert.Assert(t, strings.HasSuffix(string(b), string(text[1:])), "%s: %s", typ, b)
+		}
+		// What is known is no extra.
+		for _, f := range p.fields {
+			v := reflect.New(typ).Elem()
+			v.FieldByIndex(p.extra).Set(reflect.ValueOf(Extra{f.name: json.RawMessage("1")}))
+			_, err := Marshal(v.Interface())
+			assert.ErrorContains(t, err, "for which there is a field")
+		}
+	}
+	assert.Assert(t, n > 85, "%d types", n)
+}
+
+// members yields the members of the object text as they would stand in it.
+func members(t *testing.T, text []byte) map[string]bool {
+	set := map[string]bool{}
+	if len(text) > 0 && text[0] == '{' {
+		var m map[string]json.RawMessage
+		assert.NilError(t, json.Unmarshal(text, &m))
+		for name, value := range m {
+			set[`"`+name+`":`+string(value)] = true
+		}
+	}
+	return set
+}
+
+func TestRequiredFieldsAreWritten(t *testing.T) {
+	for want, v := range map[string]any{
+		`{"tools":[]}`:                             ListToolsResult{},
+		`{"content":[]}`:                           CallToolResult{},
+		`{"type":"text","text":""}`:                TextContent{},
+		`{"type":"image","data":"","mimeType":""}`: &ImageContent{},
+		`{"uri":"","text":""}`:                     ResourceContents{},
+		`{"uri":"","blob":""}`:                     ResourceContents{Blob: []byte{}},
+		`{"uri":"","blob":"AA=="}`:                 ResourceContents{Blob: []byte{0}, Text: "not this"},
+		`{"completion":{"values":[]}}`:             CompleteResult{},
+		`{"messages":[],"maxTokens":0}`:            CreateMessageParams{},
+		`{"taskId":"","inputResponses":{}}`:        UpdateTaskParams{},
+		`{"supported":[],"requested":""}`:          UnsupportedProtocolVersionData{},
+		`{"type":"","properties":{}}`:              ElicitSchema{},
+		`{"supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`: DiscoverResult{CacheHints: CacheHints{new(int64(0)), CachePrivate}},
+		`{"type":"resource_link","uri":"u","name":"n"}`:                               &ResourceLink{Resource{URI: "u", Name: "n"}},
+		`{"logging":{},"tools":{"listChanged":true}}`:                                 ServerCapabilities{Logging: &Object{}, Tools: &ListCapability{ListChanged: true}},
+		`{"role":"user","content":{"type":"text","text":"<&>"}}`:                      SamplingMessage{Role: RoleUser, Content: SamplingContent{&TextContent{Text: "<&>"}}},
+		`{"role":"","content":[]}`:                                                    SamplingMessage{},
+		`{"type":"tool_result","toolUseId":"","content":[]}`:                          ToolResultContent{},
+		"null": nil,
+	} {
+		got, err := Marshal(v)
+		assert.NilError(t, err)
+		assert.Equal(t, string(got), want)
+	}
+}
+
+func TestEncodeErrors(t *testing.T) {
+	for want, v := range map[string]any{
+		"cannot encode mcp.Tool: inputSchema: a required value is missing":                                                           Tool{Name: "t"},
+		"cannot encode *mcp.ListToolsResult: tools: [1]: a required value is missing":                                                &ListToolsResult{Tools: []*Tool{{InputSchema: json.RawMessage("{}")}, nil}},
+		"cannot encode mcp.CallToolResult: content: [0]: a required value is missing":                                                CallToolResult{Content: []Content{nil}},
+		"cannot encode mcp.PromptMessage: content: a required value is missing":                                                      PromptMessage{Content: (*TextContent)(nil)},
+		"cannot encode mcp.GetPromptResult: messages: [0]: content: a required value is missing":                                     GetPromptResult{Messages: []PromptMessage{{}}},
+		"cannot encode mcp.ProgressParams: progressToken: a required value is missing":                                               ProgressParams{},
+		"cannot encode mcp.LoggingMessageParams: data: a required value is missing":                                                  LoggingMessageParams{},
+		"cannot encode mcp.Implementation: x: not JSON: want true (at byte 0)":                                                       Implementation{Extra: Extra{"x": json.RawMessage("tru")}},
+		"cannot encode mcp.Meta: k: not JSON: want the end of the text (at byte 1)":                                                  Meta{"k": json.RawMessage("1,2")},
+		"cannot encode mcp.TextContent: Extra has \"type\", for which there is a field":                                              TextContent{Extra: Extra{"type": json.RawMessage("1")}},
+		"cannot encode mcp.ProgressParams: progress: JSON has no number for NaN":                                                     ProgressParams{ProgressToken: IntToken(1), Progress: math.NaN()},
+		"cannot encode mcp.InputRequests: k: params: not JSON: want a member's name (at byte 1)":                                     InputRequests{"k": {Params: json.RawMessage("{")}},
+		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: want a value (at byte 0)": ElicitSchema{Properties: ElicitProperties{{"p", PrimitiveSchema{Default: json.RawMessage("x")}}}},
+	} {
+		dst := []byte("kept")
+		got, err := Append(dst, v)
+		assert.Error(t, err, want)
+		assert.Equal(t, string(got), "kept")
+	}
+}
+
+// TestOneLine wants no line break in what is sent, whatever raw JSON was put into it.
+func TestOneLine(t *testing.T) {
+	b, err := Marshal(Tool{Name: "a\nb", InputSchema: json.RawMessage(" {\r\n \"type\": \"object\",\n\"description\":\"x\\ny\" }\n")})
+	assert.NilError(t, err)
+	assert.Equal(t, string(b), `{"name":"a\nb","inputSchema":{ "type": "object","description":"x\ny" }}`)
+}
+
+func TestFloats(t *testing.T) {
+	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1.5, 1e-6, 1e-7, 1e20, 1e21, 1e22, math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53, 0.1} {
+		b, err := Marshal(f)
+		assert.NilError(t, err)
+		var back float64
+		assert.NilError(t, json.Unmarshal(b, &back))
+		assert.Equal(t, back, f)
+	}
+}

@@ -1,0 +1,151 @@
+package mcp
+
+import "iter"
+
+// The methods of all revisions. [MethodAt] tells which of them a revision has.
+const (
+	MethodInitialize            = "initialize"
+	MethodPing                  = "ping"
+	MethodDiscover              = "server/discover"
+	MethodListen                = "subscriptions/listen"
+	MethodListTools             = "tools/list"
+	MethodCallTool              = "tools/call"
+	MethodListResources         = "resources/list"
+	MethodListResourceTemplates = "resources/templates/list"
+	MethodReadResource          = "resources/read"
+	MethodSubscribe             = "resources/subscribe"
+	MethodUnsubscribe           = "resources/unsubscribe"
+	MethodListPrompts           = "prompts/list"
+	MethodGetPrompt             = "prompts/get"
+	MethodComplete              = "completion/complete"
+	MethodSetLevel              = "logging/setLevel"
+	MethodCreateMessage         = "sampling/createMessage"
+	MethodElicit                = "elicitation/create"
+	MethodListRoots             = "roots/list"
+	MethodGetTask               = "tasks/get"
+	MethodUpdateTask            = "tasks/update"
+	MethodCancelTask            = "tasks/cancel"
+	MethodTaskResult            = "tasks/result"
+	MethodListTasks             = "tasks/list"
+
+	NotificationInitialized               = "notifications/initialized"
+	NotificationCancelled                 = "notifications/cancelled"
+	NotificationProgress                  = "notifications/progress"
+	NotificationMessage                   = "notifications/message"
+	NotificationToolListChanged           = "notifications/tools/list_changed"
+	NotificationResourceListChanged       = "notifications/resources/list_changed"
+	NotificationResourceUpdated           = "notifications/resources/updated"
+	NotificationPromptListChanged         = "notifications/prompts/list_changed"
+	NotificationRootsListChanged          = "notifications/roots/list_changed"
+	NotificationElicitationComplete       = "notifications/elicitation/complete"
+	NotificationSubscriptionsAcknowledged = "notifications/subscriptions/acknowledged"
+	NotificationTaskStatus                = "notifications/tasks/status" // 2025-11-25
+	NotificationTask                      = "notifications/tasks"        // the tasks extension
+)
+
+// ExtensionTasks names the tasks extension in the extensions capability.
+const ExtensionTasks = "io.modelcontextprotocol/tasks"
+
+// A Sender is a set of the ways in which a message comes about.
+type Sender uint8
+
+const (
+	ByClient Sender = 1 << iota // the client sends it
+	ByServer                    // the server sends it
+	AsInput                     // the server puts it into an InputRequiredResult and never sends it by itself
+)
+
+// A Method tells what a method is in the revisions Since to Until, both included.
+type Method struct {
+	Name          string
+	Notification  bool
+	Sender        Sender
+	Since, Until  Revision
+	Extension     string // the extension that both sides must have agreed on, if any
+	InputRequired bool   // may end in an InputRequiredResult (MCP 2026-07-28, Multi Round-Trip Requests, "Supported Requests")
+	Cacheable     bool   // its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
+}
+
+const (
+	oldest = Rev20241105
+	both   = ByClient | ByServer
+)
+
+// A method of which the sender changed has a row for each stretch of revisions.
+var methodTable = [...]Method{
+	{Name: MethodInitialize, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodPing, Sender: both, Since: oldest, Until: LatestLegacy},
+	{Name: MethodDiscover, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListen, Sender: ByClient, Since: Rev20260728, Until: Latest},
+
+	{Name: MethodListTools, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodCallTool, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true},
+	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true, Cacheable: true},
+	{Name: MethodSubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodUnsubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListPrompts, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodGetPrompt, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true},
+	{Name: MethodComplete, Sender: ByClient, Since: oldest, Until: Latest},
+	{Name: MethodSetLevel, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+
+	{Name: MethodCreateMessage, Sender: ByServer, Since: oldest, Until: LatestLegacy},
+	{Name: MethodCreateMessage, Sender: AsInput, Since: Rev20260728, Until: Latest},
+	{Name: MethodElicit, Sender: ByServer, Since: Rev20250618, Until: LatestLegacy},
+	{Name: MethodElicit, Sender: AsInput, Since: Rev20260728, Until: Latest},
+	{Name: MethodListRoots, Sender: ByServer, Since: oldest, Until: LatestLegacy},
+	{Name: MethodListRoots, Sender: AsInput, Since: Rev20260728, Until: Latest},
+
+	{Name: MethodGetTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
+	{Name: MethodGetTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: MethodUpdateTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: MethodCancelTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
+	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: MethodTaskResult, Sender: both, Since: Rev20251125, Until: Rev20251125},
+	{Name: MethodListTasks, Sender: both, Since: Rev20251125, Until: Rev20251125},
+
+	{Name: NotificationInitialized, Notification: true, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: NotificationCancelled, Notification: true, Sender: both, Since: oldest, Until: Latest},
+	{Name: NotificationProgress, Notification: true, Sender: both, Since: oldest, Until: LatestLegacy},
+	{Name: NotificationProgress, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest},
+	{Name: NotificationMessage, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
+	{Name: NotificationToolListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
+	{Name: NotificationResourceListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
+	{Name: NotificationResourceUpdated, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
+	{Name: NotificationPromptListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
+	{Name: NotificationRootsListChanged, Notification: true, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: NotificationElicitationComplete, Notification: true, Sender: ByServer, Since: Rev20251125, Until: Rev20251125},
+	{Name: NotificationSubscriptionsAcknowledged, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest},
+	{Name: NotificationTaskStatus, Notification: true, Sender: both, Since: Rev20251125, Until: Rev20251125},
+	{Name: NotificationTask, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+}
+
+// MethodAt tells what the method of that name is in revision r; ok is false if r has none. A request for a method that the
+// revision lacks is answered with "method not found", however well another revision knows it.
+func MethodAt(name string, r Revision) (m Method, ok bool) {
+	for i := range methodTable {
+		if m := &methodTable[i]; m.Name == name && m.Since <= r && r <= m.Until {
+			return *m, true
+		}
+	}
+	return Method{}, false
+}
+
+// Methods yields every method of revision r, those of extensions included, each once.
+func Methods(r Revision) iter.Seq[Method] {
+	return func(yield func(Method) bool) {
+		for _, m := range methodTable {
+			if m.Since <= r && r <= m.Until && !yield(m) {
+				return
+			}
+		}
+	}
+}

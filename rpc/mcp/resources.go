@@ -1,0 +1,82 @@
+package mcp
+
+// A Resource is something that a server lets the client read (MCP 2026-07-28, Resources, "Resource").
+type Resource struct {
+	URI         string       `json:"uri"`
+	Name        string       `json:"name"`
+	Title       string       `json:"title,omitempty"` // since 2025-06-18
+	Description string       `json:"description,omitempty"`
+	MIMEType    string       `json:"mimeType,omitempty"`
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Size        *int64       `json:"size,omitempty"` // in bytes
+	Icons       []Icon       `json:"icons,omitzero"` // since 2025-11-25
+	Meta        Meta         `json:"_meta,omitzero"`
+	Extra       Extra        `json:"-"`
+}
+
+// A ResourceTemplate stands for many resources (MCP 2026-07-28, Resources, "Resource Templates").
+type ResourceTemplate struct {
+	URITemplate string       `json:"uriTemplate"` // RFC 6570
+	Name        string       `json:"name"`
+	Title       string       `json:"title,omitempty"` // since 2025-06-18
+	Description string       `json:"description,omitempty"`
+	MIMEType    string       `json:"mimeType,omitempty"` // if all resources of the template have it
+	Annotations *Annotations `json:"annotations,omitempty"`
+	Icons       []Icon       `json:"icons,omitzero"` // since 2025-11-25
+	Meta        Meta         `json:"_meta,omitzero"`
+	Extra       Extra        `json:"-"`
+}
+
+// ResourceContents are what a resource has in it: bytes if Blob is not nil, else text. Empty bytes are []byte{}.
+type ResourceContents struct {
+	URI      string `json:"uri"`
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text" unless:"Blob"`
+	Blob     []byte `json:"blob,omitzero"` // in JSON in base64
+	Meta     Meta   `json:"_meta,omitzero"`
+	Extra    Extra  `json:"-"`
+}
+
+// ListResourcesResult is the result of resources/list; the params are [ListParams].
+type ListResourcesResult struct {
+	Result
+	Resources  []*Resource `json:"resources"`
+	NextCursor string      `json:"nextCursor,omitempty"`
+	CacheHints
+}
+
+// ListResourceTemplatesResult is the result of resources/templates/list; the params are [ListParams].
+type ListResourceTemplatesResult struct {
+	Result
+	ResourceTemplates []*ResourceTemplate `json:"resourceTemplates"`
+	NextCursor        string              `json:"nextCursor,omitempty"`
+	CacheHints
+}
+
+// ReadResourceParams are the params of resources/read.
+type ReadResourceParams struct {
+	Params
+	URI string `json:"uri"`
+	InputAnswers
+}
+
+// ReadResourceResult is the result of resources/read, if its Type is [ResultComplete]; else see [InputRequiredResult]. A
+// resource that is a directory may have several contents, with URIs of their own.
+type ReadResourceResult struct {
+	Result
+	Contents []ResourceContents `json:"contents"`
+	CacheHints
+}
+
+// SubscribeParams are the params of the legacy requests resources/subscribe and resources/unsubscribe. The modern era has
+// [SubscriptionFilter].
+type SubscribeParams struct {
+	Params
+	URI string `json:"uri"`
+}
+
+// ResourceUpdatedParams are the params of notifications/resources/updated. The URI may lie below the one subscribed to.
+type ResourceUpdatedParams struct {
+	Params
+	URI string `json:"uri"`
+}

@@ -1,0 +1,15 @@
+package mcp
+
+// A Root is a place that the client lets the server work in (MCP 2026-07-28, Roots).
+type Root struct {
+	URI   string `json:"uri"` // a file: URI
+	Name  string `json:"name,omitempty"`
+	Meta  Meta   `json:"_meta,omitzero"`
+	Extra Extra  `json:"-"`
+}
+
+// ListRootsResult is the result of roots/list; the params are [EmptyParams].
+type ListRootsResult struct {
+	Result
+	Roots []Root `json:"roots"`
+}

@@ -1,0 +1,222 @@
+package mcp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// definitions are the definitions of the revisions' schemas and of the tasks extension's, with the Go types that stand for them.
+var definitions = map[string]any{
+	"Annotations":          Annotations{},
+	"AudioContent":         AudioContent{},
+	"BlobResourceContents": ResourceContents{},
+	"BooleanSchema":        PrimitiveSchema{},
+	"CacheableResult": struct {
+		Result
+		CacheHints
+	}{},
+	"CallToolRequestParams":       CallToolParams{},
+	"CallToolResult":              CallToolResult{},
+	"CancelledNotificationParams": CancelledParams{},
+	"ClientCapabilities":          ClientCapabilities{},
+	"CompleteRequestParams":       CompleteParams{},
+	"CompleteResult":              CompleteResult{},
+	"CreateMessageRequestParams":  CreateMessageParams{},
+	"CreateMessageResult":         CreateMessageResult{},
+	"DiscoverResult":              DiscoverResult{},
+	"ElicitRequestFormParams":     ElicitParams{},
+	"ElicitRequestURLParams":      ElicitParams{},
+	"ElicitResult":                ElicitResult{},
+	"EmbeddedResource":            EmbeddedResource{},
+	"EmptyResult":                 EmptyResult{},
+	"EnumSchema":                  PrimitiveSchema{},
+	"Error":                       ErrorObject{},
+	"GetPromptRequestParams":      GetPromptParams{},
+	"GetPromptResult":             GetPromptResult{},
+	"Icon":                        Icon{},
+	"ImageContent":                ImageContent{},
+	"Implementation":              Implementation{},
+	"InitializeRequestParams":     InitializeParams{},
+	"InitializeResult":            InitializeResult{},
+	"InputRequests":               InputRequests{},
+	"InputRequiredResult":         InputRequiredResult{},
+	"InputResponses":              InputResponses{},
+	"InputResponseRequestParams": struct {
+		Params
+		InputAnswers
+	}{},
+	"LegacyTitledEnumSchema":                      PrimitiveSchema{},
+	"ListPromptsResult":                           ListPromptsResult{},
+	"ListResourceTemplatesResult":                 ListResourceTemplatesResult{},
+	"ListResourcesResult":                         ListResourcesResult{},
+	"ListRootsResult":                             ListRootsResult{},
+	"ListTasksResult":                             ListExperimentalTasksResult{},
+	"ListToolsResult":                             ListToolsResult{},
+	"LoggingMessageNotificationParams":            LoggingMessageParams{},
+	"ModelHint":                                   ModelHint{},
+	"ModelPreferences":                            ModelPreferences{},
+	"NotificationParams":                          EmptyParams{},
+	"NumberSchema":                                PrimitiveSchema{},
+	"PaginatedRequestParams":                      ListParams{},
+	"ProgressNotificationParams":                  ProgressParams{},
+	"Prompt":                                      Prompt{},
+	"PromptArgument":                              PromptArgument{},
+	"PromptMessage":                               PromptMessage{},
+	"PromptReference":                             CompleteReference{},
+	"ReadResourceRequestParams":                   ReadResourceParams{},
+	"ReadResourceResult":                          ReadResourceResult{},
+	"RelatedTaskMetadata":                         RelatedTask{},
+	"Resource":                                    Resource{},
+	"ResourceContents":                            ResourceContents{},
+	"ResourceLink":                                ResourceLink{},
+	"ResourceReference":                           CompleteReference{},
+	"ResourceRequestParams":                       SubscribeParams{},
+	"ResourceTemplate":                            ResourceTemplate{},
+	"ResourceTemplateReference":                   CompleteReference{},
+	"ResourceUpdatedNotificationParams":           ResourceUpdatedParams{},
+	"Root":                                        Root{},
+	"SamplingMessage":                             SamplingMessage{},
+	"ServerCapabilities":                          ServerCapabilities{},
+	"SetLevelRequestParams":                       SetLevelParams{},
+	"StringSchema":                                PrimitiveSchema{},
+	"SubscribeRequestParams":                      SubscribeParams{},
+	"SubscriptionFilter":                          SubscriptionFilter{},
+	"SubscriptionsAcknowledgedNotificationParams": SubscriptionsAcknowledgedParams{},
+	"SubscriptionsListenRequestParams":            ListenParams{},
+	"SubscriptionsListenResult":                   EmptyResult{},
+	"TaskMetadata":                                TaskMetadata{},
+	"TextContent":                                 TextContent{},
+	"TextResourceContents":                        ResourceContents{},
+	"TitledMultiSelectEnumSchema":                 PrimitiveSchema{},
+	"TitledSingleSelectEnumSchema":                PrimitiveSchema{},
+	"Tool":                                        Tool{},
+	"ToolAnnotations":                             ToolAnnotations{},
+	"ToolChoice":                                  ToolChoice{},
+	"ToolExecution":                               ToolExecution{},
+	"ToolResultContent":                           ToolResultContent{},
+	"ToolUseContent":                              ToolUseContent{},
+	"UnsubscribeRequestParams":                    SubscribeParams{},
+	"UntitledMultiSelectEnumSchema":               PrimitiveSchema{},
+	"UntitledSingleSelectEnumSchema":              PrimitiveSchema{},
+
+	// 2025-11-25
+	"CreateTaskResult": CreateExperimentalTaskResult{},
+	"Task":             ExperimentalTask{},
+
+	// the tasks extension
+	"CancelledTask":                             Task{},
+	"CompletedTask":                             Task{},
+	"FailedTask":                                Task{},
+	"InputRequiredTask":                         Task{},
+	"TaskSubscriptionNotifications":             SubscriptionFilter{},
+	"TaskSubscriptionAcknowledgedNotifications": SubscriptionFilter{},
+	"WorkingTask":                               Task{},
+}
+
+// paramsOf has the type of the params of each method, resultOf of the result of each request.
+var paramsOf = map[string]any{
+	MethodInitialize:            InitializeParams{},
+	MethodPing:                  EmptyParams{},
+	MethodDiscover:              EmptyParams{},
+	MethodListen:                ListenParams{},
+	MethodListTools:             ListParams{},
+	MethodCallTool:              CallToolParams{},
+	MethodListResources:         ListParams{},
+	MethodListResourceTemplates: ListParams{},
+	MethodReadResource:          ReadResourceParams{},
+	MethodSubscribe:             SubscribeParams{},
+	MethodUnsubscribe:           SubscribeParams{},
+	MethodListPrompts:           ListParams{},
+	MethodGetPrompt:             GetPromptParams{},
+	MethodComplete:              CompleteParams{},
+	MethodSetLevel:              SetLevelParams{},
+	MethodCreateMessage:         CreateMessageParams{},
+	MethodElicit:                ElicitParams{},
+	MethodListRoots:             EmptyParams{},
+	MethodGetTask:               TaskParams{},
+	MethodUpdateTask:            UpdateTaskParams{},
+	MethodCancelTask:            TaskParams{},
+	MethodTaskResult:            TaskParams{},
+	MethodListTasks:             ListParams{},
+
+	NotificationInitialized:               EmptyParams{},
+	NotificationCancelled:                 CancelledParams{},
+	NotificationProgress:                  ProgressParams{},
+	NotificationMessage:                   LoggingMessageParams{},
+	NotificationToolListChanged:           EmptyParams{},
+	NotificationResourceListChanged:       EmptyParams{},
+	NotificationResourceUpdated:           ResourceUpdatedParams{},
+	NotificationPromptListChanged:         EmptyParams{},
+	NotificationRootsListChanged:          EmptyParams{},
+	NotificationElicitationComplete:       ElicitationCompleteParams{},
+	NotificationSubscriptionsAcknowledged: SubscriptionsAcknowledgedParams{},
+	NotificationTaskStatus:                ExperimentalTaskStatusParams{},
+	NotificationTask:                      TaskNotificationParams{},
+}
+
+// others are the messages that no definition of the schemas stands for by itself.
+var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{}, UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
+
+var errorData = map[string]any{
+	"MissingRequiredClientCapabilityError": MissingRequiredClientCapabilityData{},
+	"UnsupportedProtocolVersionError":      UnsupportedProtocolVersionData{},
+}
+
+// suite returns the folder of the MCP schemas, and skips the test where there is none.
+func suite(t *testing.T) string {
+	root := os.Getenv("STDWIRE_SUITES")
+	if root == "" {
+		t.Skip("STDWIRE_SUITES is not set: the schemas and examples of the specification are not tested")
+	}
+	return filepath.Join(root, "mcp-schema")
+}
+
+// roundTrip decodes data into the type of zero, encodes that, and wants the same JSON. It returns what was decoded.
+func roundTrip(t *testing.T, zero any, data []byte) any {
+	t.Helper()
+	v := reflect.New(reflect.TypeOf(zero))
+	assert.NilError(t, Unmarshal(data, v.Interface()))
+	for name, marshal := range map[string]func(any) ([]byte, error){"Marshal": Marshal, "json.Marshal": json.Marshal} {
+		got, err := marshal(v.Elem().Interface())
+		assert.NilError(t, err, name)
+		assert.DeepEqual(t, tree(t, got), tree(t, data))
+	}
+	again := reflect.New(v.Elem().Type())
+	if _, ok := zero.(Content); !ok {
+		assert.NilError(t, json.Unmarshal(data, again.Interface()))
+		assert.Assert(t, reflect.DeepEqual(again.Interface(), v.Interface()), "json.Unmarshal and Unmarshal differ")
+	}
+	return v.Elem().Interface()
+}
+
+// tree is data as a tree, without the members that may as well be absent: false where that is the default.
+func tree(t *testing.T, data []byte) any {
+	t.Helper()
+	var v any
+	assert.NilError(t, json.Unmarshal(data, &v), "%s", data)
+	var prune func(v any)
+	prune = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range []string{"isError", "listChanged", "subscribe", "required", "hasMore"} {
+				if v[name] == false {
+					delete(v, name)
+				}
+			}
+			for _, member := range v {
+				prune(member)
+			}
+		case []any:
+			for _, element := range v {
+				prune(element)
+			}
+		}
+	}
+	prune(v)
+	return v
+}

@@ -1,0 +1,108 @@
+package mcp
+
+import "encoding/json"
+
+// A Tool is what a server lets a model call (MCP 2026-07-28, Tools, "Tool").
+type Tool struct {
+	Name         string           `json:"name"` // see ValidToolName
+	Title        string           `json:"title,omitempty"`
+	Description  string           `json:"description,omitempty"`
+	InputSchema  json.RawMessage  `json:"inputSchema"`            // a JSON Schema with "type":"object"
+	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // a JSON Schema; since 2025-06-18
+	Annotations  *ToolAnnotations `json:"annotations,omitempty"`  // since 2025-03-26
+	Execution    *ToolExecution   `json:"execution,omitempty"`    // 2025-11-25
+	Icons        []Icon           `json:"icons,omitzero"`         // since 2025-11-25
+	Meta         Meta             `json:"_meta,omitzero"`
+	Extra        Extra            `json:"-"`
+}
+
+// DisplayName returns what to show a user: the title, the title among the annotations, or the name.
+func (t *Tool) DisplayName() string {
+	switch {
+	case t.Title != "":
+		return t.Title
+	case t.Annotations != nil && t.Annotations.Title != "":
+		return t.Annotations.Title
+	}
+	return t.Name
+}
+
+// ValidToolName reports whether name is 1 to 128 letters, digits, '_', '-' and '.', as names of tools should be
+// (MCP 2026-07-28, Tools, "Tool Names").
+func ValidToolName(name string) bool {
+	return name != "" && len(name) <= 128 && consistsOf(name, "_-.")
+}
+
+// ToolAnnotations are hints about a tool. An untrusted server's are worth nothing. The methods, for which a nil pointer will
+// do, give the value that a missing hint stands for.
+type ToolAnnotations struct {
+	Title           string `json:"title,omitempty"`
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"`
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`
+	Extra           Extra  `json:"-"`
+}
+
+// ReadOnly reports whether the tool changes nothing: only if it says so.
+func (a *ToolAnnotations) ReadOnly() bool {
+	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
+}
+
+// Destructive reports whether the tool may undo or overwrite something: unless it says that it does not, or is read-only.
+func (a *ToolAnnotations) Destructive() bool {
+	return !a.ReadOnly() && (a == nil || a.DestructiveHint == nil || *a.DestructiveHint)
+}
+
+// Idempotent reports whether a second call with the same arguments changes nothing more: only if it says so, or is read-only.
+func (a *ToolAnnotations) Idempotent() bool {
+	return a.ReadOnly() || a != nil && a.IdempotentHint != nil && *a.IdempotentHint
+}
+
+// OpenWorld reports whether the tool reaches beyond a closed domain: unless it says that it does not.
+func (a *ToolAnnotations) OpenWorld() bool {
+	return a == nil || a.OpenWorldHint == nil || *a.OpenWorldHint
+}
+
+// ToolExecution says how a tool may be called in 2025-11-25.
+type ToolExecution struct {
+	TaskSupport TaskSupport `json:"taskSupport,omitempty"` // "" is forbidden
+	Extra       Extra       `json:"-"`
+}
+
+// TaskSupport says whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level Negotiation").
+type TaskSupport string
+
+const (
+	TaskForbidden TaskSupport = "forbidden"
+	TaskOptional  TaskSupport = "optional"
+	TaskRequired  TaskSupport = "required"
+)
+
+// ListToolsResult is the result of tools/list; the params are [ListParams].
+type ListToolsResult struct {
+	Result
+	Tools      []*Tool `json:"tools"`
+	NextCursor string  `json:"nextCursor,omitempty"`
+	CacheHints
+}
+
+// CallToolParams are the params of tools/call.
+type CallToolParams struct {
+	Params
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // an object
+	Task      *TaskMetadata   `json:"task,omitempty"`      // 2025-11-25: makes the call a task
+	InputAnswers
+}
+
+// CallToolResult is the result of tools/call, if its Type is [ResultComplete] (MCP 2026-07-28, Tools, "Tool Result").
+//
+// A tool that failed says so with IsError, so that the model can see it. Where Type is [ResultInputRequired] or
+// [ResultTask], decode the same bytes into an [InputRequiredResult] or a [CreateTaskResult].
+type CallToolResult struct {
+	Result
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // since 2025-06-18; before 2026-07-28 an object
+	IsError           bool            `json:"isError,omitempty"`
+}

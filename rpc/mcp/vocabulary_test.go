@@ -1,0 +1,256 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestRevisions(t *testing.T) {
+	all := Supported()
+	assert.DeepEqual(t, all, []Revision{Rev20260728, Rev20251125, Rev20250618, Rev20250326, Rev20241105})
+	assert.Assert(t, slices.IsSortedFunc(all, func(a, b Revision) int { return strings.Compare(string(b), string(a)) }))
+	assert.DeepEqual(t, Supported(Legacy), all[1:])
+	assert.DeepEqual(t, Supported(Modern), all[:1])
+	assert.DeepEqual(t, Supported(Legacy, Modern), all)
+	all[0] = "changed"
+	assert.Equal(t, Supported()[0], Latest)
+
+	for _, r := range Supported() {
+		f, ok := FeaturesOf(r)
+		assert.Assert(t, ok && f.Revision == r && f.Era == EraOf(r))
+		assert.Equal(t, f.Batch, r == Rev20250326)
+		assert.Equal(t, f.Sessions, f.Era == Legacy)
+		// The table of features and the table of methods tell the same story.
+		has := func(method string) bool { _, ok := MethodAt(method, r); return ok }
+		assert.Equal(t, f.Sessions, has(MethodInitialize))
+		assert.Equal(t, f.Discover, has(MethodDiscover))
+		assert.Equal(t, f.Listen, has(MethodListen))
+		assert.Equal(t, f.Elicitation, has(MethodElicit))
+		assert.Equal(t, f.ElicitationComplete, has(NotificationElicitationComplete))
+		assert.Equal(t, f.ExperimentalTasks, has(MethodListTasks))
+		for m := range Methods(r) {
+			assert.Assert(t, f.InputRequired || !m.InputRequired)
+			assert.Assert(t, f.CacheHints || !m.Cacheable)
+			assert.Assert(t, f.Extensions || m.Extension == "")
+		}
+	}
+	for _, r := range []Revision{"", "1900-01-01", "2099-01-01", "2025-11-25 "} {
+		_, ok := FeaturesOf(r)
+		assert.Assert(t, !ok && EraOf(r) == 0)
+	}
+	assert.Equal(t, EraOf(LatestLegacy).String()+" "+EraOf(LatestModern).String()+" "+Era(0).String(), "legacy modern unknown era")
+}
+
+func TestNegotiate(t *testing.T) {
+	for requested, want := range map[string]Revision{
+		"2024-11-05": Rev20241105, "2025-03-26": Rev20250326, "2025-06-18": Rev20250618, "2025-11-25": Rev20251125,
+		"2026-07-28": LatestLegacy, "2099-01-01": LatestLegacy, "1900-01-01": LatestLegacy, "": LatestLegacy, "2025-11-25\n": LatestLegacy,
+	} {
+		assert.Equal(t, Negotiate(requested), want, "%q", requested)
+	}
+	for _, tc := range []struct {
+		offered []string
+		want    Revision
+	}{
+		{[]string{"2025-06-18", "2026-07-28", "2099-01-01"}, Rev20260728},
+		{[]string{"2025-06-18", "2025-03-26"}, Rev20250618},
+		{[]string{"2099-01-01"}, ""},
+		{nil, ""},
+	} {
+		got, ok := NewestCommon(tc.offered)
+		assert.Equal(t, got, tc.want)
+		assert.Equal(t, ok, tc.want != "")
+	}
+}
+
+func TestMethodAt(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		at     Revision
+		sender Sender // zero: not there
+	}{
+		{MethodPing, LatestLegacy, ByClient | ByServer},
+		{MethodPing, Latest, 0},
+		{MethodElicit, Rev20250326, 0},
+		{MethodElicit, Rev20250618, ByServer},
+		{MethodElicit, Latest, AsInput},
+		{MethodGetTask, Rev20250618, 0},
+		{MethodGetTask, Rev20251125, ByClient | ByServer},
+		{MethodGetTask, Latest, ByClient},
+		{MethodCallTool, Rev20241105, ByClient},
+		{MethodCallTool, "", 0},
+		{MethodCallTool, "2099-01-01", 0},
+		{"tools/Call", Latest, 0},
+		{"", Latest, 0},
+	} {
+		m, ok := MethodAt(tc.name, tc.at)
+		assert.Equal(t, m.Sender, tc.sender, "%s in %s", tc.name, tc.at)
+		assert.Equal(t, ok, tc.sender != 0)
+	}
+	var inputs, cacheable []string
+	for m := range Methods(Latest) {
+		if m.InputRequired {
+			inputs = append(inputs, m.Name)
+		}
+		if m.Cacheable {
+			cacheable = append(cacheable, m.Name)
+		}
+	}
+	slices.Sort(inputs)
+	slices.Sort(cacheable)
+	assert.DeepEqual(t, inputs, []string{"prompts/get", "resources/read", "tools/call"})
+	assert.DeepEqual(t, cacheable, []string{"prompts/list", "resources/list", "resources/read", "resources/templates/list", "server/discover", "tools/list"})
+	for range Methods(Latest) {
+		break // stopping early is allowed
+	}
+	for _, r := range Supported() {
+		seen := map[string]bool{}
+		for m := range Methods(r) {
+			assert.Assert(t, !seen[m.Name], "%s has %s twice", r, m.Name)
+			seen[m.Name] = true
+			assert.Assert(t, paramsOf[m.Name] != nil, m.Name)
+		}
+	}
+}
+
+func TestErrorCodes(t *testing.T) {
+	for code, modern := range map[int64]bool{
+		CodeHeaderMismatch: true, CodeMissingRequiredClientCapability: true, CodeUnsupportedProtocolVersion: true,
+		CodeResourceNotFound: false, CodeURLElicitationRequired: false, -32601: false, -32023: false, 0: false,
+	} {
+		assert.Equal(t, IsModernError(code), modern, "%d", code)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for _, text := range []string{`"abc"`, `""`, `"\u0061"`, `0`, `-1`, `1.5`, `9007199254740993`, `1e3`} {
+		token, err := ParseProgressToken([]byte(" " + text + "\n"))
+		assert.NilError(t, err)
+		assert.Equal(t, token.JSON(), text)
+		assert.Equal(t, token.String(), text)
+		id, err := ParseRequestID([]byte(text))
+		assert.NilError(t, err)
+		assert.Equal(t, id.JSON(), text)
+		assert.Equal(t, id.String(), text)
+		assert.Assert(t, !id.IsZero() && !token.IsZero())
+
+		v := map[string]any{"_meta": Meta{MetaProgressToken: json.RawMessage(text)}, "progressToken": token, "progress": 1, "requestId": id}
+		b, err := json.Marshal(v)
+		assert.NilError(t, err)
+		var p struct {
+			ProgressParams
+			RequestID RequestID `json:"requestId"`
+		}
+		assert.NilError(t, Unmarshal(b, &p))
+		assert.Equal(t, p.ProgressToken, token)
+		assert.Equal(t, p.RequestID, id)
+		fromMeta, err := p.Meta.ProgressToken()
+		assert.NilError(t, err)
+		assert.Equal(t, fromMeta, token)
+	}
+	for _, text := range []string{``, ` `, `null`, `true`, `{}`, `[1]`, `"a`, `1 2`, `01`, `-`, `"a" x`} {
+		_, err := ParseProgressToken([]byte(text))
+		assert.Error(t, err, "want a string or a number")
+		_, err = ParseRequestID([]byte(text))
+		assert.Error(t, err, "want a string or a number")
+	}
+	assert.Equal(t, IntToken(-7).JSON(), "-7")
+	assert.Equal(t, StringToken("a\"\n").JSON(), `"a\"\n"`)
+	assert.Assert(t, ProgressToken{}.IsZero() && RequestID{}.IsZero())
+	_, err := json.Marshal(RequestID{})
+	assert.ErrorContains(t, err, "a required value is missing")
+}
+
+func TestMeta(t *testing.T) {
+	var p EmptyParams
+	assert.NilError(t, Unmarshal([]byte(`{"_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+		"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1","x":1},
+		"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},
+		"io.modelcontextprotocol/logLevel":"notice",
+		"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"},
+		"io.modelcontextprotocol/subscriptionId":"listen-1",
+		"io.modelcontextprotocol/related-task":{"taskId":"t"},
+		"progressToken":7,"traceparent":"00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"}}`), &p))
+	m := p.Meta
+	revision, err := m.ProtocolVersion()
+	assert.NilError(t, err)
+	assert.Equal(t, revision, Latest)
+	info, err := m.ClientInfo()
+	assert.NilError(t, err)
+	assert.DeepEqual(t, info, &Implementation{Name: "c", Version: "1", Extra: Extra{"x": json.RawMessage("1")}})
+	server, err := m.ServerInfo()
+	assert.NilError(t, err)
+	assert.Equal(t, server.Name, "s")
+	capabilities, err := m.ClientCapabilities()
+	assert.NilError(t, err)
+	assert.Assert(t, capabilities.Elicitation.SupportsForm())
+	level, err := m.LogLevel()
+	assert.NilError(t, err)
+	assert.Equal(t, level, LevelNotice)
+	token, err := m.ProgressToken()
+	assert.NilError(t, err)
+	assert.Equal(t, token, IntToken(7))
+	id, err := m.SubscriptionID()
+	assert.NilError(t, err)
+	assert.Equal(t, id.JSON(), `"listen-1"`)
+	task, err := m.RelatedTask()
+	assert.NilError(t, err)
+	assert.Equal(t, task, "t")
+	var trace string
+	ok, err := m.Get(MetaTraceparent, &trace)
+	assert.Assert(t, ok && err == nil && strings.HasPrefix(trace, "00-0af7"))
+
+	m = nil // nothing is there
+	revision, err = m.ProtocolVersion()
+	assert.Assert(t, revision == "" && err == nil)
+	capabilities, err = m.ClientCapabilities()
+	assert.Assert(t, capabilities == nil && err == nil)
+
+	assert.NilError(t, m.Set(MetaProtocolVersion, Latest))
+	assert.NilError(t, m.Set(MetaClientCapabilities, ClientCapabilities{}))
+	assert.DeepEqual(t, m, Meta{MetaProtocolVersion: json.RawMessage(`"2026-07-28"`), MetaClientCapabilities: json.RawMessage(`{}`)})
+	assert.ErrorContains(t, m.Set("k", Tool{}), `_meta["k"]`)
+	_, has := m["k"]
+	assert.Assert(t, !has)
+
+	m = Meta{MetaProtocolVersion: json.RawMessage(`1`), MetaClientInfo: json.RawMessage(`{"name":"a","name":"b"}`)}
+	_, err = m.ProtocolVersion()
+	assert.Error(t, err, `_meta["io.modelcontextprotocol/protocolVersion"]: want a string, not a number (at byte 0)`)
+	_, err = m.ClientInfo()
+	assert.Assert(t, errors.Is(err, ErrDuplicateKey))
+}
+
+func TestMetaKeys(t *testing.T) {
+	for key, want := range map[string]string{
+		"": "", "a": "", "0": "", "a-b_c.d": "", "com.example/": "", "com.example/x": "", "io.modelcontextprotocol/related-task": "", "a/b": "", "x1-y.z/A": "",
+		"-a": "bad name", "a.": "bad name", "a b": "bad name", "é": "bad name", "a/b/c": "bad name",
+		"/x": "bad label", ".a/x": "bad label", "1a/x": "bad label", "a-/x": "bad label", "a..b/x": "bad label", "a_b/x": "bad label", "com.exämple/x": "bad label",
+	} {
+		if err := CheckMetaKey(key); want == "" {
+			assert.NilError(t, err, key)
+		} else {
+			assert.ErrorContains(t, err, want, key)
+		}
+	}
+	assert.NilError(t, CheckExtensionID(ExtensionTasks))
+	assert.ErrorContains(t, CheckExtensionID("tasks"), "has no prefix")
+	assert.ErrorContains(t, CheckExtensionID("a_b/c"), "bad label")
+	for key, want := range map[string]bool{
+		"io.modelcontextprotocol/x": true, "dev.mcp/": true, "org.modelcontextprotocol.api/x": true, "com.mcp.tools/x": true,
+		"com.example.mcp/x": false, "mcp/x": false, "modelcontextprotocol/x": false, "com.example/mcp": false, "x": false,
+		"progressToken": true, "traceparent": true, "tracestate": true, "baggage": true,
+	} {
+		assert.Equal(t, IsReservedMetaKey(key), want, key)
+	}
+	for _, key := range []string{MetaProgressToken, MetaProtocolVersion, MetaClientCapabilities, MetaClientInfo, MetaLogLevel, MetaServerInfo, MetaSubscriptionID,
+		MetaRelatedTask, MetaModelImmediateResponse, MetaTraceparent, MetaTracestate, MetaBaggage} {
+		assert.NilError(t, CheckMetaKey(key))
+		assert.Assert(t, IsReservedMetaKey(key), key)
+	}
+}
