@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -44,6 +45,7 @@ type toolResult struct {
 
 // AppendJSON implements [rpc.Appender].
 func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
+	dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // twice the data, the second time with some escapes
 	dst = append(dst, '{')
 	var envelope []byte
 	if t.era.structured {
