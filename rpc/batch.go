@@ -15,7 +15,11 @@ type batch struct {
 	mu        sync.Mutex
 	remaining int // answers still to come, and one for the reader as long as it looks at the batch
 	answers   []byte
+	room      int // bytes that answers may take, less what keeps an error for every request
 }
+
+// roomForError is about the size of the error that stands in for an answer that is too large.
+const roomForError = 200
 
 // expect says that one more answer will come.
 func (b *batch) expect() {
@@ -26,40 +30,61 @@ func (b *batch) expect() {
 
 // receiveBatch sorts the messages of a batch. It owns frame.
 func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
-	elements := 0
 	var problem *Error
+	elements := 0
 	if err := jsonscan.Valid(frame.b); err != nil {
 		problem = Errorf(CodeParseError, "%v", err)
-	} else if !p.batch.Load() {
-		problem = Errorf(CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
 	} else {
 		for range jsonscan.Elements(frame.b) {
 			elements++
 		}
-		if elements == 0 {
-			problem = Errorf(CodeInvalidRequest, "a batch must not be empty")
-		} else if elements > p.o.Limits.MaxBatch {
-			problem = Errorf(CodeInvalidRequest, "a batch of %d messages; the limit is %d", elements, p.o.Limits.MaxBatch)
-		}
+	}
+	switch {
+	case problem != nil:
+	case elements == 0:
+		problem = Errorf(CodeInvalidRequest, "a batch must not be empty")
+	case elements > p.o.Limits.MaxBatch:
+		problem = errBatchTooLarge(elements, p.o.Limits.MaxBatch)
+	case !p.batch.Load() && !onlyResponses(frame.b):
+		problem = Errorf(CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
 	}
 	if problem != nil {
 		p.refuse(frame, ID{}, nil, problem)
 		return
 	}
 	defer frame.free()
-	b := &batch{remaining: 1}
+	b := &batch{remaining: 1, room: p.o.Limits.MaxFrame - len("[]") - elements*roomForError}
 	for element := range jsonscan.Elements(frame.b) {
 		own := newBuffer() // each message lives as long as its own handler
 		own.b = append(own.b, element...)
 		p.receive(own, methods, b)
 	}
-	p.batchReply(nil, b, nil)
+	p.batchReply(nil, b, ID{}, nil)
 }
 
-// batchReply adds an answer, or none, to a batch, and sends the batch's when that was the last. With a context it waits for room.
-func (p *Peer) batchReply(ctx context.Context, b *batch, answer []byte) {
+func errBatchTooLarge(messages, limit int) *Error {
+	return Errorf(CodeInvalidRequest, "a batch of %d messages; the limit is %d", messages, limit)
+}
+
+// onlyResponses tells whether a batch answers one of this side, which it may whether others are accepted or not.
+func onlyResponses(batch []byte) bool {
+	for element := range jsonscan.Elements(batch) {
+		if e, _ := scanEnvelope(element); e.hasMethod || !isObject(element) {
+			return false
+		}
+	}
+	return true
+}
+
+// batchReply adds the answer to a request, or none, to a batch, and sends the batch's when that was the last. With a context it waits for room.
+func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
 	b.mu.Lock()
 	if len(answer) > 0 {
+		if len(answer)+len(",") > b.room {
+			answer = appendError(nil, id, Errorf(CodeInternalError, "the answers of the batch are too large together; send the requests one by one"))
+		} else {
+			b.room -= len(answer) + len(",")
+		}
 		b.answers = append(append(b.answers, ','), answer...)
 	}
 	b.remaining--
@@ -85,10 +110,14 @@ type BatchCall struct {
 }
 
 // Batch sends several calls and notifications as one message and waits for all answers. The error is about the batch as a whole; those of the
-// calls are in their Err. Few servers speak batches, and some do not answer them at all: give ctx a deadline.
+// calls are in their Err. Limits.MaxBatch bounds it, as the answer is a batch too. Few servers speak batches, and some do not answer them at all: give ctx
+// a deadline.
 func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	if len(calls) == 0 {
 		return errors.New("rpc: a batch must not be empty")
+	}
+	if limit := p.o.Limits.MaxBatch; len(calls) > limit {
+		return fmt.Errorf("rpc: %w", errBatchTooLarge(len(calls), limit))
 	}
 	pending := make([]*Pending, len(calls))
 	var message []byte

@@ -159,9 +159,12 @@ func decodeResult(raw []byte, result any) error {
 }
 
 // Cancel gives a call up: it is forgotten first, then the other side is told as far as that is possible without waiting. It reports false
-// if the call was done already. The call then fails with cause.
+// if the call was done already. The call then fails with cause, by default [context.Canceled].
 func (c *Pending) Cancel(cause error) bool {
 	p := c.p
+	if cause == nil {
+		cause = context.Canceled
+	}
 	if !p.forget(c) {
 		return false
 	}

@@ -15,8 +15,10 @@ type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// keepBuffer is the largest buffer that is kept for the next message.
-const keepBuffer = 64 << 10
+const (
+	keepBuffer = 64 << 10 // the largest buffer that is pooled for the next message
+	keepLarge  = 4 << 20  // the largest that a connection keeps for itself: one to read into, two to write from
+)
 
 // A buffer is a pooled byte slice.
 type buffer struct{ b []byte }
@@ -55,6 +57,9 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	case Appender:
 		return v.AppendJSON(dst)
 	case json.RawMessage:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
 		if err := jsonscan.Valid(v); err != nil {
 			return dst, err
 		}
@@ -84,14 +89,19 @@ func appendOneLine(dst, raw []byte) ([]byte, error) {
 	return append(dst, compact.Bytes()...), nil
 }
 
-// encodeParams returns params as JSON in a pooled buffer, nil for none. JSON-RPC allows an object or an array only (section 4.2).
+// encodeParams returns params as JSON in a pooled buffer, nil for none. JSON-RPC allows an object or an array only (section 4.2); what encodes as null,
+// such as the params of a request that had none, is none.
 func encodeParams(method string, params any) (*buffer, error) {
 	if params == nil {
 		return nil, nil
 	}
 	b := newBuffer()
 	var err error
-	if b.b, err = appendValue(b.b, params); err == nil && (len(b.b) == 0 || b.b[0] != '{' && b.b[0] != '[') {
+	if b.b, err = appendValue(b.b, params); err == nil && string(b.b) == "null" {
+		b.free()
+		return nil, nil
+	}
+	if err == nil && (len(b.b) == 0 || b.b[0] != '{' && b.b[0] != '[') {
 		err = fmt.Errorf("params must be an object or an array, not %.20q", b.b)
 	}
 	if err != nil {

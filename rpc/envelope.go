@@ -1,10 +1,6 @@
 package rpc
 
-import (
-	"bytes"
-
-	"github.com/stdwire/stdwire/internal/jsonscan"
-)
+import "github.com/stdwire/stdwire/internal/jsonscan"
 
 // An envelope is what one validating scan of a message finds: where its parts lie. The slices are of the scanned frame, nil where a
 // member is absent.
@@ -101,7 +97,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 	if i = jsonscan.Space(frame, i); i != len(frame) {
 		return envelope{}, &fault{CodeParseError, (&jsonscan.Error{Offset: i, Reason: "text after the value"}).Error()}
 	}
-	if !bytes.Equal(version, []byte(`"2.0"`)) {
+	if !jsonscan.KeyIs(version, "2.0") {
 		invalid(`jsonrpc must be "2.0"`)
 	}
 	if e.hasMethod && (e.hasResult || e.hasError) {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,12 +63,14 @@ func (e *Error) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// parseError reads the error of a response. It takes what it can get: an error of a wrong form is still an error.
+// parseError reads the error of a response, by exact keys. It takes what it can get: an error without a message is still an error.
 func parseError(raw []byte) error {
 	e := new(Error)
-	if json.Unmarshal(raw, e) != nil || jsonscan.Member(raw, "code") == nil {
+	message := jsonscan.Member(raw, "message")
+	if json.Unmarshal(jsonscan.Member(raw, "code"), &e.Code) != nil || message != nil && json.Unmarshal(message, &e.Message) != nil {
 		return fmt.Errorf("%w: the error of a response is %.200s", ErrProtocol, raw)
 	}
+	e.Data = bytes.Clone(jsonscan.Member(raw, "data"))
 	return e
 }
 
@@ -77,8 +80,9 @@ var (
 	ErrClosed = errors.New("rpc: connection closed")
 	// ErrSlowPeer is the cause of a disconnect: the other side does not read what it asked for.
 	ErrSlowPeer = errors.New("rpc: the peer does not read its messages")
-	// ErrFlooded is the cause of a disconnect: the other side sends notifications faster than they can be handled, which may neither be dropped nor be answered.
-	ErrFlooded = errors.New("rpc: the peer sends more notifications than can be queued")
+	// ErrFlooded is the cause of a disconnect: the other side sent more notifications than can be queued, which may neither be dropped nor be answered, and
+	// for 10 seconds none of them was finished.
+	ErrFlooded = errors.New("rpc: the peer sends more notifications than can be queued, and their handler stands still")
 	// ErrProtocol matches the error of a call whose response was not one.
 	ErrProtocol = errors.New("rpc: the peer broke the protocol")
 	// ErrCancelled is the cause of a handler's context when the peer cancelled the request.

@@ -35,7 +35,7 @@ func StringID(s string) ID { return ID{raw: string(jsonscan.AppendString(nil, s)
 // ParseID returns the id that a JSON text spells: a string, a number or null. Anything else is refused with an error that matches
 // [ErrInvalidRequest].
 func ParseID(text []byte) (ID, error) {
-	text = bytes.TrimSpace(text)
+	text = bytes.Trim(text, " \t\r\n")
 	if jsonscan.Valid(text) == nil {
 		if id, ok := idFromToken(text); ok {
 			return id, nil
@@ -62,15 +62,16 @@ func idFromToken(token []byte) (ID, bool) {
 
 // canonicalInt returns the int64 that token spells, if that number is spelt exactly so.
 func canonicalInt(token []byte) (int64, bool) {
-	if len(token) > 18 { // cannot overflow below
-		return 0, false
-	}
 	digits, sign := token, int64(1)
 	if token[0] == '-' {
 		digits, sign = token[1:], -1
 	}
 	if digits[0] == '0' && len(token) > 1 {
 		return 0, false // -0, 0.5
+	}
+	if len(digits) > 18 { // could overflow below
+		n, err := strconv.ParseInt(string(token), 10, 64)
+		return n, err == nil
 	}
 	var n int64
 	for _, c := range digits {

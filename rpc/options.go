@@ -18,7 +18,8 @@ type Options struct {
 	Limits  Limits
 	// Cancellation is how requests are cancelled, which JSON-RPC leaves open; nil is not at all.
 	Cancellation *Cancellation
-	// Ordered tells which requests, like notifications, run to their end before anything sent behind them starts. Nil is none.
+	// Ordered tells which requests, like notifications, run to their end before anything sent behind them starts. It is asked on the reader's
+	// goroutine and must neither block nor panic. Nil is none.
 	Ordered func(method string) bool
 	// Preempt sees each notification on the reader's goroutine, before anything sent behind it is looked at. It must not block. If it returns
 	// true the notification is consumed; its Params are invalid as soon as Preempt returns.
@@ -27,9 +28,11 @@ type Options struct {
 	Batch bool
 	// NullIDNotifies takes a message with "id":null for a notification, as old peers mean it; else it is answered with [ErrInvalidRequest].
 	NullIDNotifies bool
-	// IgnoreMalformed reports malformed messages to Hooks.Stray and does not answer them: for a program that other people's libraries print into.
+	// IgnoreMalformed reports malformed messages to Hooks.Stray and does not answer those whose id is not known: for a program that other people's
+	// libraries print into.
 	IgnoreMalformed bool
-	// Drain is how long running handlers may go on after the other side has closed the stream. Zero cancels them at once.
+	// Drain is how long running handlers may go on after the other side has closed the stream. Zero cancels them at once, and answers that
+	// were not written yet are lost.
 	Drain time.Duration
 	Hooks Hooks
 	// Context is the parent of every handler's context; nil is [context.Background]. When it ends, the peer closes.
@@ -40,12 +43,12 @@ type Options struct {
 type Limits struct {
 	framing.Limits
 	MaxRunning     int // requests served at once; the rest queue. Default 256. See [Request.Detach].
-	MaxQueued      int // messages that wait to be served. Default 16,384.
-	MaxQueuedBytes int // their size. Default 128 MiB. One message is always accepted.
+	MaxQueued      int // requests that wait to be served, and as many notifications. Default 16,384.
+	MaxQueuedBytes int // the size of the requests that wait or run, and the same for notifications. Default 128 MiB. One of each is always accepted.
 	MaxPending     int // calls of this side that wait for an answer. Default 65,536.
 	MaxBatch       int // messages in one batch. Default 1,000.
 	// MaxUnsent is from how many bytes on a sender waits until the other side reads. Default 1 MiB. Beyond 16 times that, what cannot wait
-	// (a refusal) ends the connection with [ErrSlowPeer]. One message is always accepted.
+	// (a refusal) ends the connection with [ErrSlowPeer].
 	MaxUnsent int
 }
 
@@ -55,7 +58,7 @@ func (l Limits) withDefaults() Limits {
 		value int
 	}{
 		{&l.MaxRunning, 256}, {&l.MaxQueued, 16 << 10}, {&l.MaxQueuedBytes, 128 << 20}, {&l.MaxPending, 64 << 10},
-		{&l.MaxBatch, 1000}, {&l.MaxUnsent, 1 << 20},
+		{&l.MaxBatch, 1000}, {&l.MaxUnsent, 1 << 20}, {&l.MaxFrame, framing.DefaultMaxFrame},
 	} {
 		if *f.field <= 0 {
 			*f.field = f.value
@@ -69,7 +72,8 @@ func (l Limits) withDefaults() Limits {
 // one of the context's errors or any other becomes [ErrInternal], and only the hooks learn its text. A panic does too.
 //
 // Handlers of requests run concurrently, each on its own goroutine; see the package comment for notifications. The context ends when the other
-// side cancels the request ([context.Cause] matches [ErrCancelled]), when the connection closes (ErrClosed), and when the handler returns.
+// side cancels the request ([context.Cause] matches [ErrCancelled]), when the connection closes (ErrClosed), and when the handler returns. That of
+// a notification is the connection's.
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
 // Middleware wraps a Handler, to look at or change what goes through it.
@@ -104,7 +108,7 @@ const (
 )
 
 // Hooks tell what happens on a connection. Nil ones cost nothing. They are called on the goroutine where it happens, several at once, and must
-// neither block nor keep the slices that they are given.
+// neither block nor panic nor keep the slices that they are given.
 type Hooks struct {
 	// Frame sees each message in full. Outbound ones are seen when they are queued; concurrent ones may be sent in another order.
 	Frame func(d Direction, frame []byte)
@@ -112,7 +116,7 @@ type Hooks struct {
 	Call func(CallEvent)
 	// Stray sees each message that nobody waits for: late or unknown responses, errors without id, malformed messages.
 	Stray func(frame []byte, reason string)
-	// Panic sees what a handler panicked with.
+	// Panic sees what a handler, or another callback that reads what the other side sent, panicked with.
 	Panic func(method string, value any, stack []byte)
 }
 

@@ -14,7 +14,7 @@ import (
 type outbox struct {
 	codec framing.Codec
 	w     io.Writer
-	limit int             // bytes from which senders wait
+	limit int             // bytes queued from which senders wait
 	wg    *sync.WaitGroup // counts a writer from the moment that it is due
 	fail  func(error)     // told once, of a failed Write
 
@@ -24,6 +24,8 @@ type outbox struct {
 	writing bool          // a goroutine writes, or is due to
 	err     error         // nothing is sent any more
 	changed chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
+	taken   int64         // bytes that were ever queued
+	written int64         // of these, what the stream has
 	parts   [3][]byte     // so that the variadic call does not allocate
 }
 
@@ -36,7 +38,8 @@ func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool,
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	size := len(head) + len(payload) + len(tail)
-	for o.err == nil && len(o.queued) > 0 && len(o.queued)+size > o.limit {
+	// The size of what comes does not count, or many small frames could keep a large one out for ever.
+	for o.err == nil && len(o.queued) >= o.limit {
 		if ctx == nil {
 			if len(o.queued)+size > hard*o.limit {
 				o.err = &closedError{ErrSlowPeer}
@@ -52,12 +55,14 @@ func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool,
 		return false, o.err
 	}
 	o.parts = [3][]byte{head, payload, tail}
+	before := len(o.queued)
 	o.queued = slices.Grow(o.queued, size+64)
 	o.queued, err = o.codec.AppendFrame(o.queued, o.parts[:]...)
 	o.parts = [3][]byte{}
 	if err != nil {
 		return false, err
 	}
+	o.taken += int64(len(o.queued) - before)
 	if o.writing {
 		return false, nil
 	}
@@ -101,10 +106,13 @@ func (o *outbox) write() {
 		o.mu.Unlock()
 		_, err := o.w.Write(frames)
 		if err != nil {
-			o.fail(err)
+			o.fail(err) // sets o.err
 		}
 		o.mu.Lock()
-		if cap(frames) <= 16*keepBuffer {
+		if err == nil {
+			o.written += int64(len(frames))
+		}
+		if cap(frames) <= keepLarge {
 			o.spare = frames[:0]
 		}
 	}
@@ -112,16 +120,19 @@ func (o *outbox) write() {
 	o.announce()
 }
 
-// flush waits until everything queued so far, and maybe more, has been written.
+// flush waits until everything queued so far has been written.
 func (o *outbox) flush(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.writing && o.err == nil {
+	for all := o.taken; o.written < all; {
+		if o.err != nil {
+			return o.err
+		}
 		if err := o.await(ctx); err != nil {
 			return err
 		}
 	}
-	return o.err
+	return nil
 }
 
 // close refuses what comes from now on and forgets what is queued.

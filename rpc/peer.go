@@ -12,18 +12,21 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
-// A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait, which a
+// A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait and Shutdown, which a
 // handler would wait for itself in.
 type Peer struct {
-	o      Options
-	stream io.Closer
-	codec  framing.Codec
-	out    outbox
-	batch  atomic.Bool
-	ctx    context.Context // the parent of every handler's
-	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // every goroutine but the reader
-	done   chan struct{}
+	o       Options
+	stream  io.Closer
+	codec   framing.Codec
+	out     outbox
+	room    chan struct{}   // a token when the lane has moved and the reader waits for that
+	batch   atomic.Bool     // batches are accepted
+	ctx     context.Context // the parent of every handler's
+	cancel  context.CancelCauseFunc
+	wg      sync.WaitGroup // every goroutine but the reader
+	work    chan *inbound  // to goroutines that have nothing to do
+	resting atomic.Int32   // how many those are
+	done    chan struct{}
 
 	mu    sync.Mutex
 	state state // only to be touched by update
@@ -35,12 +38,14 @@ type state struct {
 	lastID  int64
 	pending map[int64]*Pending
 	// Calls of the other side.
-	inflight    map[ID]*inbound // requests that were not answered yet
-	active      int             // requests and notifications accepted and not finished
-	running     int             // requests that hold one of the MaxRunning places
-	queue       queue           // those that wait for the lane
-	queuedBytes int
-	lane        bool // a goroutine takes from the queue
+	inflight map[ID]*inbound // requests that were not answered yet
+	active   int             // requests and notifications accepted and not finished
+	running  int             // requests that hold one of the MaxRunning places
+	queue    queue           // those that wait for the lane
+	requests load
+	notified load
+	crowded  bool // the reader waits for room
+	lane     bool // a goroutine takes from the queue
 
 	refusing bool          // new requests are refused: we are shutting down, or the other side has closed
 	idle     chan struct{} // closed when refusing and nothing is active
@@ -74,10 +79,11 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	o.Limits = o.Limits.withDefaults()
 	codec := o.Framing(stream, o.Limits.Limits)
-	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{})}
+	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), room: make(chan struct{}, 1), work: make(chan *inbound)}
 	p.batch.Store(o.Batch)
 	p.out = outbox{codec: codec, w: stream, limit: o.Limits.MaxUnsent, wg: &p.wg, fail: p.fail}
-	p.ctx, p.cancel = context.WithCancelCause(o.Context)
+	// Its end reaches handlers through fail, so that they see ErrClosed as the cause whatever comes first.
+	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
 	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inbound), idle: make(chan struct{})}
 	go p.run()
 	return p
@@ -91,13 +97,13 @@ func (p *Peer) run() {
 		p.fail(context.Cause(p.o.Context))
 	})
 	err := p.read()
-	if stop() {
-		p.wg.Done()
-	}
 	if err == io.EOF {
 		p.drain()
 	}
 	p.fail(err)
+	if stop() {
+		p.wg.Done()
+	}
 	p.wg.Wait()
 	close(p.done)
 }
@@ -130,8 +136,8 @@ func (p *Peer) fail(err error) {
 	closed := &closedError{err}
 	p.out.close(closed)
 	p.cancel(closed)
-	_ = p.stream.Close()
 	p.failPending(closed)
+	_ = p.stream.Close() // last, as that of a child process may take its time
 }
 
 // Close ends the connection now: the stream is closed, handlers' contexts end, calls fail. It does not wait for handlers; [Peer.Wait] does.
@@ -158,6 +164,9 @@ func (p *Peer) Shutdown(ctx context.Context) error {
 	}
 }
 
+// Closed is closed as soon as the connection has ended, while handlers may still be on their way out; see Done.
+func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
+
 // Done is closed when the peer is, its goroutines have ended and Err is settled.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
@@ -182,6 +191,9 @@ func (p *Peer) AllowBatch(on bool) { p.batch.Store(on) }
 
 // post queues a frame and starts a writer if there is none.
 func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
+	if ctx != nil && ctx.Err() != nil {
+		return ctxError(ctx)
+	}
 	if hook := p.o.Hooks.Frame; hook != nil {
 		hook(Outbound, slices.Concat(head, payload, tail))
 	}

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
@@ -57,44 +57,25 @@ type inbound struct {
 	cancelled bool // by the other side
 }
 
-// A queue is a first-in first-out queue of inbound messages.
-type queue struct {
-	items []*inbound
-	head  int
-}
-
-func (q *queue) len() int { return len(q.items) - q.head }
-
-func (q *queue) push(in *inbound) {
-	if q.head > 32 && q.head*2 > len(q.items) {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
-	}
-	q.items = append(q.items, in)
-}
-
-func (q *queue) pop() *inbound {
-	in := q.items[q.head]
-	q.items[q.head] = nil
-	q.head++
-	return in
-}
-
 // read reads until the stream ends, and returns why.
 func (p *Peer) read() error {
 	methods := make(map[string]string)
+	var next []byte
 	for {
-		frame := newBuffer()
 		var err error
-		frame.b, err = p.codec.ReadFrame(frame.b)
+		next, err = p.codec.ReadFrame(next)
 		if err != nil {
-			frame.free()
 			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
 				p.refuse(nil, ID{}, nil, Errorf(CodeInvalidRequest, "%v", broken))
 				continue
 			}
 			return err
+		}
+		// A copy, because the memory grows with what arrives, by doubling: that is paid once, and the message is kept in no more than it takes.
+		frame := newBuffer()
+		frame.b = append(frame.b, next...)
+		if cap(next) > keepLarge {
+			next = nil
 		}
 		if hook := p.o.Hooks.Frame; hook != nil {
 			hook(Inbound, frame.b)
@@ -150,7 +131,13 @@ func isObject(frame []byte) bool {
 }
 
 // preempted handles a notification on the reader, if it is one for that.
-func (p *Peer) preempted(in *inbound) bool {
+func (p *Peer) preempted(in *inbound) (consumed bool) {
+	defer func() {
+		if value := recover(); value != nil {
+			p.panicked(in.Method, value)
+			consumed = true
+		}
+	}()
 	if d := p.o.Cancellation; d != nil && in.Method == d.Method {
 		if id, reason, ok := d.Target(in.Params); ok {
 			p.cancelInbound(id, reason)
@@ -187,26 +174,28 @@ func (p *Peer) accept(in *inbound) {
 	}
 	in.start = p.o.Hooks.now()
 	var refusal *Error
-	var flooded, start bool
+	var crowded, start bool
 	id := in.ID
 	p.update(func(s *state) {
-		full := s.queue.len() >= p.o.Limits.MaxQueued || s.queue.len() > 0 && s.queuedBytes+size > p.o.Limits.MaxQueuedBytes
+		load := s.load(in)
+		full := load.full(size, &p.o.Limits)
 		switch {
 		case request && s.refusing:
-			refusal = Errorf(CodeBusy, "shutting down; send %s elsewhere", in.Method)
+			refusal = Errorf(CodeBusy, "shutting down; send %.100s elsewhere", in.Method)
 			return
 		case request && s.inflight[in.ID] != nil:
 			// Under its own id, the answer would be taken for the first one's.
-			refusal, id = Errorf(CodeInvalidRequest, "a request with the id %s is in flight already", in.ID), ID{}
+			refusal, id = Errorf(CodeInvalidRequest, "a request with the id %.100s is in flight already", in.ID), ID{}
 			return
 		case request && full:
-			refusal = Errorf(CodeBusy, "too many requests wait already; send %s again later", in.Method)
+			refusal = Errorf(CodeBusy, "too many requests wait already; send %.100s again later", in.Method)
 			return
 		case full:
-			flooded = true
+			crowded = true
 			return
 		}
 		s.active++
+		load.bytes += size
 		if request {
 			s.inflight[in.ID] = in
 		}
@@ -215,91 +204,41 @@ func (p *Peer) accept(in *inbound) {
 			return
 		}
 		s.queue.push(in)
-		s.queuedBytes += size
+		load.waiting++
 		p.kick(s)
 	})
 	switch {
 	case refusal != nil:
 		in.cancel(nil)
 		p.refuse(in.frame, id, in.batch, refusal)
-	case flooded:
+	case crowded && p.awaitRoom(size):
+		p.accept(in)
+	case crowded:
 		in.frame.free()
-		p.fail(ErrFlooded)
-	case start && in.ordered:
-		go p.runLane(in)
 	case start:
-		go p.serve(in)
+		p.spawn(in)
 	}
 }
 
-// runnable tells whether a message, being the next, may start now.
-func (p *Peer) runnable(s *state, in *inbound) bool {
-	return in.ordered || s.running < p.o.Limits.MaxRunning
-}
-
-// place starts a message in the books: it takes the lane or one of the places, and a goroutine is due.
-func (p *Peer) place(s *state, in *inbound) {
-	p.wg.Add(1)
-	if in.ordered {
-		s.lane = true
-	} else {
-		in.placed = true
-		s.running++
-	}
-}
-
-// kick starts a goroutine for the lane if the head of the queue can be started and there is none.
-func (p *Peer) kick(s *state) {
-	if !s.lane && s.queue.len() > 0 && p.runnable(s, s.queue.items[s.queue.head]) {
-		s.lane = true
-		p.wg.Add(1)
-		go p.runLane(nil)
-	}
-}
-
-// runLane takes messages from the queue in order, in first if there is one: what is ordered runs here to its end, all else gets its own
-// goroutine. It ends when nothing can be started.
-func (p *Peer) runLane(in *inbound) {
-	defer p.wg.Done()
-	for {
-		if in != nil && in.ordered {
-			p.handle(in)
-		} else if in != nil {
-			go p.serve(in)
-		}
-		in = nil
-		p.update(func(s *state) {
-			if s.queue.len() == 0 || !p.runnable(s, s.queue.items[s.queue.head]) {
-				s.lane = false
-				return
-			}
-			in = s.queue.pop()
-			s.queuedBytes -= len(in.frame.b)
-			if !in.ordered {
-				p.place(s, in)
-			}
-		})
-		if in == nil {
-			return
-		}
-	}
-}
-
-func (p *Peer) serve(in *inbound) {
-	defer p.wg.Done()
-	p.handle(in)
-}
+// errExited stands in for the answer of a handler that called runtime.Goexit, as one that fails a test does.
+var errExited = errors.New("rpc: the handler ended its goroutine")
 
 // handle runs the handler and sends its answer.
 func (p *Peer) handle(in *inbound) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method})
 	}
-	result, err := p.invoke(in)
+	var result *buffer
+	err := errExited
+	defer func() { p.finish(in, result, err) }()
+	result, err = p.invoke(in)
+}
+
+// finish sends the answer and takes a message out of the books.
+func (p *Peer) finish(in *inbound, result *buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start), Err: err})
 	}
-	in.frame.free()
 	due := false
 	if !in.IsNotification() {
 		due = p.reply(in, result, err)
@@ -308,12 +247,15 @@ func (p *Peer) handle(in *inbound) {
 	result.free()
 	p.update(func(s *state) {
 		s.active--
+		s.load(in).bytes -= len(in.frame.b)
+		p.relieve(s)
 		if in.placed {
 			in.placed = false
 			s.running--
 		}
 		p.kick(s)
 	})
+	in.frame.free()
 	if due {
 		if in.ordered {
 			go p.out.write() // the lane must not wait for the other side
@@ -325,28 +267,28 @@ func (p *Peer) handle(in *inbound) {
 
 // invoke calls the handler and encodes its result; neither may take the process down.
 func (p *Peer) invoke(in *inbound) (encoded *buffer, err error) {
-	returned := false
 	defer func() {
-		if returned {
-			return
+		if value := recover(); value != nil {
+			p.panicked(in.Method, value)
+			encoded, err = nil, fmt.Errorf("rpc: the handler of %s panicked: %v", in.Method, value)
 		}
-		value := recover()
-		if hook := p.o.Hooks.Panic; hook != nil {
-			hook(in.Method, value, debug.Stack())
-		}
-		encoded, err = nil, fmt.Errorf("rpc: the handler of %s panicked: %v", in.Method, value)
 	}()
-	encoded, err = p.call(in)
-	returned = true
-	return encoded, err
+	return p.call(in)
+}
+
+func (p *Peer) panicked(method string, value any) {
+	if hook := p.o.Hooks.Panic; hook != nil {
+		hook(method, value, debug.Stack())
+	}
 }
 
 func (p *Peer) call(in *inbound) (*buffer, error) {
 	if p.o.Handler == nil {
-		return nil, Errorf(CodeMethodNotFound, "there is no method %q", in.Method)
+		return nil, Errorf(CodeMethodNotFound, "there is no method %.100q", in.Method)
 	}
-	if in.cancel != nil && in.ctx.Err() != nil {
-		return nil, context.Cause(in.ctx) // cancelled while it was queued
+	// Cancelled or closed while it was queued; but a notification that came before the other side's end of the stream has come.
+	if in.ctx.Err() != nil && !(in.IsNotification() && p.Err() == io.EOF) {
+		return nil, context.Cause(in.ctx)
 	}
 	result, err := p.o.Handler(in.ctx, &in.Request)
 	if err != nil || in.IsNotification() {
@@ -372,7 +314,7 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 	switch {
 	case cancelled && p.o.Cancellation.Reply == nil:
 		if in.batch != nil {
-			p.batchReply(p.ctx, in.batch, nil)
+			p.batchReply(p.ctx, in.batch, in.ID, nil)
 		}
 		return false
 	case err != nil && cancelled:
@@ -382,25 +324,20 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 	}
 	head := newBuffer()
 	defer head.free()
+	var payload, tail []byte
 	if failure == nil {
-		head.b = appendResultHead(head.b, in.ID)
-		if in.batch == nil {
-			due, err = p.send(head.b, result.bytes(), closeBrace)
-			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-				failure = Errorf(CodeInternalError, "the result cannot be sent: %v", broken)
-				head.b = head.b[:0]
-			}
-		} else {
-			head.b = append(append(head.b, result.bytes()...), '}')
-		}
-	}
-	if failure != nil {
+		head.b, payload, tail = appendResultHead(head.b, in.ID), result.bytes(), closeBrace
+	} else {
 		head.b = appendError(head.b, in.ID, failure)
 	}
-	switch {
-	case in.batch != nil:
-		p.batchReply(p.ctx, in.batch, head.b)
-	case failure != nil:
+	if in.batch != nil {
+		head.b = append(append(head.b, payload...), tail...)
+		p.batchReply(p.ctx, in.batch, in.ID, head.b)
+		return false
+	}
+	due, err = p.send(head.b, payload, tail)
+	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
+		head.b = appendError(head.b[:0], in.ID, Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
 		due, _ = p.send(head.b, nil, nil)
 	}
 	return due
@@ -417,10 +354,10 @@ func (p *Peer) send(head, payload, tail []byte) (due bool, err error) {
 // wireError is what of a handler's error the other side may know.
 func wireError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
-		if len(e.Data) > 0 && (jsonscan.Valid(e.Data) != nil || strings.ContainsAny(string(e.Data), "\r\n")) {
-			data, err := json.Marshal(e.Data) // compact; or it is no JSON, and goes
+		if len(e.Data) > 0 {
+			data, err := appendValue(nil, e.Data)
 			if err != nil {
-				data = nil
+				data = nil // no JSON
 			}
 			return &Error{e.Code, e.Message, data}
 		}
@@ -434,7 +371,10 @@ func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 	defer frame.free()
 	if e.Code != CodeBusy {
 		p.stray(frame.bytes(), e.Message)
-		if p.o.IgnoreMalformed && !isObject(frame.bytes()) {
+		if p.o.IgnoreMalformed && (id.IsZero() || id.IsNull()) {
+			if b != nil {
+				p.batchReply(nil, b, id, nil)
+			}
 			return
 		}
 	}
@@ -442,7 +382,7 @@ func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 	defer answer.free()
 	answer.b = appendError(answer.b, id, e)
 	if b != nil {
-		p.batchReply(nil, b, answer.b)
+		p.batchReply(nil, b, id, answer.b)
 		return
 	}
 	_ = p.post(nil, answer.b, nil, nil)

@@ -1,0 +1,314 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"gotest.tools/v3/assert"
+)
+
+// Why a connection ended: what Err says, what a waiting call, a later one and a handler's context fail with.
+func TestWhyItEnded(t *testing.T) {
+	broken := errors.New("disk on fire")
+	type key struct{}
+	for _, tc := range []struct {
+		name string
+		end  func(w *wire, parent context.CancelCauseFunc)
+		err  error // Err, and the cause of all others
+	}{
+		{"Close", func(w *wire, _ context.CancelCauseFunc) { w.peer.Close() }, nil},
+		{"Shutdown", func(w *wire, _ context.CancelCauseFunc) {
+			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+			defer cancel()
+			assert.ErrorIs(w.t, w.peer.Shutdown(ctx), context.DeadlineExceeded)
+		}, nil},
+		{"end of the stream", func(w *wire, _ context.CancelCauseFunc) { w.halfClose() }, io.EOF},
+		{"read fails", func(w *wire, _ context.CancelCauseFunc) { w.to.CloseWithError(broken) }, broken},
+		{"write fails", func(w *wire, _ context.CancelCauseFunc) {
+			w.from.CloseWithError(broken)
+			_ = w.peer.Notify(w.t.Context(), "n", nil)
+		}, broken},
+		{"context ends", func(_ *wire, parent context.CancelCauseFunc) { parent(broken) }, broken},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inside := make(chan error, 1)
+			handler := func(ctx context.Context, _ *rpc.Request) (any, error) {
+				<-ctx.Done()
+				if ctx.Value(key{}) != "kept" {
+					t.Error("a value of Options.Context is lost")
+				}
+				inside <- context.Cause(ctx)
+				return nil, nil
+			}
+			var parent context.CancelCauseFunc
+			options := func(t *testing.T) rpc.Options {
+				ctx, end := context.WithCancelCause(context.WithValue(t.Context(), key{}, "kept"))
+				parent = end
+				return rpc.Options{Handler: handler, Context: ctx}
+			}
+			onWireOf(t, options, func(t *testing.T, w *wire) {
+				w.send(request("1", "m"))
+				c, err := w.peer.Start(t.Context(), "m", nil)
+				assert.NilError(t, err)
+				synctest.Wait()
+				assert.NilError(t, w.peer.Err())
+				tc.end(w, parent)
+				assert.Equal(t, w.peer.Wait(), tc.err)
+				<-w.peer.Done()
+				for name, err := range map[string]error{
+					"waiting call": c.Wait(t.Context(), nil),
+					"later call":   w.peer.Call(t.Context(), "m", nil, nil),
+					"later note":   w.peer.Notify(t.Context(), "m", nil),
+					"later batch":  w.peer.Batch(t.Context(), []*rpc.BatchCall{{Method: "m"}}),
+					"handler":      <-inside,
+				} {
+					assert.ErrorIs(t, err, rpc.ErrClosed, name)
+					assert.Assert(t, !errors.Is(err, context.Canceled), name)
+					if tc.err != nil {
+						assert.ErrorIs(t, err, tc.err, name)
+					}
+				}
+				// Everything may be done again.
+				assert.NilError(t, w.peer.Close())
+				assert.NilError(t, w.peer.Shutdown(t.Context()))
+				assert.Equal(t, w.peer.Wait(), tc.err)
+			})
+		})
+	}
+}
+
+func TestErrorTextsOfTheEnd(t *testing.T) {
+	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
+		w.halfClose()
+		_ = w.peer.Wait()
+		assert.Error(t, w.peer.Call(t.Context(), "m", nil, nil), "rpc: m: rpc: connection closed by the peer")
+	})
+	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
+		w.peer.Close()
+		assert.Error(t, w.peer.Notify(t.Context(), "m", nil), "rpc: m: rpc: connection closed")
+	})
+}
+
+// Close ends a Write that nobody reads, and everything that waits for it.
+func TestCloseWhileAWriteIsBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := rpc.Options{Handler: parrot}
+		o.Limits.MaxUnsent = 10
+		peer, to := mute(o)
+		failed := make(chan error)
+		for range 3 {
+			go func() { failed <- peer.Call(t.Context(), "m", nil, nil) }()
+			go func() { failed <- peer.Notify(t.Context(), "m", nil) }()
+			go func() { failed <- peer.Flush(t.Context()) }()
+		}
+		for i := range 20 {
+			_, err := io.WriteString(to, request(strconv.Itoa(i), "m")+"\n")
+			assert.NilError(t, err)
+		}
+		synctest.Wait()
+		begin := time.Now()
+		peer.Close()
+		for n := 0; n < 9; n++ {
+			if err := <-failed; err != nil { // a notification was queued
+				assert.ErrorIs(t, err, rpc.ErrClosed)
+			}
+		}
+		assert.NilError(t, peer.Wait())
+		assert.Equal(t, time.Since(begin), time.Duration(0))
+	})
+}
+
+// slowCloser is a stream, such as a child process, whose Close takes its time.
+type slowCloser struct {
+	io.ReadWriteCloser
+	close chan struct{}
+}
+
+func (s slowCloser) Close() error {
+	<-s.close
+	return s.ReadWriteCloser.Close()
+}
+
+func TestCallsFailBeforeASlowClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, _ := io.Pipe()
+		_, out := io.Pipe()
+		stream := slowCloser{duplex{in, out, in}, make(chan struct{})}
+		peer := rpc.NewPeer(stream, rpc.Options{})
+		c, err := peer.Start(t.Context(), "m", nil)
+		assert.NilError(t, err)
+		go peer.Close()
+		assert.ErrorIs(t, c.Wait(t.Context(), nil), rpc.ErrClosed)
+		close(stream.close)
+		assert.NilError(t, peer.Wait())
+	})
+}
+
+func TestCloseInsideAHandler(t *testing.T) {
+	for _, in := range []string{request("1", "m"), note("m")} {
+		handler := func(_ context.Context, req *rpc.Request) (any, error) { return "never seen", req.Peer().Close() }
+		onWire(t, rpc.Options{Handler: handler}, func(t *testing.T, w *wire) {
+			w.send(in)
+			assert.NilError(t, w.peer.Wait())
+			w.expect()
+		})
+	}
+}
+
+// Shutdown lets what runs or waits finish and be answered, refuses what comes, and closes.
+func TestShutdown(t *testing.T) {
+	var s stage
+	o := rpc.Options{Handler: s.handle}
+	o.Limits.MaxRunning = 1
+	onWire(t, o, func(t *testing.T, w *wire) {
+		w.send(request("1", "m"), request("2", "m"), note("n"))
+		ended := make(chan error)
+		go func() { ended <- w.peer.Shutdown(t.Context()) }()
+		synctest.Wait()
+		w.send(request("3", "m"))
+		w.expect(failure("3", "-31999"))
+		close(s.gate("m"))
+		w.expect(result("1", `"m"`), result("2", `"m"`))
+		assert.NilError(t, w.peer.Err())
+		close(s.gate("n"))
+		assert.NilError(t, <-ended)
+		assert.NilError(t, w.peer.Wait())
+	})
+}
+
+// The last answer is written before Shutdown closes, however slowly it is read; or ctx ends.
+func TestShutdownFlushes(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			in, to := io.Pipe()
+			from, out := io.Pipe()
+			peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: parrot})
+			_, err := io.WriteString(to, request("1", "m")+"\n")
+			assert.NilError(t, err)
+			synctest.Wait()
+			var answer []byte
+			if patient {
+				time.AfterFunc(time.Minute, func() { answer, _ = io.ReadAll(from) })
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			err = peer.Shutdown(ctx)
+			assert.NilError(t, peer.Wait())
+			synctest.Wait()
+			if patient {
+				assert.NilError(t, err)
+				assert.Equal(t, string(answer), result("1", `"m"`)+"\n")
+			} else {
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+			}
+		})
+	}
+}
+
+// Whoever sends and closes its end at once gets its answers, within Drain.
+func TestDrain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		drain, takes time.Duration
+		answered     bool
+	}{
+		"none":       {0, time.Second, false},
+		"long":       {time.Minute, time.Second, true},
+		"too short":  {time.Second, time.Minute, false},
+		"just right": {time.Minute, 59 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var back, noted error
+			handler := func(ctx context.Context, req *rpc.Request) (any, error) {
+				if req.IsNotification() {
+					noted = ctx.Err()
+					return nil, nil
+				}
+				select {
+				case <-time.After(tc.takes):
+					back = req.Peer().Call(ctx, "back", nil, nil) // there is nobody to answer it
+					return "late", nil
+				case <-ctx.Done():
+					back = context.Cause(ctx)
+					return nil, ctx.Err()
+				}
+			}
+			onWire(t, rpc.Options{Handler: handler, Drain: tc.drain}, func(t *testing.T, w *wire) {
+				c, err := w.peer.Start(t.Context(), "m", nil)
+				assert.NilError(t, err)
+				w.expect(request("1", "m"))
+				begin := time.Now()
+				w.send(note("n"), request("1", "m"))
+				synctest.Wait()
+				w.halfClose()
+				err = c.Wait(t.Context(), nil) // at once
+				assert.ErrorIs(t, err, io.EOF)
+				assert.ErrorIs(t, err, rpc.ErrClosed)
+				assert.Equal(t, time.Since(begin), time.Duration(0))
+				assert.Equal(t, w.peer.Wait(), io.EOF)
+				assert.Equal(t, time.Since(begin), min(tc.drain, tc.takes))
+				assert.ErrorIs(t, back, rpc.ErrClosed)
+				assert.ErrorIs(t, back, io.EOF)
+				if tc.drain > 0 {
+					assert.NilError(t, noted)
+				}
+				if tc.answered {
+					w.expect(result("1", `"late"`))
+				} else {
+					w.expect()
+				}
+			})
+		})
+	}
+}
+
+// What ends a draining peer is its owner: Close, or the end of Options.Context.
+func TestDrainEnds(t *testing.T) {
+	for _, byContext := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var s stage
+			parent, end := context.WithCancel(t.Context())
+			defer end()
+			in, to := io.Pipe()
+			_, out := io.Pipe()
+			peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: s.handle, Drain: time.Hour, Context: parent})
+			_, err := io.WriteString(to, request("1", "m")+"\n")
+			assert.NilError(t, err)
+			to.Close()
+			synctest.Wait()
+			begin := time.Now()
+			if byContext {
+				end()
+			} else {
+				peer.Close()
+			}
+			_ = peer.Wait()
+			assert.Equal(t, time.Since(begin), time.Duration(0))
+		})
+	}
+}
+
+// A notification that came before the end of the stream is handled; one that is in the queue at Close is not.
+func TestQueuedNotificationsAtTheEnd(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		var s stage
+		onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
+			w.send(note("first"), note("exit"), request("1", "m"))
+			assert.DeepEqual(t, s.seen(), []string{"first"})
+			want := []string{"exit"}
+			if closed {
+				w.peer.Close()
+				want = nil
+			} else {
+				w.halfClose()
+			}
+			_ = w.peer.Wait()
+			assert.DeepEqual(t, s.seen(), want)
+		})
+	}
+}

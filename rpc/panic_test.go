@@ -1,0 +1,128 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/rpc"
+	"gotest.tools/v3/assert"
+)
+
+type panicky struct{}
+
+func (panicky) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
+
+type panickyAppender struct{}
+
+func (panickyAppender) AppendJSON([]byte) ([]byte, error) { panic("in AppendJSON") }
+
+// Whatever a handler does to its goroutine, its request is answered with -32603, nothing of it is on the wire, and the peer goes on.
+func TestHandlerPanics(t *testing.T) {
+	bodies := map[string]func() (any, error){
+		"panic":         func() (any, error) { panic("boom") },
+		"panic nil":     func() (any, error) { panic(any(nil)) },
+		"panic error":   func() (any, error) { panic(rpc.Errorf(1, "not an answer")) },
+		"nil map":       func() (any, error) { var m map[string]int; m["a"] = 1; return nil, nil },
+		"MarshalJSON":   func() (any, error) { return []any{panicky{}}, nil },
+		"AppendJSON":    func() (any, error) { return panickyAppender{}, nil },
+		"Goexit":        func() (any, error) { runtime.Goexit(); return nil, nil },
+		"error's panic": func() (any, error) { return nil, panickyError{} },
+	}
+	for name, body := range bodies {
+		for _, ordered := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				var panics []string
+				ends := make(chan error, 10)
+				o := rpc.Options{
+					Handler: func(ctx context.Context, req *rpc.Request) (any, error) {
+						if req.Method == "alive" {
+							return parrot(ctx, req)
+						}
+						return body()
+					},
+					Ordered: func(string) bool { return ordered },
+					Hooks: rpc.Hooks{
+						Panic: func(method string, value any, stack []byte) {
+							assert.Equal(t, method, "m")
+							assert.Assert(t, strings.Contains(string(stack), "panic"))
+							panics = append(panics, method)
+						},
+						Call: func(e rpc.CallEvent) {
+							if e.End && e.Method == "m" {
+								ends <- e.Err
+							}
+						},
+					},
+				}
+				o.Limits.MaxRunning = 1 // the place must come back
+				onWire(t, o, func(t *testing.T, w *wire) {
+					w.send(request("1", "m"), request("2", "alive"))
+					w.expect(failure("1", "-32603"), result("2", `"alive"`))
+					assert.Assert(t, <-ends != nil)
+					want := 1
+					if name == "Goexit" || name == "error's panic" {
+						want = 0
+					}
+					assert.Equal(t, len(panics), want)
+					// The lane must go on behind a notification as well.
+					w.send(note("m"), note("m"), request("1", "alive"))
+					w.expect(result("1", `"alive"`))
+					assert.NilError(t, w.peer.Shutdown(t.Context()))
+				})
+			})
+		}
+	}
+}
+
+// panickyError is an error whose text must not be asked for.
+type panickyError struct{}
+
+func (panickyError) Error() string { panic("in Error") }
+
+// Without a hook a panic is still contained.
+func TestPanicWithoutHooks(t *testing.T) {
+	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) { panic("boom") }}, func(t *testing.T, w *wire) {
+		w.send(note("n"), request("1", "m"))
+		w.expect(failure("1", "-32603"))
+	})
+}
+
+// Callbacks on the reader see what the other side sent; a panic in them costs that notification only.
+func TestReaderCallbacksPanic(t *testing.T) {
+	panics := 0
+	broken := cancellation(nil)
+	broken.Target = func(json.RawMessage) (rpc.ID, string, bool) { panic("in Target") }
+	o := rpc.Options{
+		Handler:      parrot,
+		Cancellation: broken,
+		Preempt:      func(req *rpc.Request) bool { return req.Params[1000] == 'x' },
+		Hooks:        rpc.Hooks{Panic: func(string, any, []byte) { panics++ }},
+	}
+	onWire(t, o, func(t *testing.T, w *wire) {
+		w.send(note("n"), cancel("1"), request("1", "m"))
+		w.expect(result("1", `"m"`))
+		assert.Equal(t, panics, 2)
+	})
+}
+
+// A panic in a caller's own code is the caller's; the peer goes on.
+func TestCallerPanics(t *testing.T) {
+	onWire(t, rpc.Options{Handler: parrot}, func(t *testing.T, w *wire) {
+		func() {
+			defer func() { assert.Equal(t, recover(), "in MarshalJSON") }()
+			_ = w.peer.Call(t.Context(), "m", []any{panicky{}}, nil)
+		}()
+		w.expect()
+		c, err := w.peer.Start(t.Context(), "m", nil)
+		assert.NilError(t, err)
+		w.expect(request("1", "m"))
+		w.send(result("1", "1"), request("1", "m"))
+		w.expect(result("1", `"m"`))
+		assert.NilError(t, c.Wait(t.Context(), nil))
+		assert.Assert(t, !errors.Is(w.peer.Err(), rpc.ErrClosed))
+	})
+}
