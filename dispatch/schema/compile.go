@@ -12,7 +12,7 @@ import (
 const (
 	maxSchemaBytes = 4 << 20 // the schema and all documents that it refers to
 	maxSubschemas  = 100_000 // that can be reached from the root
-	maxPatternSize = 1 << 20 // of all regular expressions together, repetitions written out
+	maxPatternSize = 100_000 // of all regular expressions together, in characters, repetitions written out
 )
 
 // A Schema is a compiled JSON Schema. It does not change and may be used by any number of goroutines at a time.

@@ -124,17 +124,17 @@ func keywords() []keyword {
 // A dialect is the keywords that a schema may use.
 type dialect struct {
 	draft         draft
-	vocabularies  vocabulary
 	keywords      map[string]*keyword
 	assertFormats bool
 }
 
 func newDialect(d draft, vocabularies vocabulary, assertFormats bool) *dialect {
+	table := keywords()
 	built := &dialect{
-		draft: d, vocabularies: vocabularies, keywords: map[string]*keyword{},
+		draft:         d,
+		keywords:      make(map[string]*keyword, len(table)),
 		assertFormats: assertFormats || vocabularies&formatAssertion != 0,
 	}
-	table := keywords()
 	for i, k := range table {
 		if k.drafts&d != 0 && k.vocabulary&vocabularies != 0 {
 			built.keywords[k.name] = &table[i]

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -51,9 +52,9 @@ func TestErrorText(t *testing.T) {
 		{`{"not":{"type":"string"}}`, `"x"`, `/: must not be what the schema under "not" describes`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`, `/: must be a string, is an integer, or must be null, is an integer`},
 		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`,
-			`/: fits none of 2 alternatives; number 1 (from 0) is the closest:; /a: must be a string, is an integer`},
+			`/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /a: must be a string, is an integer`},
 		{`{"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}}},{"properties":{"kind":{"const":"b"},"x":{"type":"null"}}}]}`,
-			`{"kind":"b","x":"1"}`, `/: fits none of 2 alternatives; number 1 (from 0) is the closest:; /x: must be null, is a string`},
+			`{"kind":"b","x":"1"}`, `/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /x: must be null, is a string`},
 		{`{"oneOf":[{"minimum":1},true,{"minimum":5}]}`, `3`, `/: must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"a"`, `/: must have at least 2 characters, has 1`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`, `/: must be null, is an integer`},
@@ -70,6 +71,17 @@ func TestErrorText(t *testing.T) {
 		assert.Assert(t, errors.As(err, &failure), "%s %s: %v", tc.schema, tc.document, err)
 		assert.Equal(t, err.Error(), tc.want)
 	}
+}
+
+// Long lists are cut short, but a near miss is still told.
+func TestLongEnum(t *testing.T) {
+	var values []string
+	for i := range 30 {
+		values = append(values, fmt.Sprintf(`"value-%02d"`, i))
+	}
+	s := MustCompile(`{"enum":[` + strings.Join(values, ",") + `]}`)
+	err := s.Validate([]byte(`"valu-29"`))
+	assert.ErrorContains(t, err, `"value-18", "value-19" or 10 other values, is "valu-29" (did you mean "value-29"?)`)
 }
 
 func TestFormatText(t *testing.T) {
@@ -210,6 +222,21 @@ func TestValidateValue(t *testing.T) {
 	assert.ErrorContains(t, s.ValidateValue(math.Inf(1)), "unsupported value")
 	assert.ErrorContains(t, s.Validate([]byte(`{"path":"a",}`)), "invalid JSON")
 	assert.ErrorContains(t, MustCompile("true").Validate([]byte(`{`)), "invalid JSON")
+}
+
+// A Schema may be used by many goroutines at a time.
+func TestConcurrent(t *testing.T) {
+	s := MustCompile(smallSchema)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 200 {
+				assert.Check(t, s.Validate([]byte(smallDocument)) == nil)
+				assert.Check(t, s.Validate([]byte(`{"pth":[1,2,3]}`)) != nil)
+			}
+		})
+	}
+	group.Wait()
 }
 
 func TestMustCompilePanics(t *testing.T) {

@@ -3,6 +3,7 @@ package schema
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,6 +60,13 @@ func twoDigits(text string) int {
 }
 
 // The grammar of RFC 3339, appendix A: a unit may only be left out at either end.
-var duration = regexp.MustCompile(`^P(?:\d+W|(?:(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S))?)|T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S))$`)
+const (
+	durationTime = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
+	durationDate = `(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)`
+)
 
-func isDuration(text string) bool { return duration.MatchString(text) }
+var duration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` + durationTime + `)$`)
+})
+
+func isDuration(text string) bool { return duration().MatchString(text) }

@@ -36,9 +36,12 @@ type forest struct {
 	Other pair[netip.Addr, *int] `json:"other"`
 }
 
-type even int // as a field of its own, it is text
+type even int                                   // as a field of its own, it is text
 func (e even) MarshalText() ([]byte, error)     { return []byte{byte('0' + e)}, nil }
 func (e *even) UnmarshalText(text []byte) error { return nil }
+
+type odd int                                // whether it is text depends on where it stands
+func (o *odd) MarshalText() ([]byte, error) { return nil, nil }
 
 type anything struct{ X int }
 
@@ -74,6 +77,13 @@ func TestFor(t *testing.T) {
 		{"text of a pointer", even(0), nil, `{"type":"string"}`},
 		{"big", big.Int{}, nil, `{}`},
 		{"marshaler", anything{}, nil, `{}`},
+		{"text out", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
+		{"text of a pointer out", odd(0), []InferOption{Output()}, `{}`},
+		{"marshaler out", json.RawMessage{}, []InferOption{Output()}, `{}`},
+		{"marshaler of a pointer out", anything{}, []InferOption{Output()}, `{}`},
+		{"quoted uint", struct {
+			N uint `json:"n,string" default:"5"`
+		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` + closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
 		{"slice out", [][]string{}, []InferOption{Output()}, `{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
 		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
@@ -97,7 +107,7 @@ func TestFor(t *testing.T) {
 			E int    `json:"e,string"`
 			F *bool  `json:"f,string"`
 			G string "json:\"bad`name\""
-			h int    //nolint:unused // must be skipped
+			h int    // not exported: skipped
 			I any    `json:"<&>"`
 			J []int  `json:"j,string"`
 		}{}, nil, `{"type":"object","properties":{"a":{"type":"string"},"B":{"type":"integer"},"-":{"type":"string"},"e":{"type":"string","pattern":"^-?[0-9]+$"},` +
@@ -159,6 +169,26 @@ func TestForNames(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1","second":null}}`)))
 	assert.ErrorContains(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"valu":2}]},"pairs":[],"other":{"first":"::1"}}`)), `did you mean "value"?`)
+}
+
+// Two recursive types of one name get two names.
+func TestForSameName(t *testing.T) {
+	type outer = tree
+	type tree struct {
+		Next *tree `json:"next,omitempty"`
+	}
+	type two struct {
+		First  outer `json:"first"`
+		Second tree  `json:"second"`
+	}
+	raw, err := For[two]()
+	assert.NilError(t, err)
+	var got struct {
+		Defs map[string]json.RawMessage `json:"$defs"`
+	}
+	assert.NilError(t, json.Unmarshal(raw, &got))
+	assert.Equal(t, len(got.Defs), 2, "%s", raw)
+	assert.Assert(t, got.Defs["tree"] != nil && got.Defs["tree_2"] != nil, "%s", raw)
 }
 
 type base struct {

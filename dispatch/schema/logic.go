@@ -205,7 +205,7 @@ func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*su
 		v.fail(s, n, keyword, "", "%s", strings.Join(slices.Compact(reasons), ", or "))
 		return
 	}
-	v.fail(s, n, keyword, "", "fits none of %s; number %d (from 0) is the closest:", plural(len(alternatives), "alternative"), closestAt)
+	v.fail(s, n, keyword, "", "fits none of %s, of which number %d (from 0) is the closest", plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
 		v.add(f)
 	}

@@ -15,8 +15,8 @@ const (
 	baseSteps    = 1_000_000
 	stepsPerByte = 32
 
-	maxNesting = 10_000 // schemas applied within one another
-	keptNodes  = 1 << 16
+	maxNesting = 10_000  // schemas applied within one another
+	keptNodes  = 1 << 16 // nodes whose memory is kept for the next validation: 1 MiB
 )
 
 // Validate checks a JSON text: that it is one JSON value, without anything that [encoding/json] would let pass but others
@@ -50,7 +50,9 @@ func (s *Schema) get() *run {
 	if v, ok := s.runs.Get().(*run); ok {
 		return v
 	}
-	return &run{schema: s, doc: index{nodes: make([]node, 0, 64)}, words: make([]uint64, 0, 16)}
+	v := &run{schema: s}
+	v.forget()
+	return v
 }
 
 func (s *Schema) put(v *run) {
@@ -81,6 +83,11 @@ type run struct {
 
 	found   []finding
 	omitted int
+
+	// Room that is enough for most documents, so that a run is one allocation.
+	nodeRoom  [64]node
+	wordRoom  [16]uint64
+	scopeRoom [8]*resource
 }
 
 // A finding is a Cause in the making.
@@ -133,11 +140,14 @@ func (v *run) begin(quick bool) {
 // forget lets go of what belongs to the caller, and of memory that only an unusually large document needs.
 func (v *run) forget() {
 	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
-	if cap(v.doc.nodes) > keptNodes {
-		v.doc.nodes = nil
+	if v.doc.nodes == nil || cap(v.doc.nodes) > keptNodes {
+		v.doc.nodes = v.nodeRoom[:0]
 	}
-	if cap(v.words) > keptNodes {
-		v.words = nil
+	if v.words == nil || cap(v.words) > keptNodes {
+		v.words = v.wordRoom[:0]
+	}
+	if v.scope == nil {
+		v.scope = v.scopeRoom[:0]
 	}
 }
 

@@ -29,8 +29,14 @@ func (t typeSet) has(x *index, n uint32) bool {
 	if k != number || t&integer == 0 {
 		return false
 	}
-	d := parseDecimal(x.raw(n))
-	return d.isInteger()
+	raw := x.raw(n)
+	for _, c := range raw {
+		if c == '.' || c|0x20 == 'e' {
+			d := parseDecimal(raw)
+			return d.isInteger()
+		}
+	}
+	return true
 }
 
 // String lists the types: "a string, an array or null".
