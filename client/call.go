@@ -1,0 +1,261 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A CallOption changes one call.
+type CallOption func(*call)
+
+// OnProgress asks the server to report progress on the call, and calls f with it: on the goroutine that made the call, and never after the call has
+// returned. If the server is faster than f, f gets the newest only. Progress extends the call's timeout.
+func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
+
+// Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever.
+// Progress extends it up to Options.MaxCallTime, or up to d if that is more.
+func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d } }
+
+// Meta adds members to the request's _meta, such as a trace context. Those that the client sets itself cannot be replaced.
+func Meta(m mcp.Meta) CallOption { return func(c *call) { c.extra = m } }
+
+// Answers answers what an [*InputRequiredError] asks for. The call must be the same as the one that it came from otherwise; the answers have the names
+// that the requests have, and RequestState is as it came.
+func Answers(a mcp.InputAnswers) CallOption { return func(c *call) { c.answers = a } }
+
+// A call is a request on its way, and encodes its own params.
+type call struct {
+	method     string
+	tool       string // of tools/call
+	params     any    // of all else; of tools/call, its arguments
+	meta       *requestMeta
+	extra      mcp.Meta
+	answers    mcp.InputAnswers
+	timeout    time.Duration
+	onProgress func(mcp.ProgressParams)
+	box        *mailbox // nil without onProgress
+
+	decode  func(result []byte) error // must not keep the result
+	typed   bool                      // results have a resultType
+	at      time.Time                 // when the call was made
+	sending sendContext
+	bad     error // why the params cannot be encoded, or the result not decoded
+}
+
+// Call sends a request of any method and returns its result, every byte of it as the server wrote it. Params must encode as a JSON object; nil is
+// none. What the revision wants in _meta is added.
+//
+// It blocks until the answer is there, the call has timed out (see [Options]), or ctx ends; in the last two cases the server is told that the answer is
+// not wanted any more. The error is a [*CallError].
+func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := c.do(ctx, &call{method: method, params: params, decode: raw.UnmarshalJSON}, opts)
+	return raw, err
+}
+
+// do makes a call.
+func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
+	r.meta, r.typed, r.at = c.meta.Load(), c.session.Load().features.ResultType, time.Now()
+	for _, option := range opts {
+		option(r)
+	}
+	r.timeout = cmp.Or(r.timeout, c.o.CallTimeout)
+	if r.onProgress != nil {
+		r.box = c.calls.open()
+		defer c.calls.close(r.box)
+	}
+	r.sending = sendContext{Context: ctx, timeout: r.timeout}
+	pending, err := c.peer.Start(&r.sending, r.method, r)
+	r.sending.release()
+	if err != nil {
+		err = c.unsent(r, err)
+	} else if err = c.await(ctx, r, pending); err == nil {
+		err = c.answer(r, pending)
+	}
+	if err == nil {
+		return nil
+	}
+	return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: err}
+}
+
+// A sendContext limits how long a request may take to be sent. That is no time at all unless the server has stopped reading, so nothing is
+// made before somebody waits.
+type sendContext struct {
+	context.Context
+	timeout time.Duration
+	limited context.Context // nil if nobody has waited
+	cancel  context.CancelFunc
+}
+
+func (s *sendContext) Done() <-chan struct{} {
+	if s.timeout < 0 {
+		return s.Context.Done()
+	}
+	if s.limited == nil {
+		s.limited, s.cancel = context.WithTimeout(s.Context, s.timeout)
+	}
+	return s.limited.Done()
+}
+
+func (s *sendContext) Err() error {
+	if s.limited != nil {
+		return s.limited.Err()
+	}
+	return s.Context.Err()
+}
+
+func (s *sendContext) release() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// errExpired is the cause of a call's end when its time has run out.
+var errExpired = errors.New("timed out")
+
+// await waits until the call is done, and delivers its progress meanwhile. It gives the call up, and returns the reason, when its time has run out, ctx
+// has ended or the client is closed. If the answer comes at the same moment, it is taken.
+func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error {
+	settled := false
+	defer func() {
+		if !settled {
+			pending.Cancel(context.Canceled) // onProgress panicked
+		}
+	}()
+	var expired <-chan time.Time
+	var expiry *time.Timer
+	if r.timeout >= 0 {
+		expiry = time.NewTimer(max(0, r.timeout-time.Since(r.at)))
+		defer expiry.Stop()
+		expired = expiry.C
+	}
+	var progress <-chan struct{}
+	if r.box != nil {
+		progress = r.box.ready
+	}
+	for {
+		var cause, reason error
+		select {
+		case <-pending.Done():
+			settled = true
+			r.deliver() // what came before the answer
+			return nil
+		case <-progress:
+			if r.deliver() && expiry != nil {
+				more := c.extension(r)
+				if more == 0 {
+					progress = nil // it does not count any more
+				}
+				expiry.Reset(more)
+			}
+			continue
+		case <-expired:
+			if c.extension(r) > 0 && r.deliver() { // progress came in time, but was not looked at yet
+				expiry.Reset(c.extension(r))
+				continue
+			}
+			cause, reason = errExpired, c.gaveUp(context.DeadlineExceeded, r)
+		case <-ctx.Done():
+			cause, reason = context.Cause(ctx), c.gaveUp(ctx.Err(), r)
+		case <-c.closing:
+			cause, reason = errClosed, errClosed
+		}
+		if pending.Cancel(cause) {
+			settled = true
+			return reason
+		}
+	}
+}
+
+// extension is how long a call may go on after it has made progress.
+func (c *Client) extension(r *call) time.Duration {
+	if c.o.MaxCallTime < 0 {
+		return r.timeout
+	}
+	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.at)))
+}
+
+// deliver hands progress to the application, if there is any that is new.
+func (r *call) deliver() bool {
+	if r.box == nil {
+		return false
+	}
+	p, ok := r.box.take()
+	if ok {
+		r.onProgress(p)
+	}
+	return ok
+}
+
+// gaveUp is the error of a call that is not waited for any more, because of the error of its context.
+func (c *Client) gaveUp(err error, r *call) error {
+	after := time.Since(r.at)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &TimeoutError{After: after, Silence: c.wire.silence()}
+	}
+	return fmt.Errorf("%w after %s", err, round(after))
+}
+
+// unsent makes of the error of sending a request one that tells the whole story.
+func (c *Client) unsent(r *call, err error) error {
+	broken, _ := errors.AsType[*framing.FrameError](err)
+	switch {
+	case r.bad != nil:
+		return r.bad
+	case broken != nil:
+		return &saying{fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)", broken.Size, broken.Limit), broken}
+	case errors.Is(err, rpc.ErrClosed):
+		return c.broken(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return c.gaveUp(context.DeadlineExceeded, r)
+	case errors.Is(err, context.Canceled):
+		return c.gaveUp(context.Canceled, r)
+	}
+	return c.broken(err)
+}
+
+// answer takes the answer of a call that is done.
+func (c *Client) answer(r *call, pending *rpc.Pending) error {
+	if err := pending.Wait(context.Background(), r); err != nil {
+		return c.broken(err)
+	}
+	return r.bad
+}
+
+// UnmarshalJSON gets the result, right in the buffer that it arrived in, and hands it on if it is of a type to be handed on. Its error is for bad: what it
+// returns would be wrapped.
+func (r *call) UnmarshalJSON(result []byte) error {
+	if r.typed {
+		r.bad = checkResultType(result)
+	}
+	if r.bad == nil {
+		r.bad = r.decode(result)
+	}
+	return nil
+}
+
+// checkResultType refuses what is not a complete result (2026-07-28, Base Protocol, "ResultType").
+func checkResultType(result []byte) error {
+	kind := jsonscan.Member(result, "resultType")
+	switch text, _ := jsonscan.Unquote(kind); {
+	case kind == nil || string(text) == "complete":
+		return nil
+	case string(text) == "input_required":
+		e := &InputRequiredError{Result: new(mcp.InputRequiredResult), Raw: bytes.Clone(result)}
+		if err := mcp.Unmarshal(result, e.Result); err != nil {
+			return protocolError("an input_required result that is none: %v", err)
+		}
+		return e
+	}
+	return protocolError("a result of the unknown type %.100s", kind)
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	quiet    = 100 * time.Millisecond // without another change, before a list is fetched again
+	maxQuiet = time.Second            // after the first change it is fetched anyway
+)
+
+// A list is one of those whose changes a server can tell. All that it takes to watch another is another one in wantedLists.
+type list struct {
+	notification string
+	// told reports whether the server says that it will tell.
+	told func(*mcp.ServerCapabilities) bool
+	// want asks for it in a modern subscription.
+	want func(*mcp.SubscriptionFilter)
+	// refresh fetches the list and calls the application.
+	refresh func(context.Context)
+
+	changed chan struct{} // capacity 1: it has, since the last look
+}
+
+func (l *list) note() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// wantedLists returns the lists that the application wants to hear of.
+func (c *Client) wantedLists() []*list {
+	var lists []*list
+	if f := c.o.OnToolsChanged; f != nil {
+		lists = append(lists, &list{
+			notification: mcp.NotificationToolListChanged,
+			told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
+			want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
+			refresh: func(ctx context.Context) {
+				tools, err := collect(c.Tools(ctx))
+				if ctx.Err() == nil {
+					c.guard("OnToolsChanged", func() { f(tools, err) })
+				}
+			},
+			changed: make(chan struct{}, 1),
+		})
+	}
+	return lists
+}
+
+// collect returns all elements of a sequence, or its error.
+func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var all []T
+	for element, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, element)
+	}
+	return all, nil
+}
+
+// watchLists starts to follow the changes of the lists. A legacy server tells them unasked, a modern one if asked to.
+func (c *Client) watchLists() {
+	s := c.session.Load()
+	var filter mcp.SubscriptionFilter
+	told := false
+	for _, l := range c.lists {
+		c.wg.Go(func() { c.follow(l) })
+		if l.told(&s.capabilities) {
+			told = true
+			l.want(&filter)
+		}
+	}
+	if told && s.features.Listen {
+		c.listen(filter)
+	}
+}
+
+// follow fetches a list anew after it has changed. A server that registers a hundred tools says so a hundred times, often while it is still at it: so a
+// moment of quiet is waited for. What changes while the list is being fetched, or while the application looks at it, leads to another round.
+func (c *Client) follow(l *list) {
+	for {
+		select {
+		case <-l.changed:
+		case <-c.ctx.Done():
+			return
+		}
+		calm, enough := time.NewTimer(quiet), time.NewTimer(maxQuiet)
+		for settled := false; !settled; {
+			select {
+			case <-l.changed:
+				calm.Reset(quiet)
+			case <-calm.C:
+				settled = true
+			case <-enough.C:
+				settled = true
+			case <-c.ctx.Done():
+				settled = true
+			}
+		}
+		calm.Stop()
+		enough.Stop()
+		if c.ctx.Err() != nil {
+			return
+		}
+		l.refresh(c.ctx)
+	}
+}

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Client is a connection to one MCP server. [Spawn] and [Connect] make one. All methods may be called from anywhere at any time, also from the
+// callbacks in [Options], but for Wait, which a callback would wait for itself in.
+type Client struct {
+	o     Options
+	proc  *child.Process // nil if the stream came from elsewhere
+	spawn Command        // what proc was started as
+
+	wire    *wire
+	codec   *codec
+	peer    *rpc.Peer
+	session atomic.Pointer[session] // stored by open, nothing else from then on
+	meta    atomic.Pointer[requestMeta]
+
+	calls     progressTable
+	lists     []*list // whose changes the application wants to hear of
+	logs      *logQueue
+	listening subscription
+	noise     noise
+	routes    map[string]func(params []byte) // of notifications
+
+	ctx     context.Context    // ends with the connection; for the goroutines of wg
+	cancel  context.CancelFunc // ends ctx
+	wg      sync.WaitGroup     // all goroutines of the client's own but run
+	closing chan struct{}      // closed by Close, first thing
+	once    sync.Once          // of closing
+	err     error              // why the connection ended; set before done is closed
+	done    chan struct{}
+}
+
+// newClient starts a client on a stream. Nothing is sent.
+func (o Options) newClient(stream io.ReadWriteCloser, proc *child.Process) *Client {
+	c := &Client{o: o, proc: proc, closing: make(chan struct{}), done: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.lists = c.wantedLists()
+	c.route()
+	c.link(stream)
+	go c.run()
+	return c
+}
+
+// run sees the connection to its end, whoever ends it.
+func (c *Client) run() {
+	err := c.peer.Wait()
+	c.cancel()
+	if !c.isClosing() && err != nil {
+		c.err = c.lost(err)
+	}
+	if c.proc != nil {
+		_ = c.proc.Close() // the server may have closed its stdout and live on
+	}
+	c.wg.Wait()
+	close(c.done)
+}
+
+// Close ends the connection. The server's process, if it is ours, is asked to end by closing its stdin; if it and what it has started have not ended
+// after [Command].Grace it is sent SIGTERM, and after another SIGKILL. Close returns when it has ended; the error is that it cannot be killed.
+// Calls that wait for an answer fail at once. Goroutines may outlive Close, as long as a callback runs; see Wait.
+func (c *Client) Close() error {
+	c.once.Do(func() { close(c.closing) })
+	flush, cancel := context.WithTimeout(context.Background(), flushPatience)
+	defer cancel()
+	_ = c.peer.Flush(flush) // such as the cancellation of a call that was just given up
+	var err error
+	if c.proc != nil {
+		// The peer reads on: a server must be able to write its last words, or it is killed by SIGPIPE.
+		err = c.proc.Close()
+	}
+	_ = c.peer.Close()
+	return err
+}
+
+// flushPatience is how long Close waits until the server has read what was sent to it.
+const flushPatience = 250 * time.Millisecond
+
+func (c *Client) isClosing() bool {
+	select {
+	case <-c.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done is closed when the connection has ended, the process too, and no goroutine of the client is left.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Wait blocks until Done and returns what Err does.
+func (c *Client) Wait() error {
+	<-c.done
+	return c.Err()
+}
+
+// Err returns why the connection ended: nil as long as Done is not closed and after Close, else a [*LostError].
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+		return nil
+	}
+}
+
+// exitPatience is how long the exit status is waited for when the connection has ended: the end of its stdout is seen before that of the process, whose
+// output on stderr is still to be read then. A process that has only closed its stdout does not end, and is then ended.
+const exitPatience = 500 * time.Millisecond
+
+// lost makes of the cause that ended the connection an error that says what became of the server.
+func (c *Client) lost(err error) error {
+	lost := &LostError{Err: err}
+	if c.proc == nil {
+		return lost
+	}
+	timer := time.NewTimer(exitPatience)
+	defer timer.Stop()
+	select {
+	case <-c.proc.Done():
+		if exit := c.proc.Wait(); !exit.Stopped {
+			lost.Exit = exit
+		}
+	case <-timer.C:
+	}
+	return lost
+}
+
+// broken makes an error of the peer one of the client's: if the connection has ended, it says how.
+func (c *Client) broken(err error) error {
+	switch {
+	case !errors.Is(err, rpc.ErrClosed):
+		return err
+	case c.isClosing():
+		return errClosed
+	case errors.Is(err, io.EOF):
+		return c.lost(io.EOF)
+	}
+	return c.lost(cmp.Or(c.peer.Err(), err))
+}
+
+// Era returns the era of the connection, [mcp.Legacy] or [mcp.Modern].
+func (c *Client) Era() mcp.Era { return c.session.Load().features.Era }
+
+// Revision returns the revision that is spoken.
+func (c *Client) Revision() mcp.Revision { return c.session.Load().revision }
+
+// ServerInfo returns the server's name and version as it gives them; they are for display only. The zero value if it does not.
+func (c *Client) ServerInfo() mcp.Implementation { return c.session.Load().info }
+
+// Capabilities returns what the server says that it can do. It must not be changed.
+func (c *Client) Capabilities() *mcp.ServerCapabilities { return &c.session.Load().capabilities }
+
+// Instructions returns how the server is meant to be used, for a model to read; often "".
+func (c *Client) Instructions() string { return c.session.Load().instructions }
+
+// Handshake returns how the connection began.
+func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
+
+// StderrTail returns the latest output of the server's process on stderr, 64 KiB at most, fit to be printed; "" without a process.
+func (c *Client) StderrTail() string {
+	if c.proc == nil {
+		return ""
+	}
+	return c.proc.StderrTail()
+}

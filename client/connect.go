@@ -1,0 +1,227 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	// silencePatience is how long the probe may stay unanswered before initialize is sent as well. Most legacy servers answer what they do not
+	// know with an error; some ignore whatever comes before initialize.
+	silencePatience = 5 * time.Second
+	// heardPatience is the same once the server has sent anything: it runs, so it will not be long.
+	heardPatience = time.Second
+)
+
+// Connect does the handshake on a stream that leads to a server, and owns the stream from then on, also when it fails. Closing the stream must end
+// a Read and a Write that block on it. See [Options.Connect].
+func Connect(ctx context.Context, stream io.ReadWriteCloser) (*Client, error) {
+	return Options{}.Connect(ctx, stream)
+}
+
+// Connect is [Connect] with options. It blocks until the server has answered, for Options.StartTimeout at most, or until ctx ends; ctx has no
+// influence afterwards. The error is a [*StartError].
+func (o Options) Connect(ctx context.Context, stream io.ReadWriteCloser) (*Client, error) {
+	o, err := o.withDefaults("server")
+	if err != nil {
+		_ = stream.Close()
+		return nil, o.startError(err, "")
+	}
+	ctx, cancel := o.startContext(ctx)
+	defer cancel()
+	c := o.newClient(stream, nil)
+	if err := c.open(ctx, o.wish()); err != nil {
+		_ = c.Close()
+		return nil, o.startError(err, "")
+	}
+	return c, nil
+}
+
+func (o Options) startContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.StartTimeout < 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, o.StartTimeout)
+}
+
+// open settles the era and does the handshake. When it has returned nil, the client is ready for use.
+func (c *Client) open(ctx context.Context, w wish) error {
+	began := time.Now()
+	h := opening{c: c, wish: w}
+	s, err := h.run(ctx)
+	h.forget()
+	if err != nil {
+		return err
+	}
+	s.handshake.Took = time.Since(began)
+	c.session.Store(s)
+	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
+	if s.features.Era == mcp.Legacy {
+		c.peer.AllowBatch(s.features.Batch)
+		if err := c.peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
+			return c.broken(err)
+		}
+		c.askForLogs()
+	}
+	if c.proc != nil {
+		c.proc.MarkReady()
+	}
+	c.watchLists()
+	return nil
+}
+
+// An opening is a handshake under way: up to two requests, whose answers are waited for at once.
+type opening struct {
+	c     *Client
+	wish  wish
+	asked mcp.Revision // by the probe
+
+	probe, initialize sent
+	refused           error // the answer to initialize, while that to the probe is still to come
+}
+
+// sent is a request of the handshake; the zero value is none.
+type sent struct {
+	*rpc.Pending
+	method string
+	at     time.Time
+}
+
+func (s sent) done() <-chan struct{} {
+	if s.Pending == nil {
+		return nil
+	}
+	return s.Done()
+}
+
+// take returns the answer and makes s none.
+func (s *sent) take() (raw json.RawMessage, err error) {
+	err = s.Wait(context.Background(), &raw)
+	*s = sent{}
+	return raw, err
+}
+
+func (h *opening) run(ctx context.Context) (*session, error) {
+	patience := time.NewTimer(silencePatience)
+	defer patience.Stop()
+	heard := h.c.wire.heard
+	var err error
+	if h.wish.era == mcp.Legacy {
+		err = h.sendInitialize(ctx, h.wish.legacy().revision)
+	} else {
+		h.asked = mcp.LatestModern
+		if mcp.EraOf(h.wish.revision) == mcp.Modern {
+			h.asked = h.wish.revision
+		}
+		err = h.sendProbe(ctx)
+	}
+	for err == nil {
+		select {
+		case <-h.probe.done():
+			raw, answer := h.probe.take()
+			v := classify(raw, answer, h.asked, h.wish)
+			switch {
+			case v.err != nil:
+				err = v.err
+			case v.discovered != nil:
+				s := modernSession(v.revision, v.discovered)
+				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
+				return s, nil
+			case mcp.EraOf(v.revision) == mcp.Modern:
+				h.asked = v.revision
+				err = h.sendProbe(ctx)
+			case h.refused != nil:
+				err = h.refused
+			case h.initialize.Pending == nil:
+				err = h.sendInitialize(ctx, v.revision)
+			}
+		case <-h.initialize.done():
+			raw, answer := h.initialize.take()
+			if answer == nil {
+				s, err := legacySession(raw)
+				if err == nil {
+					s.handshake = Handshake{Method: mcp.MethodInitialize, Result: raw}
+				}
+				return s, err
+			}
+			if h.probe.Pending == nil {
+				err = answer
+				break
+			}
+			// A modern server that has yet to answer the probe refuses initialize: it does not know it.
+			h.refused = answer
+			patience.Reset(silencePatience)
+		case <-heard:
+			heard = nil
+			if h.initialize.Pending == nil && h.refused == nil {
+				patience.Reset(heardPatience)
+			}
+		case <-patience.C:
+			switch {
+			case h.refused != nil:
+				err = h.refused
+			case h.wish.era == 0 && h.initialize.Pending == nil:
+				err = h.sendInitialize(ctx, h.wish.legacy().revision)
+			}
+		case <-ctx.Done():
+			err = h.expired(ctx)
+		}
+	}
+	err = h.c.broken(err)
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		lost.early = true
+	}
+	return nil, err
+}
+
+func (h *opening) sendProbe(ctx context.Context) error {
+	params := &call{meta: newRequestMeta(h.asked, "", &h.c.o)}
+	return h.send(ctx, &h.probe, mcp.MethodDiscover, params)
+}
+
+func (h *opening) sendInitialize(ctx context.Context, revision mcp.Revision) error {
+	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.capabilities(), ClientInfo: h.c.o.Info}
+	raw, err := mcp.Marshal(params)
+	if err != nil {
+		return err
+	}
+	return h.send(ctx, &h.initialize, mcp.MethodInitialize, json.RawMessage(raw))
+}
+
+func (h *opening) send(ctx context.Context, s *sent, method string, params any) (err error) {
+	s.method, s.at = method, time.Now()
+	s.Pending, err = h.c.peer.Start(ctx, method, params)
+	return err
+}
+
+// forget gives up what is not answered. Nothing is sent for it, see cancelParams.
+func (h *opening) forget() {
+	for _, s := range []sent{h.probe, h.initialize} {
+		if s.Pending != nil {
+			s.Cancel(nil)
+		}
+	}
+}
+
+// expired is the error when the time for the start has run out, or the caller has lost patience.
+func (h *opening) expired(ctx context.Context) error {
+	if ctx.Err() != context.DeadlineExceeded {
+		return context.Cause(ctx)
+	}
+	var waiting []string
+	var since time.Duration
+	for _, s := range []sent{h.probe, h.initialize} {
+		if s.Pending != nil {
+			waiting = append(waiting, s.method)
+			since = max(since, time.Since(s.at))
+		}
+	}
+	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since, Silence: h.c.wire.silence()}
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Query is what the tool weather_get wants.
+type Query struct {
+	City string `json:"city"`
+}
+
+// Start a server, list its tools, call one.
+func Example() {
+	ctx := context.Background()
+	c, err := client.Spawn(ctx, os.Args[0], "weather-server") // this test program plays the server
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(tool.Name, "-", tool.Description)
+	}
+	result, err := c.CallTool(ctx, "weather_get", Query{City: "Oslo"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(result.Content[0].(*mcp.TextContent).Text)
+	// Output:
+	// weather_get - Current weather.
+	// 12 degrees, light rain
+}
+
+// A server that dies at once is reported at once, with its status and its last words.
+func ExampleSpawn() {
+	_, err := client.Options{Name: "weather"}.Spawn(context.Background(), client.Command{Path: os.Args[0], Args: []string{"crash"}})
+	fmt.Println(err)
+	// Output:
+	// server "weather": exited with status 3 before answering: "boom: missing API key"
+}

@@ -1,0 +1,103 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	maxLogs     = 256     // messages that wait for OnLog
+	maxLogBytes = 1 << 20 // of all of them; one is always accepted
+)
+
+// A logQueue keeps the server's log messages until Options.OnLog has time for them. When it is full, the oldest are dropped.
+type logQueue struct {
+	noise *noise        // counts those that are dropped
+	ready chan struct{} // capacity 1: the queue is not empty
+
+	mu    sync.Mutex
+	items [][]byte
+	bytes int
+}
+
+// put takes the params of notifications/message, on the reader's goroutine.
+func (q *logQueue) put(params []byte) {
+	dropped := 0
+	q.mu.Lock()
+	q.items = append(q.items, bytes.Clone(params))
+	q.bytes += len(params)
+	for len(q.items) > maxLogs || q.bytes > maxLogBytes && len(q.items) > 1 {
+		q.shift()
+		dropped++
+	}
+	q.mu.Unlock()
+	if dropped > 0 {
+		q.noise.count(func(n *Noise) { n.DroppedLogs += dropped })
+	}
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+func (q *logQueue) shift() []byte {
+	first := q.items[0]
+	q.items[0] = nil
+	q.items = q.items[1:]
+	q.bytes -= len(first)
+	return first
+}
+
+func (q *logQueue) take() ([]byte, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.items) == 0 {
+		return nil, false
+	}
+	return q.shift(), true
+}
+
+// deliverLogs hands log messages to the application until the connection ends, and then what is left.
+func (c *Client) deliverLogs() {
+	for open := true; open; {
+		select {
+		case <-c.logs.ready:
+		case <-c.ctx.Done():
+			open = false
+		}
+		for params, ok := c.logs.take(); ok; params, ok = c.logs.take() {
+			var m mcp.LoggingMessageParams
+			if mcp.Unmarshal(params, &m) == nil {
+				c.guard("OnLog", func() { c.o.OnLog(m) })
+			}
+		}
+	}
+}
+
+// SetLogLevel changes from which severity on the server is asked to send log messages. A legacy server is told at once (2025-11-25, Logging); a
+// modern one with each request that is sent from now on (2026-07-28, Logging), and there SetLogLevel does not block. The error is one of [Client.Call].
+func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error {
+	s := c.session.Load()
+	if s.features.RequestMeta {
+		c.meta.Store(newRequestMeta(s.revision, level, &c.o))
+		return nil
+	}
+	_, err := c.Call(ctx, mcp.MethodSetLevel, mcp.SetLevelParams{Level: level})
+	return err
+}
+
+// askForLogs tells a legacy server, if it can log, the level that the application wants.
+func (c *Client) askForLogs() {
+	if c.o.LogLevel == "" || c.session.Load().capabilities.Logging == nil {
+		return
+	}
+	c.wg.Go(func() {
+		if err := c.SetLogLevel(c.ctx, c.o.LogLevel); err != nil && c.ctx.Err() == nil {
+			c.warn("the server refuses the log level", slog.Any("error", err))
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package client
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// What real servers print between their messages must not disturb a call.
+func TestNoise(t *testing.T) {
+	c := connect(t, Options{}, func(s *scripted) {
+		s.send("Starting server…\r\n\r\n")
+		s.modern()
+		m := s.read()
+		s.send("\x1b[31mDEBUG\x1b[0m {not json}\n")
+		s.send(`{"level":30,"msg":"a log line that is JSON"}` + "\n")
+		s.send(`[1,2]` + "\n" + `"text"` + "\n" + `{"a":` + "\n")
+		s.send("\xff\xfe\n")
+		for range 10 {
+			s.send("%s\n", pad(300))
+		}
+		s.send(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\n")    // unknown
+		s.send(`{"jsonrpc":"2.0","id":"2","result":{}}` + "\n")   // ours, but for the type
+		s.send(`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n")     // answered already
+		s.send(`{"jsonrpc":"2.0","method":"who/knows"}` + "\n")   // ignored
+		s.send(`{"jsonrpc":"2.0","id":%s,"re`, m.ID)              // torn
+		s.send(`sult":{"content":[]}}` + "\r\n")                  // in two
+		s.send(`{"jsonrpc":"2.0","id":%s,"result":7}`+"\n", m.ID) // a duplicate
+		s.reply(s.read(), `{"content":[]}`)
+	})
+	for range 2 {
+		_, err := c.CallTool(t.Context(), "t", nil)
+		assert.NilError(t, err)
+	}
+	n := c.Noise()
+	assert.Equal(t, n.Junk, 17)
+	assert.Equal(t, n.Unmatched, 4)
+	assert.DeepEqual(t, n.Samples[:7], []string{"Starting server…", "DEBUG {not json}", `{"level":30,"msg":"a log line that is JSON"}`, `[1,2]`, `"text"`, `{"a":`, "\uFFFD"})
+	assert.Equal(t, len(n.Samples), 10)
+	assert.Equal(t, n.Samples[9], pad(199)+"…")
+	n.Samples[0] = "" // a copy
+	assert.Equal(t, c.Noise().Samples[0], "Starting server…")
+}
+
+// JavaScript cuts characters in half; the answer is an answer all the same.
+func TestBrokenUnicode(t *testing.T) {
+	c := connect(t, Options{}, func(s *scripted) {
+		s.modern()
+		for _, text := range []string{`cut \ud83d`, `\\ud83d \ud83d\ude00 \udE00\ud83D.`, "latin-1 \xe5"} {
+			s.reply(s.read(), `{"content":[{"type":"text","text":"`+text+`"}]}`)
+		}
+	})
+	var got []string
+	for range 3 {
+		r, err := c.CallTool(t.Context(), "t", nil)
+		assert.NilError(t, err)
+		got = append(got, r.Content[0].(*mcp.TextContent).Text)
+	}
+	assert.DeepEqual(t, got, []string{"cut \uFFFD", "\\ud83d \U0001F600 \uFFFD\uFFFD.", "latin-1 \uFFFD"})
+	assert.Equal(t, c.Noise().Repaired, 3)
+	assert.Equal(t, c.Noise().Junk, 0)
+}
+
+func FuzzRepairUnicode(f *testing.F) {
+	for _, text := range []string{`"\ud83d"`, `"\\ud83d\ud83d\ude00"`, "\"\xe5\"", `"\ude00\ud83d`, `{"a":"\\"}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fixed := repairUnicode(text)
+		if jsonscan.Valid(text) == nil {
+			assert.Equal(t, string(fixed), string(text)) // nothing to repair
+		}
+		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after the repair, and mean the same.
+		var before, after any
+		if json.Unmarshal(text, &before) == nil && strings.Count(string(text), "[")+strings.Count(string(text), "{") < jsonscan.MaxDepth {
+			assert.NilError(t, jsonscan.Valid(fixed))
+			assert.NilError(t, json.Unmarshal(fixed, &after))
+			assert.DeepEqual(t, after, before)
+		}
+	})
+}
+
+func TestServerRequests(t *testing.T) {
+	for name, test := range map[string]struct {
+		options Options
+		request string
+		want    string
+	}{
+		"ping":              {Options{}, `"id":"p","method":"ping"`, `{"jsonrpc":"2.0","id":"p","result":{}}`},
+		"roots":             {Options{Roots: []mcp.Root{{URI: "file:///a", Name: "a"}}}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a","name":"a"}]}}`},
+		"no roots":          {Options{Roots: []mcp.Root{}}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`},
+		"roots not offered": {Options{}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: this client does not serve roots/list"}}`},
+		"sampling":          {Options{}, `"id":7.5,"method":"sampling/createMessage","params":{}`, `{"jsonrpc":"2.0","id":7.5,"error":{"code":-32601,"message":"Method not found: this client does not serve sampling/createMessage"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := make(chan string, 2)
+			connect(t, test.options, func(s *scripted) {
+				probe := s.read()
+				s.send("{\"jsonrpc\":\"2.0\",%s}\n", test.request) // before the handshake
+				answers <- s.read().line
+				s.refuse(probe, -32601, "no")
+				s.reply(s.read(), initialized)
+				s.read()
+				s.send("{\"jsonrpc\":\"2.0\",%s}\n", test.request) // unasked
+				answers <- s.read().line
+			})
+			assert.Equal(t, <-answers, test.want)
+			assert.Equal(t, <-answers, test.want)
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// route makes the table of what is done with each notification. All of it runs on the reader's goroutine, so it only takes note: the goroutine of a
+// call, of the log or of a list does the rest. So nothing queues up, however fast the server is.
+func (c *Client) route() {
+	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
+	if c.o.OnLog != nil {
+		c.logs = &logQueue{noise: &c.noise, ready: make(chan struct{}, 1)}
+		c.routes[mcp.NotificationMessage] = c.logs.put
+		c.wg.Go(c.deliverLogs)
+	}
+	for _, l := range c.lists {
+		c.routes[l.notification] = func([]byte) {
+			l.note()
+		}
+	}
+	if len(c.lists) > 0 {
+		c.routes[mcp.NotificationSubscriptionsAcknowledged] = c.acknowledged
+	}
+}
+
+// notified consumes every notification; those that nobody wants are dropped.
+func (c *Client) notified(req *rpc.Request) bool {
+	if f := c.routes[req.Method]; f != nil {
+		f(req.Params)
+	}
+	return true
+}
+
+// guard runs a callback of the application on a goroutine of the client's: a panic in it must not end the program.
+func (c *Client) guard(callback string, f func()) {
+	defer func() {
+		if value := recover(); value != nil {
+			c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	f()
+}
+
+// warn tells the log what nobody else is told.
+func (c *Client) warn(what string, attrs ...slog.Attr) {
+	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what, append(attrs, slog.String("server", c.o.Name))...)
+}

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Options are the settings of a [Client]. The zero value is ready for use. Callbacks run one at a time each, on a goroutine of the client's; a slow one
+// delays only itself, and one that panics is logged and called again next time.
+type Options struct {
+	// Name is how errors and the log call the server. The default is the command's name, or "server" for a stream.
+	Name string
+	// Info is how the client introduces itself. The default is the name "stdwire" and the version of this module.
+	Info mcp.Implementation
+
+	// Era is the era to speak; zero finds out (see the package comment).
+	Era mcp.Era
+	// Revision is the preferred one; "" is the newest that both sides know. A legacy one implies Era legacy. The server may choose another.
+	Revision mcp.Revision
+
+	// StartTimeout bounds the start of the process and the handshake together. Default 60 s, because npx may have to download the server; negative is none.
+	StartTimeout time.Duration
+	// CallTimeout is how long a call waits for an answer, or for progress if it asked for that with [OnProgress]. Default 5 minutes; negative is for ever.
+	// [Timeout] sets it for one call.
+	CallTimeout time.Duration
+	// MaxCallTime is how long a call lasts at most, whatever progress it makes. Default 60 minutes; negative is for ever.
+	MaxCallTime time.Duration
+
+	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message that the server may send; a larger one ends the connection.
+	Limits rpc.Limits
+	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default 10 MiB less 128 KiB: the servers
+	// built on the official TypeScript SDK do not survive 10 MiB.
+	MaxSend int
+
+	// Roots, if not nil, are what the server is told when it asks for roots/list.
+	Roots []mcp.Root
+	// OnToolsChanged, if set, is called with the new list of tools when the server says that it has changed: once for a burst of such messages.
+	// The error says why there is no list; the next change will call again.
+	OnToolsChanged func(tools []*mcp.Tool, err error)
+	// OnLog, if set, is called with the server's log messages. At most 256 of them, of 1 MiB in all, wait for it; then the oldest are dropped.
+	OnLog func(mcp.LoggingMessageParams)
+	// LogLevel is from which severity on the server is asked to send log messages. "" asks for nothing: a modern server then sends none, and
+	// a legacy one what it likes. See also [Client.SetLogLevel].
+	LogLevel mcp.LoggingLevel
+
+	// Logger hears of what nobody else is told: a callback that panicked, a log level that was refused. Default [slog.Default].
+	Logger *slog.Logger
+	// Hooks see the traffic.
+	Hooks rpc.Hooks
+}
+
+func (o Options) withDefaults(name string) (Options, error) {
+	o.Name = cmp.Or(o.Name, name)
+	if o.Info.Name == "" {
+		o.Info.Name, o.Info.Version = "stdwire", moduleVersion()
+	}
+	o.StartTimeout = cmp.Or(o.StartTimeout, 60*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 5*time.Minute)
+	o.MaxCallTime = cmp.Or(o.MaxCallTime, 60*time.Minute)
+	o.MaxSend = cmp.Or(max(o.MaxSend, 0), 10<<20-128<<10)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	if _, err := mcp.Marshal(o.Info); err != nil {
+		return o, fmt.Errorf("Options.Info: %w", err)
+	}
+	switch era := mcp.EraOf(o.Revision); {
+	case o.Revision != "" && era == 0:
+		return o, fmt.Errorf("Options.Revision %q is not known; this client speaks %q", o.Revision, mcp.Supported())
+	case o.Era != 0 && era != 0 && era != o.Era:
+		return o, fmt.Errorf("Options.Revision %s is not of the %v era that Options.Era wants", o.Revision, o.Era)
+	case era == mcp.Legacy:
+		o.Era = mcp.Legacy
+	}
+	return o, nil
+}
+
+func (o *Options) wish() wish { return wish{o.Era, o.Revision} }
+
+// capabilities is what the client can do.
+func (o *Options) capabilities() mcp.ClientCapabilities {
+	var c mcp.ClientCapabilities
+	if o.Roots != nil {
+		c.Roots = new(mcp.RootsCapability)
+	}
+	return c
+}
+
+// moduleVersion is the version of this module in the running program, "devel" if it does not say.
+func moduleVersion() string {
+	const path = "github.com/stdwire/stdwire"
+	version := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == path && m.Version != "(devel)" {
+				version = m.Version
+			}
+		}
+	}
+	return cmp.Or(version, "devel")
+}

@@ -1,0 +1,353 @@
+//go:build unix
+
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// servers are what the test binary is when it is started with a name as its only argument.
+var servers = map[string]func(s *scripted){
+	"modern": func(s *scripted) {
+		s.modern()
+		s.serve(map[string]string{"tools/call": `{"content":[]}`})
+	},
+	"weather-server": func(s *scripted) {
+		s.modern()
+		s.serve(map[string]string{
+			"tools/list": `{"tools":[{"name":"weather_get","description":"Current weather.","inputSchema":{"type":"object"}}]}`,
+			"tools/call": `{"content":[{"type":"text","text":"12 degrees, light rain"}]}`,
+		})
+	},
+	"legacy": func(s *scripted) {
+		s.legacy()
+		s.serve(map[string]string{"tools/call": `{"content":[]}`})
+	},
+	"crash": func(*scripted) { die(3, "boom: missing API key") },
+	"crash for want of initialize": func(s *scripted) {
+		first := s.read()
+		if first.Method != "initialize" {
+			die(1, "Error: ExpectedInitializeRequest")
+		}
+		s.reply(first, initialized)
+		s.read()
+		s.serve(map[string]string{"tools/call": `{"content":[]}`})
+	},
+	"crash at both": func(s *scripted) { die(4, "cannot take "+s.read().Method) },
+	"silent":        (*scripted).hold,
+	"stubborn": func(s *scripted) {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "thinking")
+		select {}
+	},
+	"stubborn after the handshake": func(s *scripted) {
+		signal.Ignore(syscall.SIGTERM)
+		s.modern()
+		select {}
+	},
+	"crash in a call": func(s *scripted) {
+		s.modern()
+		s.read()
+		die(7, "segfault")
+	},
+	"crash in an answer": func(s *scripted) {
+		s.modern()
+		s.send(`{"jsonrpc":"2.0","id":%s,"result":{"content":[`, s.read().ID)
+		die(7, "segfault")
+	},
+	"killed in a call": func(s *scripted) {
+		s.modern()
+		s.read()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	},
+	"answer and exit": func(s *scripted) {
+		s.modern()
+		s.reply(s.read(), `{"content":[]}`)
+		die(0, "bye")
+	},
+	"hang up and live on": func(s *scripted) {
+		s.modern()
+		s.read()
+		s.out.Close()
+		select {}
+	},
+	"grandchild": func(s *scripted) {
+		startGrandchild()
+		s.modern()
+		s.serve(map[string]string{"tools/call": `{"content":[]}`})
+	},
+	"crash with grandchild": func(s *scripted) {
+		startGrandchild()
+		die(3, "boom")
+	},
+	"large": func(s *scripted) {
+		s.modern()
+		s.reply(s.read(), `{"content":[{"type":"text","text":"`+pad(5<<20)+`"}]}`)
+		s.hold()
+	},
+	"last words": func(s *scripted) {
+		s.modern()
+		s.hold()
+		s.send("%s\n", pad(200<<10)) // more than a pipe holds: somebody has to read it
+		die(0, "said it all")
+	},
+}
+
+// startGrandchild leaves a process that keeps the pipes open.
+func startGrandchild() {
+	sleep := exec.Command("sleep", "300")
+	sleep.Stdout, sleep.Stderr = os.Stdout, os.Stderr
+	if err := sleep.Start(); err != nil {
+		panic(err)
+	}
+}
+
+func die(status int, lastWords string) {
+	fmt.Fprintln(os.Stderr, lastWords)
+	syscall.Exit(status) // not os.Exit, for which the race detector takes a second
+}
+
+func TestMain(m *testing.M) {
+	if server := servers[os.Args[len(os.Args)-1]]; server != nil {
+		server(&scripted{in: bufio.NewReaderSize(os.Stdin, 1<<20), out: os.Stdout})
+		syscall.Exit(0)
+	}
+	before := runtime.NumGoroutine()
+	status := m.Run()
+	if left := goroutinesLeft(before); left != "" && status == 0 {
+		fmt.Printf("goroutines left:\n%s\n", left)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+// goroutinesLeft returns the stacks of all goroutines if there are more than before, given a moment.
+func goroutinesLeft(before int) string {
+	for range 200 {
+		if runtime.NumGoroutine() <= before {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<20)
+	return string(stacks[:runtime.Stack(stacks, true)])
+}
+
+// fake is the command that starts one of servers.
+func fake(name string) Command {
+	return Command{Path: os.Args[0], Args: []string{name}, Env: map[string]string{"COLOUR": "blue"}, Grace: 300 * time.Millisecond}
+}
+
+// gone checks that nothing of a process group is left.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 200 { // one that was just killed may take a moment
+		if syscall.Kill(-pid, 0) == syscall.ESRCH || runtime.GOOS == "linux" && !alive(pid) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process group %d lives on", pid)
+}
+
+// alive reports whether a process group has a member that is no zombie: those are init's to reap.
+func alive(group int) bool {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range stats {
+		stat, _ := os.ReadFile(file)
+		_, rest, _ := strings.Cut(string(stat), ") ") // behind the name: state, parent, group
+		if f := strings.Fields(rest); len(f) > 2 && f[0] != "Z" && f[2] == strconv.Itoa(group) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestSpawn(t *testing.T) {
+	for name, want := range map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy, "crash for want of initialize": mcp.Legacy, "grandchild": mcp.Modern} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Options{Name: "x"}.Spawn(t.Context(), fake(name))
+			assert.NilError(t, err)
+			assert.Equal(t, c.Era(), want)
+			p := c.Process()
+			assert.Equal(t, p.Command.Path, os.Args[0])
+			assert.Assert(t, slices.Contains(p.EnvNames, "COLOUR") && slices.Contains(p.EnvNames, "PATH"))
+			_, err = c.CallTool(t.Context(), "t", nil)
+			assert.NilError(t, err)
+			shut(t, c)
+			gone(t, p.Pid)
+		})
+	}
+}
+
+func TestSpawnFails(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		cmd     Command
+		options Options
+		want    string
+		within  time.Duration
+		check   func(t *testing.T, err *StartError)
+	}{
+		{"crash", fake("crash"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom: missing API key"`, time.Second, func(t *testing.T, err *StartError) {
+			assert.Equal(t, err.Stderr, "boom: missing API key\n")
+			exit, ok := errors.AsType[*ExitError](err)
+			assert.Assert(t, ok && exit.Status == 3)
+		}},
+		{"crash at both", fake("crash at both"), Options{Name: "x"}, `server "x": exited with status 4 before answering: "cannot take initialize"`, time.Second, nil},
+		{"crash, legacy", fake("crash at both"), Options{Name: "x", Era: mcp.Legacy}, `server "x": exited with status 4 before answering: "cannot take initialize"`, time.Second, nil},
+		{"crash, modern", fake("crash at both"), Options{Name: "x", Era: mcp.Modern}, `server "x": exited with status 4 before answering: "cannot take server/discover"`, time.Second, nil},
+		{"crash with grandchild", fake("crash with grandchild"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom"`, 2 * time.Second, nil},
+		{"silent", fake("silent"), Options{StartTimeout: 300 * time.Millisecond}, "", time.Second, func(t *testing.T, err *StartError) {
+			assert.ErrorContains(t, err, `server "client.test": no answer to server/discover after `)
+			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
+			assert.Assert(t, strings.Contains(err.Hint, "Options.StartTimeout"))
+		}},
+		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "", 2 * time.Second, func(t *testing.T, err *StartError) {
+			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
+			assert.Equal(t, err.Stderr, "thinking\n")
+		}},
+		{"a launcher that does not find the server", Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}}, Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`, time.Second, func(t *testing.T, err *StartError) {
+			assert.Assert(t, strings.Contains(err.Hint, "npm does not find the package"))
+			assert.Equal(t, strings.Count(err.Stderr, "E404"), 1)
+		}},
+		{"no program", Command{Path: "no-such-program"}, Options{}, "", time.Second, func(t *testing.T, err *StartError) {
+			assert.ErrorContains(t, err, `server "no-such-program": cannot start "no-such-program": executable file not found in $PATH (PATH /`)
+			assert.ErrorIs(t, err, exec.ErrNotFound)
+			_, ok := errors.AsType[*SpawnError](err)
+			assert.Assert(t, ok)
+		}},
+		{"no file", Command{Path: "/no/such/program"}, Options{}, "", time.Second, func(t *testing.T, err *StartError) { assert.ErrorIs(t, err, fs.ErrNotExist) }},
+		{"a command with spaces", Command{Path: "npx -y server"}, Options{}, "", time.Second, func(t *testing.T, err *StartError) {
+			assert.Equal(t, err.Hint, "the command contains a space: give the program and its arguments separately")
+		}},
+		{"bad options", fake("modern"), Options{Revision: "1"}, `server "client.test": Options.Revision "1" is not known; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`, time.Second, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			began := time.Now()
+			_, err := test.options.Spawn(t.Context(), test.cmd)
+			took := time.Since(began)
+			start, ok := errors.AsType[*StartError](err)
+			assert.Assert(t, ok, "%v", err)
+			if test.want != "" {
+				assert.Error(t, err, test.want)
+			}
+			if test.check != nil {
+				test.check(t, start)
+			}
+			assert.Check(t, took < test.within, "took %v", took)
+			noChildren(t)
+		})
+	}
+}
+
+// noChildren checks that this process has no child, and no grandchild adopted by nobody, that it knows of.
+func noChildren(t *testing.T) {
+	t.Helper()
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+	assert.Check(t, err == syscall.ECHILD, "child %d, %v", pid, err)
+}
+
+func TestSpawnIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	_, err := Options{Name: "x"}.Spawn(ctx, fake("silent"))
+	assert.Error(t, err, `server "x": context canceled`)
+	noChildren(t)
+	_, err = Options{Name: "x"}.Spawn(ctx, fake("silent"))
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+func TestServerDies(t *testing.T) {
+	for name, want := range map[string]string{
+		"crash in a call":     `exited with status 7: "segfault"`,
+		"crash in an answer":  `exited with status 7: "segfault"`,
+		"killed in a call":    `killed by signal killed`,
+		"hang up and live on": `closed the connection`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Options{Name: "x"}.Spawn(t.Context(), fake(name))
+			assert.NilError(t, err)
+			began := time.Now()
+			_, err = c.CallTool(t.Context(), "t", nil)
+			assert.Check(t, time.Since(began) < time.Second)
+			assert.Error(t, err, `server "x": tool "t": `+want)
+			assert.ErrorIs(t, err, rpc.ErrClosed)
+			lost, ok := errors.AsType[*LostError](err)
+			assert.Assert(t, ok)
+			if lost.Exit != nil {
+				assert.Assert(t, !lost.Exit.BeforeReady)
+			}
+			assert.Error(t, c.Wait(), want) // without Close: nothing is left behind
+			assert.Error(t, c.Err(), want)
+			_, err = c.CallTool(t.Context(), "t", nil)
+			assert.Error(t, err, `server "x": tool "t": `+want)
+			gone(t, c.Process().Pid)
+			assert.NilError(t, c.Close())
+		})
+	}
+}
+
+// An answer that was written before the server exited is an answer.
+func TestAnswerAndExit(t *testing.T) {
+	c, err := Options{Name: "x"}.Spawn(t.Context(), fake("answer and exit"))
+	assert.NilError(t, err)
+	_, err = c.CallTool(t.Context(), "t", nil)
+	assert.NilError(t, err)
+	assert.Error(t, c.Wait(), `exited with status 0: "bye"`)
+}
+
+func TestLargeResult(t *testing.T) {
+	c, err := Options{}.Spawn(t.Context(), fake("large"))
+	assert.NilError(t, err)
+	r, err := c.CallTool(t.Context(), "t", nil)
+	assert.NilError(t, err)
+	assert.Equal(t, len(r.Content[0].(*mcp.TextContent).Text), 5<<20)
+	shut(t, c)
+}
+
+// A server that goes by the end of its stdin may say what it has to say, and is not killed for it.
+func TestLastWords(t *testing.T) {
+	var stderr strings.Builder
+	cmd := fake("last words")
+	cmd.Stderr, cmd.Grace = &stderr, 10*time.Second
+	c, err := Options{}.Spawn(t.Context(), cmd)
+	assert.NilError(t, err)
+	shut(t, c)
+	assert.Equal(t, stderr.String(), "said it all\n")
+	assert.Equal(t, c.StderrTail(), "said it all\n")
+	assert.Equal(t, c.proc.Wait().Error(), `exited with status 0: "said it all"`)
+}
+
+// Close does not wait for a server that ignores everything any longer than it must.
+func TestCloseStubborn(t *testing.T) {
+	c, err := Options{}.Spawn(t.Context(), fake("stubborn after the handshake"))
+	assert.NilError(t, err)
+	began := time.Now()
+	shut(t, c)
+	took := time.Since(began)
+	assert.Check(t, 600*time.Millisecond <= took && took < 2*time.Second, "took %v", took)
+	gone(t, c.Process().Pid)
+}
