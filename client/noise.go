@@ -6,8 +6,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const (
@@ -73,7 +73,7 @@ func (c *Client) stray(frame []byte, reason string) {
 // sample is the beginning of a line, fit to be printed.
 func sample(line []byte) string {
 	line = line[:min(len(line), maxSample*utf8.UTFMax)]
-	text := []rune(child.Printable(string(bytes.TrimSpace(line))))
+	text := []rune(printable.Text(string(bytes.TrimSpace(line))))
 	if len(text) > maxSample {
 		text = append(text[:maxSample-1], '…')
 	}

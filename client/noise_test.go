@@ -1,8 +1,9 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
-	"strings"
+	"regexp"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -75,14 +76,23 @@ func FuzzRepairUnicode(f *testing.F) {
 		if jsonscan.Valid(text) == nil {
 			assert.Equal(t, string(fixed), string(text)) // nothing to repair
 		}
-		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after the repair, and mean the same.
-		var before, after any
-		if json.Unmarshal(text, &before) == nil && strings.Count(string(text), "[")+strings.Count(string(text), "{") < jsonscan.MaxDepth {
-			assert.NilError(t, jsonscan.Valid(fixed))
+		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after the repair, and a string mean the same; but bad bytes in
+		// a row become one U+FFFD.
+		if !json.Valid(text) || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) >= jsonscan.MaxDepth {
+			return
+		}
+		assert.NilError(t, jsonscan.Valid(fixed))
+		var before, after string
+		if json.Unmarshal(text, &before) == nil {
 			assert.NilError(t, json.Unmarshal(fixed, &after))
-			assert.DeepEqual(t, after, before)
+			assert.Equal(t, squeeze(after), squeeze(before))
 		}
 	})
+}
+
+// squeeze makes one U+FFFD of several in a row.
+func squeeze(s string) string {
+	return regexp.MustCompile("\uFFFD+").ReplaceAllString(s, "\uFFFD")
 }
 
 func TestServerRequests(t *testing.T) {

@@ -2,9 +2,9 @@ package schema
 
 import (
 	"fmt"
-	"iter"
-	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // failUnknown reports a property that the schema does not allow, and what was probably meant.
@@ -18,8 +18,8 @@ func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) b
 		known = append(known, property)
 	}
 	hint := ""
-	if near := nearest(string(name), slices.Values(known)); near != "" {
-		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	if meant := near.Match(string(name), known); meant != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", meant)
 	} else if 0 < len(known) && len(known) <= most {
 		hint = " (known: " + strings.Join(known, ", ") + ")"
 	}
@@ -48,46 +48,4 @@ func (s *subschema) eachProperty(yield func(string) bool, depth int) bool {
 		}
 	}
 	return true
-}
-
-// nearest returns the candidate that is at most a third of its letters away from a word, "" if none is. It does not look at long words
-// or many candidates.
-func nearest(word string, candidates iter.Seq[string]) string {
-	const longest, most = 64, 200
-	best, least, looked := "", 0, 0
-	for candidate := range candidates {
-		if looked++; looked > most || len(word) > longest {
-			break
-		}
-		if len(candidate) > longest {
-			continue
-		}
-		if d := edits(strings.ToLower(word), strings.ToLower(candidate)); d <= max(1, len(candidate)/3) && d < len(candidate) && (best == "" || d < least) {
-			best, least = candidate, d
-		}
-	}
-	return best
-}
-
-// edits counts the letters that must be inserted, removed, replaced, or swapped with the next to make one word of another.
-func edits(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

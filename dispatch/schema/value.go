@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // A typeSet is a set of JSON types: a bit for each kind, and one for integers, which are numbers.
@@ -178,14 +180,14 @@ func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
 	}
 	reason := fmt.Sprintf("must be %s, is %s", either(words), v.doc.describe(n))
 	if v.doc.kind(n) == str {
-		if near := nearest(string(v.doc.text(n)), func(yield func(string) bool) {
-			for item := range allowed.items(rules.enum) {
-				if allowed.kind(item) == str && !yield(string(allowed.text(item))) {
-					return
-				}
+		var texts []string
+		for item := range allowed.items(rules.enum) {
+			if allowed.kind(item) == str {
+				texts = append(texts, string(allowed.text(item)))
 			}
-		}); near != "" && len(words) > most {
-			reason += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		if meant := near.Match(string(v.doc.text(n)), texts); meant != "" && len(words) > most {
+			reason += fmt.Sprintf(" (did you mean %q?)", meant)
 		}
 	}
 	return reason

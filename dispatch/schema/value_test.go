@@ -153,18 +153,3 @@ func TestPattern(t *testing.T) {
 		assert.ErrorIs(t, err, ErrPattern)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	names := func(yield func(string) bool) {
-		for _, name := range []string{"path", "limit", "recursive", "x"} {
-			if !yield(name) {
-				return
-			}
-		}
-	}
-	for word, want := range map[string]string{
-		"pth": "path", "PATH": "path", "paht": "path", "limits": "limit", "recursivly": "recursive", "zzz": "", "": "", "y": "", strings.Repeat("a", 100): "",
-	} {
-		assert.Equal(t, nearest(word, names), want, word)
-	}
-}

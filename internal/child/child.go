@@ -96,7 +96,7 @@ type Config struct {
 	// StderrLimit is how many bytes of stderr, the latest, are kept. 0 means 64 KiB.
 	StderrLimit int
 
-	// StderrTee, if set, gets a live copy of stderr, raw (see [Printable]), from
+	// StderrTee, if set, gets a live copy of stderr, raw (see [printable.Text]), from
 	// one goroutine that does not keep the slice. It is dropped for good once a
 	// Write fails or takes over a second. A Write that never returns holds its
 	// goroutine, the only one that can outlive Done.
@@ -145,7 +145,7 @@ func (p *Process) Stdin() io.WriteCloser { return p.stdin }
 func (p *Process) Stdout() io.ReadCloser { return p.stdout }
 
 // StderrTail is the latest output on stderr, at most [Config.StderrLimit] bytes of it,
-// passed through [Printable]. It begins with "…" and a whole line, if possible, when
+// passed through [printable.Text]. It begins with "…" and a whole line, if possible, when
 // earlier output was let go.
 func (p *Process) StderrTail() string { return p.stderr.tail.text() }
 

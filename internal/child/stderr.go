@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const (
@@ -93,12 +95,12 @@ func (t *tail) text() string {
 	lost := t.lost
 	t.mu.Unlock()
 	if !lost {
-		return Printable(s)
+		return printable.Text(s)
 	}
 	if _, whole, ok := strings.Cut(s, "\n"); ok && whole != "" {
 		s = whole
 	}
-	return "…" + Printable(s)
+	return "…" + printable.Text(s)
 }
 
 // tee writes to a writer that may fail or block, in a goroutine that can be left behind.

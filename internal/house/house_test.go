@@ -23,21 +23,24 @@ var floors = []struct {
 	may  []string
 }{
 	{"internal/jsonscan", nil},
-	{"internal/child", nil},
+	{"internal/near", nil},
+	{"internal/printable", nil},
+	{"internal/child", []string{"internal/printable"}},
 	{"framing", nil},
-	{"dispatch/schema", []string{"internal/jsonscan"}},
+	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
 	{"rpc", []string{"internal/jsonscan", "framing"}},
 	{"dispatch", []string{"internal/jsonscan", "dispatch/schema"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "rpc"}},
-	{"dispatch/cli", []string{"internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch"}},
 
 	{"server", []string{"internal/jsonscan", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
-	{"client", []string{"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
+	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"cmd/stdwire", []string{
+		"internal/near", "internal/printable",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli",
 		"internal/ops/fs", "server", "client",
 	}},

@@ -1,4 +1,5 @@
-package child
+// Package printable makes text from strangers safe to show to people.
+package printable
 
 import (
 	"fmt"
@@ -7,12 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes text from a stranger safe to print to a terminal. Escape sequences
+// Text makes text from a stranger safe to print to a terminal. Escape sequences
 // (colours, titles, cursor movements) are removed; \r\n and \r become \n; what
 // remains of control and invisible formatting characters, newline and tab
 // excepted, is spelled out, as in \u202e; invalid UTF-8 becomes U+FFFD.
-func Printable(s string) string {
+func Text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.IndexFunc(s, func(r rune) bool { return r == '\r' || hidden(r) }) < 0 {
+		return s
+	}
 	var b strings.Builder
 	b.Grow(len(s))
 	for len(s) > 0 {
@@ -35,6 +39,9 @@ func Printable(s string) string {
 	}
 	return b.String()
 }
+
+// Line is Text on one line: all white space becomes single blanks.
+func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
 // hidden reports whether a character does something other than show itself.
 func hidden(r rune) bool {
