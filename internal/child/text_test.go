@@ -7,7 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"gotest.tools/v3/assert"
 )
