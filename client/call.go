@@ -22,7 +22,7 @@ type CallOption func(*call)
 // returned. If the server is faster than f, f gets the newest only. Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
-// Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever.
+// Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever, 0 leaves it.
 // Progress extends it up to Options.MaxCallTime, or up to d if that is more.
 func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d } }
 
@@ -74,18 +74,27 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 		r.box = c.calls.open()
 		defer c.calls.close(r.box)
 	}
+	if err := c.exchange(ctx, r); err != nil {
+		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: err}
+	}
+	return nil
+}
+
+// exchange sends the request of a call and takes the answer.
+func (c *Client) exchange(ctx context.Context, r *call) error {
+	if err := ctx.Err(); err != nil {
+		return c.gaveUp(err, r) // nothing is sent in vain
+	}
 	r.sending = sendContext{Context: ctx, timeout: r.timeout}
 	pending, err := c.peer.Start(&r.sending, r.method, r)
 	r.sending.release()
 	if err != nil {
-		err = c.unsent(r, err)
-	} else if err = c.await(ctx, r, pending); err == nil {
-		err = c.answer(r, pending)
+		return c.unsent(r, err)
 	}
-	if err == nil {
-		return nil
+	if err := c.await(ctx, r, pending); err != nil {
+		return err
 	}
-	return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: err}
+	return c.answer(r, pending)
 }
 
 // A sendContext limits how long a request may take to be sent. That is no time at all unless the server has stopped reading, so nothing is

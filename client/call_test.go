@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
@@ -147,6 +148,31 @@ func TestCallFails(t *testing.T) {
 	}
 }
 
+func TestCallIsRefused(t *testing.T) {
+	c := connect(t, Options{}, func(s *scripted) {
+		s.modern()
+		if m := s.read(); m.line != "" {
+			t.Errorf("sent: %s", m.line)
+		}
+	})
+	bad := json.RawMessage(`{`)
+	for want, call := range map[string]func() (json.RawMessage, error){
+		`tools/call: a tool's name must not be empty`:                                                    func() (json.RawMessage, error) { return c.CallToolRaw(t.Context(), "", nil) },
+		`tool "t": _meta["a"]: invalid JSON at byte 1: an object wants a string as a member's name here`: func() (json.RawMessage, error) { return c.CallToolRaw(t.Context(), "t", nil, Meta(mcp.Meta{"a": bad})) },
+		`x/y: params: want a JSON object, not "a"`:                                                       func() (json.RawMessage, error) { return c.Call(t.Context(), "x/y", "a") },
+		`x/y: params: _meta: want an object, not a number (at byte 0)`:                                   func() (json.RawMessage, error) { return c.Call(t.Context(), "x/y", json.RawMessage(`{"_meta":1}`)) },
+	} {
+		_, err := call()
+		assert.Check(t, cmp.Error(err, `server "server": `+want))
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.CallToolRaw(ended, "t", nil)
+	assert.ErrorIs(t, err, context.Canceled)
+	_, err = c.CallToolRaw(t.Context(), "t", nil, Answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{"a": bad}}))
+	assert.ErrorContains(t, err, `server "server": tool "t": answers: `)
+}
+
 // A legacy result may have a resultType that means nothing.
 func TestLegacyResultType(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
@@ -225,6 +251,12 @@ func TestTimeout(t *testing.T) {
 				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
 			}
 		}, "no answer after 20s; the server last sent something 2s ago", 20 * time.Second, "timed out"},
+		{"or for ever, if that is wanted", Options{MaxCallTime: -1}, []CallOption{Timeout(time.Hour), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
+			for i := range 9 {
+				time.Sleep(50 * time.Minute)
+				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+			}
+		}, "no answer after 8h30m0s; the server last sent something 1h0m0s ago", 510 * time.Minute, "timed out"},
 		{"someone else's progress does not extend it", Options{}, []CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
 			time.Sleep(9 * time.Second)
 			s.notify("notifications/progress", `{"progressToken":2,"progress":1}`)
@@ -291,17 +323,43 @@ func TestTimeoutWhileSending(t *testing.T) {
 		c, err := Connect(t.Context(), stream(func(s *scripted) { s.modern(); <-unread }))
 		assert.NilError(t, err)
 		failed := make(chan error)
-		for range 3 {
+		for range 6 { // one is being written, some are queued, the rest wait
 			go func() {
 				_, err := c.CallTool(t.Context(), "t", map[string]string{"pad": pad(900 << 10)}, Timeout(3*time.Second))
 				failed <- err
 			}()
 		}
 		began := time.Now()
-		for range 3 {
+		for range 6 {
 			assert.ErrorContains(t, <-failed, "no answer after 3s")
 		}
 		assert.Equal(t, time.Since(began), 3*time.Second)
+		close(unread)
+		shut(t, c)
+	})
+}
+
+func TestCancelWhileSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		unread := make(chan struct{})
+		c, err := Options{CallTimeout: -1}.Connect(t.Context(), stream(func(s *scripted) { s.modern(); <-unread }))
+		assert.NilError(t, err)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("secret plans"))
+		defer cancel()
+		failed := make(chan error)
+		for range 6 {
+			go func() {
+				_, err := c.CallTool(ctx, "t", map[string]string{"pad": pad(900 << 10)})
+				failed <- err
+			}()
+		}
+		for range 6 {
+			assert.Error(t, <-failed, `server "server": tool "t": no answer after 1s; the server last sent something 1s ago`)
+		}
+		ctx, cancel = context.WithCancel(t.Context())
+		cancel()
+		_, err = c.CallTool(ctx, "t", nil)
+		assert.Error(t, err, `server "server": tool "t": context canceled after 0s`)
 		close(unread)
 		shut(t, c)
 	})

@@ -64,6 +64,7 @@ func TestConnect(t *testing.T) {
 			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`+"\n", s.read().ID)
 			s.reply(s.read(), initialized)
 		}, mcp.Rev20251125, 0},
+		{"slow, for a patient client", Options{StartTimeout: -1, Era: mcp.Modern}, func(s *scripted) { time.Sleep(time.Hour); s.modern() }, mcp.Rev20260728, time.Hour},
 		{"legacy is wanted", Options{Era: mcp.Legacy}, func(s *scripted) { s.reply(s.read(), initialized) }, mcp.Rev20251125, 0},
 		{"an old revision is wanted", Options{Revision: mcp.Rev20250618}, func(s *scripted) {
 			var p struct{ ProtocolVersion string }
@@ -110,6 +111,8 @@ func TestConnectFails(t *testing.T) {
 			s.hold()
 		},
 			`server "server": out of order (code -32603)`, rpc.ErrInternal, 0},
+		{"is legacy, for a modern client", Options{Era: mcp.Modern}, func(s *scripted) { s.refuse(s.read(), -32601, "no") },
+			`server "server": the server does not speak the modern era: no (code -32601)`, rpc.ErrMethodNotFound, 0},
 		{"refuses the handshake and leaves the probe", Options{}, func(s *scripted) { s.read(); s.refuse(s.read(), -32603, "out of order"); s.hold() },
 			`server "server": out of order (code -32603)`, rpc.ErrInternal, 10 * time.Second},
 		{"speaks an unknown revision", Options{Name: "x"}, func(s *scripted) {

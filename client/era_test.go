@@ -38,6 +38,8 @@ func TestClassify(t *testing.T) {
 		{"with no versions", discover(`[]`), nil, auto, `the server speaks []; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`},
 		{"with versions of another type", discover(`[1]`), nil, auto, `the result of server/discover is not one: supportedVersions[0]: want a string, not a number (at byte 46)`},
 
+		{"of which an older one is preferred", discover(`["2025-11-25","2025-06-18"]`), nil, wish{revision: mcp.Rev20250618}, "2025-06-18 next"},
+
 		{"a result of something else", `{"ok":true}`, nil, auto, "2025-11-25 next"},
 		{"no object", `null`, nil, auto, "2025-11-25 next"},
 		{"the same, when only modern will do", `{}`, nil, modern, "the server does not speak the modern era: the result of server/discover is not one"},

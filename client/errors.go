@@ -132,7 +132,7 @@ func (e *LostError) Unwrap() []error {
 }
 
 // An InputRequiredError is what a modern server answers when it has to know something before it can go on (2026-07-28, Multi Round-Trip
-// Requests). Make the call again, with [InputAnswers].
+// Requests). Make the call again, with [Answers].
 type InputRequiredError struct {
 	Result *mcp.InputRequiredResult
 	Raw    []byte // the result as the server wrote it

@@ -73,7 +73,7 @@ func (c *Client) stray(frame []byte, reason string) {
 // sample is the beginning of a line, fit to be printed.
 func sample(line []byte) string {
 	line = line[:min(len(line), maxSample*utf8.UTFMax)]
-	text := []rune(printable.Text(string(bytes.TrimSpace(line))))
+	text := []rune(printable.Line(string(line)))
 	if len(text) > maxSample {
 		text = append(text[:maxSample-1], '…')
 	}
