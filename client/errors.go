@@ -89,8 +89,11 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 // round shows a duration to three digits or so.
 func round(d time.Duration) string {
 	unit := time.Millisecond
-	if d > 10*time.Second {
+	switch {
+	case d > 10*time.Second:
 		unit = time.Second
+	case d > 500*time.Millisecond:
+		unit = 100 * time.Millisecond
 	}
 	return d.Round(unit).String()
 }

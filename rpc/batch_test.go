@@ -42,6 +42,7 @@ func TestBatches(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			handler := func(ctx context.Context, req *rpc.Request) (any, error) {
+				time.Sleep(time.Millisecond) // of the bubble's clock, so that refusals come first
 				switch req.Method {
 				case "fail":
 					return nil, errors.New("no")
@@ -54,12 +55,14 @@ func TestBatches(t *testing.T) {
 			o.Limits.MaxBatch = 5
 			onWire(t, o, func(t *testing.T, w *wire) {
 				w.send(tc.in)
+				time.Sleep(time.Second)
 				if tc.out != "" {
 					w.expect(tc.out)
 				} else {
 					w.expect()
 				}
 				w.send(request("99", "alive"))
+				time.Sleep(time.Second)
 				w.expect(result("99", `"alive"`))
 			})
 		})

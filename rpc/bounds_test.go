@@ -59,9 +59,10 @@ func TestQueuedBytes(t *testing.T) {
 
 // A peer that sends notifications faster than they are handled is slowed down, not cut off, as long as any are handled.
 func TestFastNotifications(t *testing.T) {
-	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 3}, "bytes": {MaxQueuedBytes: 3 * len(note("n"))}} {
+	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 3}, "bytes": {MaxQueuedBytes: 3 * len(note("n"))}, "one at a time": {MaxQueuedBytes: 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
 				handled := 0
 				handler := func(_ context.Context, req *rpc.Request) (any, error) {
 					if req.IsNotification() {
@@ -77,6 +78,7 @@ func TestFastNotifications(t *testing.T) {
 				var got int
 				assert.NilError(t, client.Call(t.Context(), "m", nil, &got))
 				assert.Equal(t, got, 100)
+				assert.Equal(t, time.Since(begin), 100*9*time.Second, "the reader waited too long")
 			})
 		})
 	}

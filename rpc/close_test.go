@@ -124,6 +124,42 @@ func TestCloseWhileAWriteIsBlocked(t *testing.T) {
 	})
 }
 
+// stuck is a stream whose Write ends when it likes, such as that of a terminal.
+type stuck struct {
+	io.ReadCloser
+	free chan struct{}
+}
+
+func (s stuck) Write([]byte) (int, error) {
+	<-s.free
+	return 0, io.ErrClosedPipe
+}
+
+// Even a Write that Close does not end holds up nobody but Wait.
+func TestCloseWhileAWriteIsStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, _ := io.Pipe()
+		stream := stuck{in, make(chan struct{})}
+		o := rpc.Options{}
+		o.Limits.MaxUnsent = 10
+		peer := rpc.NewPeer(stream, o)
+		for range 2 { // one is being written, one is queued
+			assert.NilError(t, peer.Notify(t.Context(), "n", nil))
+			synctest.Wait()
+		}
+		failed := make(chan error)
+		go func() { failed <- peer.Call(t.Context(), "m", nil, nil) }()
+		go func() { failed <- peer.Flush(t.Context()) }()
+		synctest.Wait()
+		peer.Close()
+		for range 2 {
+			assert.ErrorIs(t, <-failed, rpc.ErrClosed)
+		}
+		close(stream.free)
+		assert.NilError(t, peer.Wait())
+	})
+}
+
 // slowCloser is a stream, such as a child process, whose Close takes its time.
 type slowCloser struct {
 	io.ReadWriteCloser

@@ -73,8 +73,9 @@ func (p *Peer) awaitRoom(size int) bool {
 	}
 }
 
-// relieve wakes the reader if it waits for room.
-func (p *Peer) relieve(s *state) {
+// relieve takes a finished message off its load, and wakes the reader if it waits for that.
+func (p *Peer) relieve(s *state, in *inbound) {
+	s.load(in).bytes -= len(in.frame.b)
 	if s.crowded {
 		s.crowded = false
 		select {
@@ -130,7 +131,6 @@ func (p *Peer) runLane(in *inbound) {
 			}
 			in = s.queue.pop()
 			s.load(in).waiting--
-			p.relieve(s)
 			if !in.ordered {
 				p.place(s, in)
 			}

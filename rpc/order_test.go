@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -139,6 +142,48 @@ func TestOrderedRequest(t *testing.T) {
 		close(s.gate("behind"))
 		close(s.gate("note"))
 		w.expect(result("3", `"behind"`))
+	})
+}
+
+// The answer of an ordered request holds up nothing, even if the other side does not read it.
+func TestOrderedAnswerNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stage
+		close(s.gate("m"))
+		close(s.gate("n"))
+		peer, to := mute(rpc.Options{Handler: s.handle, Ordered: func(string) bool { return true }})
+		_, err := io.WriteString(to, request("1", "m")+"\n"+note("n")+"\n"+request("2", "m")+"\n")
+		assert.NilError(t, err)
+		assert.DeepEqual(t, s.seen(), []string{"m", "n", "m"})
+		peer.Close()
+		assert.NilError(t, peer.Wait())
+	})
+}
+
+// workers counts the goroutines that run handlers or wait for that.
+func workers() int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "created by github.com/stdwire/stdwire/rpc.(*Peer).spawn")
+}
+
+// After a burst some goroutines are kept for what comes next, but not all of them.
+func TestKeptGoroutines(t *testing.T) {
+	var s stage
+	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
+		close(s.gate("one"))
+		for range 100 {
+			w.send(request("1", "one"))
+			w.expect(result("1", `"one"`))
+			assert.Equal(t, workers(), 1)
+		}
+		for i := range 200 {
+			w.send(request(strconv.Itoa(i), "m"))
+		}
+		s.seen()
+		assert.Equal(t, workers(), 200)
+		close(s.gate("m"))
+		assert.Equal(t, len(w.answers()), 200)
+		assert.Assert(t, 32 <= workers() && workers() <= 64, "%d are kept", workers())
 	})
 }
 

@@ -247,8 +247,7 @@ func (p *Peer) finish(in *inbound, result *buffer, err error) {
 	result.free()
 	p.update(func(s *state) {
 		s.active--
-		s.load(in).bytes -= len(in.frame.b)
-		p.relieve(s)
+		p.relieve(s, in)
 		if in.placed {
 			in.placed = false
 			s.running--

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 )
@@ -63,13 +62,5 @@ func BenchmarkAppendCallToolResult(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkPlan is what the cache of plans saves for each object.
-func BenchmarkPlan(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		newPlan(reflect.TypeFor[Tool]())
 	}
 }

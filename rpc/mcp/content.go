@@ -1,6 +1,13 @@
 package mcp
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
 
 // Content is a block of content: a [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink] or [*EmbeddedResource], in
 // sampling also a [*ToolUseContent] or [*ToolResultContent], or else an [*UnknownContent]. Nothing else implements it.
@@ -10,9 +17,10 @@ type Content interface {
 	content()
 }
 
-// newContent returns an empty block of the type, nil if the type is unknown.
-func newContent(typ []byte) Content {
-	switch string(typ) {
+// newContent returns an empty block of that type. One that is not known, or has no place in another block, is an [UnknownContent]: a tool
+// result cannot hold another by the specification.
+func newContent(typ string, nested bool) any {
+	switch typ {
 	case "text":
 		return new(TextContent)
 	case "image":
@@ -24,20 +32,15 @@ func newContent(typ []byte) Content {
 	case "resource":
 		return new(EmbeddedResource)
 	case "tool_use":
-		return new(ToolUseContent)
+		if !nested {
+			return new(ToolUseContent)
+		}
 	case "tool_result":
-		return new(ToolResultContent)
+		if !nested {
+			return new(ToolResultContent)
+		}
 	}
-	return nil
-}
-
-// isToolBlock reports whether c stands only in a sampling message, never inside another block.
-func isToolBlock(c Content) bool {
-	switch c.(type) {
-	case *ToolUseContent, *ToolResultContent:
-		return true
-	}
-	return false
+	return new(UnknownContent)
 }
 
 // TextContent is text (MCP 2026-07-28, Tools, "Text Content").
@@ -123,18 +126,17 @@ func (c *ToolResultContent) content() {}
 func (c *UnknownContent) content()    {}
 
 // MarshalJSON returns Raw.
-func (c UnknownContent) MarshalJSON() ([]byte, error) { return appendRaw(nil, c.Raw) }
+func (c UnknownContent) MarshalJSON() ([]byte, error) { return jsonexact.AppendRaw(nil, c.Raw) }
 
 // UnmarshalJSON takes any block.
 func (c *UnknownContent) UnmarshalJSON(data []byte) error {
-	d := decoder{data: data}
-	i := space(data, 0)
-	if i == len(data) || data[i] != '{' {
-		return d.mismatch(i, "a content block")
+	if err := jsonscan.Valid(data); err != nil {
+		return err
 	}
-	kind, err := d.typeOfBlock(i, 0)
-	if err == nil {
-		*c = UnknownContent{string(kind), append(json.RawMessage(nil), data...)}
+	kind, ok := jsonscan.Unquote(jsonscan.Member(data, "type"))
+	if !ok {
+		return errors.New(`a content block is an object with a string "type"`)
 	}
-	return err
+	*c = UnknownContent{string(kind), bytes.Clone(data)}
+	return nil
 }

@@ -2,7 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
-	"reflect"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // The modes of an elicitation.
@@ -70,7 +71,7 @@ func (p ElicitProperties) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = Append(append(appendString(b, property.Name), ':'), property.Schema); err != nil {
+		if b, err = Append(append(jsonscan.AppendString(b, property.Name), ':'), property.Schema); err != nil {
 			return nil, err
 		}
 	}
@@ -79,30 +80,17 @@ func (p ElicitProperties) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON keeps the order.
 func (p *ElicitProperties) UnmarshalJSON(data []byte) error {
-	d := decoder{data: data}
-	i := space(data, 0)
-	if i == len(data) || data[i] != '{' {
-		return d.mismatch(i, "an object")
+	var schemas map[string]PrimitiveSchema
+	if err := Unmarshal(data, &schemas); err != nil || schemas == nil {
+		return err
 	}
-	seen := map[string]bool{}
-	list := ElicitProperties{}
-	_, err := scanMembers(data, i, 0, func(token []byte, at, depth int) (int, error) {
-		property := ElicitProperty{Name: unquote(token)}
-		if seen[property.Name] {
-			return at, within(fail(at, ErrDuplicateKey), keyPath(property.Name))
-		}
-		seen[property.Name] = true
-		end, err := d.value(at, depth, reflect.ValueOf(&property.Schema).Elem())
-		if err != nil {
-			return at, within(err, keyPath(property.Name))
-		}
-		list = append(list, property)
-		return end, nil
-	})
-	if err == nil {
-		*p = list
+	list := make(ElicitProperties, 0, len(schemas))
+	for token := range jsonscan.Members(data) {
+		name, _ := jsonscan.Unquote(token)
+		list = append(list, ElicitProperty{string(name), schemas[string(name)]})
 	}
-	return err
+	*p = list
+	return nil
 }
 
 // A PrimitiveSchema describes one value of a form: a string, number, integer or boolean, or a choice (MCP 2026-07-28,

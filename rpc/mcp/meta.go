@@ -101,12 +101,12 @@ func CheckMetaKey(key string) error {
 	if hasPrefix {
 		for label := range strings.SplitSeq(prefix, ".") {
 			if label == "" || !isLetter(label[0]) || !isAlnum(label[len(label)-1]) || !consistsOf(label, "-") {
-				return fmt.Errorf("the _meta key %q has a bad label %q: a label starts with a letter, ends with a letter or digit, and has only these and '-'", clip(key), clip(label))
+				return fmt.Errorf("the _meta key %.64q has a bad label %.64q: a label starts with a letter, ends with a letter or digit, and has only these and '-'", key, label)
 			}
 		}
 	}
 	if name != "" && (!isAlnum(name[0]) || !isAlnum(name[len(name)-1]) || !consistsOf(name, "-_.")) {
-		return fmt.Errorf("the _meta key %q has a bad name %q: a name starts and ends with a letter or digit, and has only these, '-', '_' and '.'", clip(key), clip(name))
+		return fmt.Errorf("the _meta key %.64q has a bad name %.64q: a name starts and ends with a letter or digit, and has only these, '-', '_' and '.'", key, name)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func CheckMetaKey(key string) error {
 // (MCP 2026-07-28, Versioning, "Extension Negotiation").
 func CheckExtensionID(id string) error {
 	if _, _, ok := cutPrefix(id); !ok {
-		return fmt.Errorf("the extension id %q has no prefix: write com.example/name", clip(id))
+		return fmt.Errorf("the extension id %.64q has no prefix: write com.example/name", id)
 	}
 	return CheckMetaKey(id)
 }

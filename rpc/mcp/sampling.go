@@ -1,6 +1,10 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
 
 // CreateMessageParams are the params of sampling/createMessage: the server asks the client's model (MCP 2026-07-28, Sampling).
 type CreateMessageParams struct {
@@ -30,11 +34,26 @@ type SamplingMessage struct {
 // alone is always encoded as itself, which every revision understands.
 type SamplingContent []Content
 
-// MarshalJSON calls [Marshal].
-func (c SamplingContent) MarshalJSON() ([]byte, error) { return Marshal(c) }
+// MarshalJSON writes the one form that every revision understands, if it can.
+func (c SamplingContent) MarshalJSON() ([]byte, error) {
+	if len(c) == 1 {
+		return Marshal(&c[0])
+	}
+	return Marshal([]Content(c))
+}
 
-// UnmarshalJSON calls [Unmarshal].
-func (c *SamplingContent) UnmarshalJSON(data []byte) error { return Unmarshal(data, c) }
+// UnmarshalJSON reads either form.
+func (c *SamplingContent) UnmarshalJSON(data []byte) error {
+	if i := jsonscan.Space(data, 0); i < len(data) && data[i] == '[' {
+		return Unmarshal(data, (*[]Content)(c))
+	}
+	one := make([]Content, 1)
+	err := Unmarshal(data, &one[0])
+	if err == nil {
+		*c = one
+	}
+	return err
+}
 
 // ToolChoice says whether the model may or must use tools: Mode is "auto", "required" or "none"; "" is "auto".
 type ToolChoice struct {

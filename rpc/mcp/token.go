@@ -3,6 +3,9 @@ package mcp
 import (
 	"errors"
 	"strconv"
+
+	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // A ProgressToken connects progress notifications to the request that asked for them: a JSON string or number, kept as it
@@ -16,7 +19,7 @@ type RequestID struct{ text string }
 var errNotToken = errors.New("want a string or a number")
 
 // StringToken returns the token that is the string s.
-func StringToken(s string) ProgressToken { return ProgressToken{string(appendString(nil, s))} }
+func StringToken(s string) ProgressToken { return ProgressToken{string(jsonscan.AppendString(nil, s))} }
 
 // IntToken returns the token that is the number n.
 func IntToken(n int64) ProgressToken { return ProgressToken{strconv.FormatInt(n, 10)} }
@@ -35,12 +38,12 @@ func ParseRequestID(text []byte) (RequestID, error) {
 
 // scalar returns text without the white space around it, if that is one JSON string or number.
 func scalar(text []byte) (string, error) {
-	i := space(text, 0)
+	i := jsonscan.Space(text, 0)
 	if i == len(text) || text[i] != '"' && text[i] != '-' && (text[i] < '0' || text[i] > '9') {
 		return "", errNotToken
 	}
-	end, err := scanValue(text, i, 0)
-	if err != nil || space(text, end) != len(text) {
+	end, err := jsonscan.Value(text, i)
+	if err != nil || jsonscan.Space(text, end) != len(text) {
 		return "", errNotToken
 	}
 	return string(text[i:end]), nil
@@ -78,7 +81,7 @@ func (id *RequestID) UnmarshalJSON(text []byte) error { return unmarshalScalar(t
 
 func marshalScalar(text string) ([]byte, error) {
 	if text == "" {
-		return nil, errMissing
+		return nil, jsonexact.ErrMissing
 	}
 	return []byte(text), nil
 }

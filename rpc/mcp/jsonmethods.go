@@ -1,12 +1,5 @@
 package mcp
 
-import "encoding/json"
-
-// Extra holds the members of a JSON object that its Go type does not know: those that a younger revision, an extension or an
-// inventive peer has added. Decoding fills it, nil if there are none; encoding writes them behind the known fields, sorted by
-// name. A name that the type does know is refused when encoding.
-type Extra map[string]json.RawMessage
-
 // Every type with a field Extra reads and writes itself with [Unmarshal] and [Marshal], so that encoding/json does too.
 
 func (v EmptyParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
