@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// A console is stderr: lines, and on a terminal below them one more that says what is going on and makes room for whatever comes next. It is safe for
+// concurrent use.
+type console struct {
+	terminal bool
+
+	mu    sync.Mutex
+	w     io.Writer
+	shown bool // the status
+}
+
+const width = 80 // of a line, in characters
+
+// Write prints lines.
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	return c.w.Write(p)
+}
+
+// printf prints a line. It may hold foreign text.
+func (c *console) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...))) // there is nowhere to complain of stderr
+}
+
+// status replaces the status; "" takes it away. Without a terminal there is none.
+func (c *console) status(text string) {
+	if !c.terminal {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	if text != "" {
+		c.shown = true
+		_, _ = io.WriteString(c.w, cut(printable.Line(text), width-1))
+	}
+}
+
+func (c *console) erase() {
+	if c.shown {
+		c.shown = false
+		_, _ = io.WriteString(c.w, "\r\x1b[K")
+	}
+}
+
+// during shows a status from after on, every second anew, until stop is called.
+func (c *console) during(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
+	if !c.terminal {
+		return func() {}
+	}
+	began, end, ended := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		for {
+			select {
+			case <-timer.C:
+				c.status(text(time.Since(began)))
+				timer.Reset(time.Second)
+			case <-end:
+				c.status("")
+				return
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+// cut shortens text to so many characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"syscall"
+)
+
+// A command is one of the words that may follow "stdwire".
+type command struct {
+	name    string
+	usage   string // what may follow it
+	summary string // one line of the main help
+	help    string // paragraphs of its own help
+	// make returns what may follow the name, and what to do when that was read.
+	make func() (grammar, runner)
+}
+
+// A runner does what a command is for. Its error is a [*failure], or unexpected.
+type runner func(ctx context.Context, std *streams) error
+
+// commands are in the order of the help.
+func commands() []command {
+	return []command{serveCommand(), toolsCommand(), callCommand(), inspectCommand(), runCommand(), manifestCommand(), versionCommand(), helpCommand()}
+}
+
+func commandNames() (names []string) {
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func findCommand(name string) (command, error) {
+	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
+	if i < 0 {
+		return command{}, usagef("there is no command %q", name).withHint(didYouMean(name, commandNames()))
+	}
+	return commands()[i], nil
+}
+
+// execute does what the arguments of the program say, and returns the exit code. Whatever goes wrong ends with one line on stderr.
+func execute(ctx context.Context, args []string, std *streams) int {
+	err := dispatchCommand(ctx, args, std)
+	if flushed := std.out.flush(); err == nil {
+		err = flushed
+	}
+	if err == nil {
+		return 0
+	}
+	f := asFailure(ctx, err)
+	status, told := errors.AsType[exitStatus](err)
+	switch {
+	case told && context.Cause(ctx) == nil:
+		return int(status)
+	case !told && f.code != "closed_pipe": // whoever closed it knows
+		f.print(std.err, wantsJSON(args))
+	}
+	return f.exit()
+}
+
+func dispatchCommand(ctx context.Context, args []string, std *streams) error {
+	if len(args) == 0 {
+		if !std.inTerminal { // most likely a host that takes this for a server
+			return usagef("what to do?").withHint("to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
+		}
+		args = []string{"help"}
+	}
+	if args[0] == helpFlag || args[0] == shortHelpFlag {
+		args = append([]string{"help"}, args[1:]...)
+	}
+	c, err := findCommand(args[0])
+	if err != nil {
+		return err
+	}
+	grammar, run := c.make()
+	help, err := grammar.parse(args[1:])
+	if help {
+		run = c.showHelp(grammar)
+	}
+	if err == nil {
+		err = run(ctx, std)
+	}
+	if f, ok := errors.AsType[*failure](err); ok && f.what == "" {
+		f.what = c.name
+		if f.code == "usage" && f.hint == "" {
+			f.hint = "see stdwire " + c.name + " --help"
+		}
+	}
+	return err
+}
+
+// asFailure makes a failure of any error. What happens after a signal happens because of it.
+func asFailure(ctx context.Context, err error) *failure {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		f = &failure{code: "internal", why: err.Error()}
+	}
+	if s, ok := errors.AsType[signalled](context.Cause(ctx)); ok {
+		f.code, f.why, f.hint, f.stderr = "interrupted", "interrupted", "", ""
+		switch s.signal {
+		case syscall.SIGTERM:
+			f.code, f.why = "terminated", "terminated"
+		case syscall.SIGHUP:
+			f.code, f.why = "hangup", "the terminal is gone"
+		}
+	}
+	if out, ok := errors.AsType[*outputError](err); ok {
+		f.what, f.why = "stdout", out.Error()
+		if errors.Is(out, syscall.EPIPE) || errors.Is(out, os.ErrClosed) {
+			f.code = "closed_pipe"
+		}
+	}
+	return f
+}
+
+// wantsJSON reports whether errors are to be JSON. It looks for itself, because the arguments may be what is wrong.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return false
+		case arg == "-o=json", arg == "-o" && i+1 < len(args) && args[i+1] == "json":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func TestWithoutArguments(t *testing.T) {
+	c := capture(true)
+	assert.Equal(t, execute(t.Context(), nil, c.streams), 0)
+	assert.Equal(t, c.stdout.String(), overview(), "a person wants help")
+
+	c = capture(false)
+	assert.Equal(t, execute(t.Context(), nil, c.streams), 2)
+	assert.Equal(t, c.stdout.String(), "", "a host must not take it for a server")
+	assert.Equal(t, c.stderr.String(), "stdwire: what to do?\nhint: to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help\n")
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, tt := range []struct{ args, stderr string }{
+		{"tols", "stdwire: there is no command \"tols\"\nhint: did you mean tools?\n"},
+		{"--version", "stdwire: there is no command \"--version\"\nhint: did you mean version?\n"},
+		{"frobnicate", "stdwire: there is no command \"frobnicate\"\nhint: there are serve, tools, call, inspect, run, manifest, version, help\n"},
+		{"serve --rot x", "stdwire: serve: unknown flag --rot\nhint: did you mean --root?\n"},
+		{"serve --http :80", "stdwire: serve: unknown flag --http\nhint: there are --help, --root, --write\n"},
+		{"serve x", "stdwire: serve: unexpected argument \"x\"\nhint: see stdwire serve --help\n"},
+		{"serve -- x", "stdwire: serve: there is no server's command to give behind --\nhint: see stdwire serve --help\n"},
+		{"serve --root docs=", "stdwire: serve: --root: root \"docs=\" has no directory; want [NAME=]DIR\nhint: see stdwire serve --help\n"},
+		{"manifest --root /no/such/dir", "stdwire: manifest: root \"dir\": lstat /no: no such file or directory\nhint: see stdwire manifest --help\n"},
+		{"version -o xml", "stdwire: version: -o: \"xml\" is none of text, json\nhint: see stdwire version --help\n"},
+		{"help nothing", "stdwire: help: there is no command \"nothing\"\n"},
+		{"help call tools", "stdwire: help: unexpected argument \"tools\"\n"},
+		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
+		{"tools -s everything", "stdwire: tools: unknown flag -s\n"},
+		{"tools npx -y x", "stdwire: tools: unexpected argument \"npx\"\nhint: a server's command stands behind --: -- npx -y x\n"},
+	} {
+		c := capture(false)
+		assert.Equal(t, execute(t.Context(), strings.Fields(tt.args), c.streams), 2, tt.args)
+		assert.Assert(t, strings.HasPrefix(c.stderr.String(), tt.stderr), "%s: %s", tt.args, c.stderr.String())
+		assert.Equal(t, c.stdout.String(), "")
+	}
+	c := capture(false)
+	assert.Equal(t, execute(t.Context(), strings.Fields("tools -o json --bogus"), c.streams), 2)
+	var e struct {
+		Error struct{ Code, Message string }
+	}
+	assert.NilError(t, json.Unmarshal(c.stderr.Bytes(), &e))
+	assert.Equal(t, e.Error.Code, "usage")
+	assert.Equal(t, e.Error.Message, "tools: unknown flag --bogus")
+}
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	for _, c := range commands() {
+		assert.Assert(t, c.summary != "", c.name)
+		assert.Assert(t, cmp.Contains(overview(), "  "+c.name+" "))
+		var texts []string
+		for _, args := range [][]string{{"help", c.name}, {c.name, "--help"}, {c.name, "-h"}, {"-h", c.name}, {"--help", c.name}} {
+			std := capture(false)
+			assert.Equal(t, execute(t.Context(), args, std.streams), 0, "%s: %s", args, std.stderr)
+			texts = append(texts, std.stdout.String())
+		}
+		for _, text := range texts {
+			assert.Equal(t, text, texts[0])
+		}
+		assert.Assert(t, strings.HasPrefix(texts[0], "usage: stdwire "+c.name), texts[0])
+		grammar, _ := c.make()
+		for _, f := range grammar.flags {
+			assert.Assert(t, cmp.Contains(texts[0], "  "+f.name), c.name)
+		}
+		for line := range strings.SplitSeq(texts[0], "\n") {
+			assert.Assert(t, utf8.RuneCountInString(line) <= width+1 && !strings.HasSuffix(line, " "), "%s: %q", c.name, line)
+		}
+	}
+	for line := range strings.SplitSeq(overview(), "\n") {
+		assert.Assert(t, utf8.RuneCountInString(line) <= width+1, line)
+	}
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\nthere"), 0o600))
+	for _, tt := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // how they begin
+	}{
+		{"fs read --path a.txt", 0, "hello\nthere", ""},
+		{"fs read --path a.txt --lines 1", 0, "hello\n", "stdwire run: fs read: there is more than this"},
+		{"fs stat --path a.txt -o json", 0, `{"success":true,`, ""},
+		{"fs read --path b.txt", 5, "", "stdwire run: fs read: not_found: "},
+		{"fs read", 2, "", "stdwire run: fs read: missing_param: "},
+		{"fs write --path b.txt --content x", 5, "", "stdwire run: fs write: unknown_operation: "},
+		{"--write fs write --path b.txt --content x", 0, "path: ", ""},
+		{"--wirte fs write", 2, "", "stdwire: run: unknown flag --wirte\nhint: did you mean --write?\n"},
+		{"fs read --help", 0, "usage: stdwire run fs read ", ""},
+	} {
+		c := capture(false)
+		got := runWith(t.Context(), c, append([]string{"run", "--root", dir}, strings.Fields(tt.args)...)...)
+		assert.Equal(t, got.code, tt.code, "%s: %s", tt.args, got.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stdout, tt.stdout) && (got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
+		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr) && (got.stderr == "") == (tt.stderr == ""), "%s: %s", tt.args, got.stderr)
+	}
+	for _, args := range []string{"run --write --help", "help run"} {
+		got := runWith(t.Context(), capture(false), strings.Fields(args)...)
+		assert.Assert(t, cmp.Contains(got.stdout, "--root"))
+		assert.Assert(t, cmp.Contains(got.stdout, "fs read "))
+		assert.Equal(t, strings.Contains(got.stdout, "fs delete "), args != "help run")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGTERM})
+	got := runWith(ctx, capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
+	assert.Equal(t, got.code, 143)
+	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)
+}
+
+func TestManifest(t *testing.T) {
+	operations := func(args ...string) (names []string) {
+		c := capture(false)
+		assert.Equal(t, execute(t.Context(), args, c.streams), 0, c.stderr.String())
+		var m struct{ Operations []struct{ Name string } }
+		assert.NilError(t, json.Unmarshal(c.stdout.Bytes(), &m))
+		for _, op := range m.Operations {
+			names = append(names, op.Name)
+		}
+		return names
+	}
+	assert.DeepEqual(t, operations("manifest"), []string{"fs.list", "fs.read", "fs.search", "fs.stat"})
+	assert.DeepEqual(t, operations("manifest", "--write"), []string{"fs.delete", "fs.edit", "fs.list", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write"})
+}
+
+func TestVersion(t *testing.T) {
+	c := capture(false)
+	assert.Equal(t, execute(t.Context(), []string{"version"}, c.streams), 0)
+	assert.Assert(t, strings.HasPrefix(c.stdout.String(), "stdwire "))
+	assert.Assert(t, strings.HasSuffix(c.stdout.String(), "\nMCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05\n"), c.stdout)
+
+	c = capture(false)
+	assert.Equal(t, execute(t.Context(), []string{"version", "-o", "json"}, c.streams), 0)
+	var b buildInfo
+	assert.NilError(t, json.Unmarshal(c.stdout.Bytes(), &b))
+	assert.Equal(t, len(b.Revisions), 5)
+
+	c = capture(false)
+	assert.NilError(t, printVersion(c.streams, "text", buildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1.26", Platform: "a/b"}))
+	assert.NilError(t, c.out.flush())
+	assert.Assert(t, strings.HasPrefix(c.stdout.String(), "stdwire v1.2.3 (go1.26, a/b, commit 0123456789ab 2026-01-02T03:04:05Z, modified)\n"), c.stdout)
+}
+
+// brokenWriter fails with an error.
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+func TestStdoutThatFails(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		code   int
+		stderr string
+	}{
+		{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}, 141, ""}, // head has seen enough
+		{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, 1, "stdwire: stdout: write /dev/stdout: no space left on device\n"},
+	} {
+		c := capture(false)
+		c.out = newOutput(brokenWriter{tt.err}, false)
+		assert.Equal(t, execute(t.Context(), []string{"help"}, c.streams), tt.code)
+		assert.Equal(t, c.stderr.String(), tt.stderr)
+	}
+}
+
+func TestUnexpectedErrors(t *testing.T) {
+	f := asFailure(t.Context(), errors.New("odd"))
+	assert.Equal(t, f.exit(), 1)
+	assert.Equal(t, f.Error(), "odd")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGTERM})
+	assert.Equal(t, asFailure(ctx, errors.New("odd")).exit(), 143)
+}
+
+func TestIsTerminal(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	assert.NilError(t, err)
+	defer null.Close()
+	assert.Assert(t, !isTerminal(null))
+	r, w, err := os.Pipe()
+	assert.NilError(t, err)
+	defer r.Close()
+	assert.Assert(t, !isTerminal(r))
+	assert.NilError(t, w.Close())
+	assert.Assert(t, !isTerminal(w), "closed")
+}
+
+func TestOutput(t *testing.T) {
+	var b bytes.Buffer
+	o := newOutput(&b, false)
+	o.lines("a")
+	o.lines("b\n")
+	o.lines("")
+	o.print("ours \x1b[1m\u202e\n")
+	assert.NilError(t, o.flush())
+	assert.Equal(t, b.String(), "a\nb\nours \\u202e\n")
+}

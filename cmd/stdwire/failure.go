@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// exits has the exit code of each class of failure, by the name that stands in the JSON that -o json prints. 0 is success.
+var exits = map[string]int{
+	"internal": 1, // this program or the server did what nobody can have expected
+
+	"usage":    2, // the command line is wrong
+	"bad_args": 2, // the tool's arguments are no JSON, or do not fit its schema
+
+	"unreachable":   4, // no connection: the handshake was refused, or made no sense
+	"spawn_failed":  4, // the server's program could not be started
+	"start_exit":    4, // it ended before it had answered
+	"start_timeout": 4, // it has not answered in time
+
+	"tool_is_error": 5, // the tool says that it failed, or the server that it could not be called
+	"not_found":     5, // there is no such tool
+
+	"call_timeout": 6, // after the handshake
+	"server_died":  6,
+
+	"too_large": 7, // the message was not sent
+
+	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and the signal's number.
+	"hangup":      129,
+	"interrupted": 130,
+	"closed_pipe": 141,
+	"terminated":  143,
+}
+
+// A failure is why a command did not succeed. It ends the program: one line on stderr, and an exit code.
+type failure struct {
+	code   string // one of exits
+	server string // its name, "" if there was none
+	tool   string
+	what   string // was done when it went wrong: the command, the method, the tool
+	why    string
+	hint   string // a way out, if one can be told
+	stderr string // the last of what the server wrote to stderr, if that may be the reason
+	logged bool   // stderr has been shown already
+}
+
+func (f *failure) Error() string {
+	var parts []string
+	for _, part := range []string{f.server, f.what, f.why} {
+		if part != "" {
+			parts = append(parts, printable.Line(part))
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// usagef returns a failure that is the user's doing. What was done is added by [execute].
+func usagef(format string, args ...any) *failure {
+	return &failure{code: "usage", why: fmt.Sprintf(format, args...)}
+}
+
+// badArgs returns a failure because of the tool's arguments.
+func badArgs(format string, args ...any) *failure {
+	return &failure{code: "bad_args", why: fmt.Sprintf(format, args...)}
+}
+
+func (f *failure) withHint(hint string) *failure {
+	f.hint = cmp.Or(hint, f.hint)
+	return f
+}
+
+func (f *failure) exit() int { return cmp.Or(exits[f.code], 1) }
+
+// maxTail is how many lines of a server's stderr are shown before a failure.
+const maxTail = 10
+
+// print prints a failure: for people the line, with what the server said last above it and the hint below; for programs one line of JSON.
+func (f *failure) print(c *console, asJSON bool) {
+	if asJSON {
+		_, _ = c.Write(append(f.json(), '\n'))
+		return
+	}
+	if tail := strings.Split(strings.TrimSpace(f.stderr), "\n"); len(tail) > 1 && !f.logged {
+		for _, line := range tail[max(0, len(tail)-maxTail):] {
+			c.printf("  | %s", line)
+		}
+	}
+	c.printf("stdwire: %s", f.Error())
+	if f.hint != "" {
+		c.printf("hint: %s", printable.Line(f.hint))
+	}
+}
+
+func (f *failure) json() []byte {
+	type details struct {
+		Code     string `json:"code"`
+		Message  string `json:"message"`
+		Server   string `json:"server"`
+		Tool     string `json:"tool"`
+		ExitCode int    `json:"exit_code"`
+		Stderr   string `json:"stderr_tail"`
+		Hint     string `json:"hint"`
+	}
+	text, _ := json.Marshal(map[string]details{ // strings and a number always encode
+		"error": {f.code, f.Error(), f.server, f.tool, f.exit(), f.stderr, f.hint},
+	})
+	return text
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests start is a process like any other; and the servers
+// that misbehave.
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
+		os.Exit(m.Run())
+	}
+	// Unlike os.Exit, this does not wait a second for the race detector.
+	if name, ok := strings.CutPrefix(os.Args[1], "fixture:"); ok {
+		fixtures[name](os.Args[2:])
+		syscall.Exit(0)
+	}
+	syscall.Exit(program())
+}
+
+// fixture is the command of a server that misbehaves.
+func fixture(name string, args ...string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return append([]string{"--", self, "fixture:" + name}, args...)
+}
+
+var fixtures = map[string]func(args []string){
+	// crash ends at once.
+	"crash": func([]string) {
+		fmt.Fprint(os.Stderr, "loading\nboom: missing API key\n")
+		syscall.Exit(3)
+	},
+	// silent reads and never answers.
+	"silent": func([]string) {
+		fmt.Fprintln(os.Stderr, "please log in")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	},
+	// refuse answers every request with an error.
+	"refuse": func([]string) {
+		serveLines(func(m message, reply func(string)) {
+			if m.ID != nil {
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"go away"}}`, m.ID))
+			}
+		})
+	},
+	// touch leaves a file behind that tells that it was started, and serves.
+	"touch": func(args []string) {
+		_ = os.WriteFile(args[0], nil, 0o600)
+		(&fake{}).serve()
+	},
+	// good is a server as it should be. With a file, it writes there which call was cancelled, and on which it works.
+	"good": func(args []string) {
+		f := &fake{}
+		if len(args) > 0 {
+			notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				panic(err)
+			}
+			f.notes = notes
+		}
+		f.serve()
+	},
+	// noisy writes logs to stdout, ends lines with CRLF, and messages in two writes.
+	"noisy": func([]string) { (&fake{noisy: true}).serve() },
+	// parent leaves a grandchild behind that keeps its stdout and the file open, and does not stop when it is told to.
+	"parent": func(args []string) {
+		held, err := os.OpenFile(args[0], os.O_WRONLY, 0)
+		if err != nil {
+			panic(err)
+		}
+		cmd := exec.Command("sleep", "600")
+		cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, []*os.File{held}
+		if err := cmd.Start(); err != nil {
+			panic(err)
+		}
+		_ = held.Close()
+		(&fake{}).serve()
+	},
+	// toolless offers no tools.
+	"toolless": func([]string) { (&fake{toolless: true}).serve() },
+}
+
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Cursor    string          `json:"cursor"`
+		RequestID json.RawMessage `json:"requestId"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// serveLines hands over one message after the other.
+func serveLines(handle func(m message, reply func(string))) {
+	for r := bufio.NewReader(os.Stdin); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m message
+		if json.Unmarshal(line, &m) == nil {
+			handle(m, func(text string) { fmt.Println(text) })
+		}
+	}
+}
+
+// A fake is a legacy server written by hand, so that these tests do not test stdwire against itself.
+type fake struct {
+	noisy, toolless bool
+	notes           io.Writer
+	asked           json.RawMessage // the id of the call that is never answered
+}
+
+// The tools of a fake, in two pages. The white space tells whether a list is passed on as it is.
+const fakePage1 = `[{"name":"echo","description":"Says it again.\n\nAt length.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]},"x-unknown": [ 1.0 ]},
+	{"name":"hang","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}} ]`
+const fakePage2 = `[{"name":"fail","inputSchema":{"type":"object"}},{"name":"refuse","inputSchema":{"type":"object"}},{"name":"big","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"properties":{"ms":{"type":"integer"}}}},{"name":"strange","inputSchema":{"type":"object","pattern":"(?=x)"}}]`
+
+func (f *fake) serve() {
+	serveLines(func(m message, reply func(string)) {
+		if f.noisy {
+			fmt.Print("Starting server…\r\n\r\n[DEBUG] got ", m.Method, "\n")
+			reply = func(text string) {
+				text = strings.ReplaceAll(text, "\n", " ")
+				fmt.Print(text[:len(text)/2])
+				fmt.Print(text[len(text)/2:] + "\r\n")
+			}
+		}
+		oneLine := func(text string) { reply(strings.ReplaceAll(strings.ReplaceAll(text, "\n", ""), "\t", "")) }
+		result, failed := f.answer(m)
+		switch {
+		case m.ID == nil:
+		case failed != "":
+			oneLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, failed))
+		case result != "":
+			oneLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+		}
+	})
+}
+
+func (f *fake) answer(m message) (result, failed string) {
+	switch m.Method {
+	case "initialize":
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false,"x":1},"logging":{}},"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Be kind."}`, ""
+	case "tools/list":
+		if f.toolless {
+			break
+		}
+		if m.Params.Cursor == "" {
+			return `{"tools":` + fakePage1 + `,"nextCursor":"2"}`, ""
+		}
+		return `{"tools":` + fakePage2 + `}`, ""
+	case "tools/call":
+		return f.call(m)
+	case "notifications/cancelled":
+		if f.notes != nil && bytes.Equal(m.Params.RequestID, f.asked) {
+			fmt.Fprintln(f.notes, "cancelled")
+		}
+	}
+	return "", `{"code":-32601,"message":"Method not found"}`
+}
+
+func (f *fake) call(m message) (result, failed string) {
+	text := func(s string) string {
+		quoted, _ := json.Marshal(s)
+		return `{"content":[{"type":"text","text":` + string(quoted) + `}],"x-unknown": 1.0}`
+	}
+	switch m.Params.Name {
+	case "echo":
+		return text(string(m.Params.Arguments)), ""
+	case "hang":
+		f.asked = m.ID
+		if f.notes != nil {
+			fmt.Fprintln(f.notes, "working")
+		}
+		return "", ""
+	case "die":
+		fmt.Fprintln(os.Stderr, "out of memory")
+		syscall.Exit(7)
+	case "fail":
+		return `{"content":[{"type":"text","text":"disk full"}],"isError":true}`, ""
+	case "refuse":
+		return "", `{"code":-32602,"message":"not with \u001b[31mthese"}`
+	case "big":
+		return text(strings.Repeat("0123456789abcde\n", 5<<20/16)), ""
+	case "slow":
+		var arguments struct{ Ms time.Duration }
+		_ = json.Unmarshal(m.Params.Arguments, &arguments)
+		for i := range 5 {
+			time.Sleep(arguments.Ms * time.Millisecond)
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`+"\n", m.Params.Meta.ProgressToken, i+1)
+		}
+		return text("done"), ""
+	case "strange":
+		return text("called"), ""
+	}
+	return "", `{"code":-32602,"message":"Unknown tool"}`
+}

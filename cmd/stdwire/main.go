@@ -1,0 +1,23 @@
+// Stdwire is an MCP server with file tools on stdio, and a client that lists, calls and inspects the tools of any MCP server that speaks on stdio.
+//
+//	stdwire call fs_read path=README.md                         # stdwire's own server, as a child process
+//	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
+//	stdwire serve --root . --write                              # what a host starts
+//
+// This package wires the others together: it reads the command line, picks the server, prints results on stdout, and says on one line of stderr what went
+// wrong. See exits for the exit codes.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() { os.Exit(program()) }
+
+// program is the whole of it, but for the end.
+func program() int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	return execute(ctx, os.Args[1:], processStreams())
+}

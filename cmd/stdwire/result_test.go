@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// captured are streams that a test reads.
+type captured struct {
+	*streams
+	stdout, stderr *bytes.Buffer
+}
+
+// capture returns streams; terminal says whether all of them are one.
+func capture(terminal bool) captured {
+	c := captured{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
+	c.streams = &streams{in: strings.NewReader(""), inTerminal: terminal, out: newOutput(c.stdout, terminal), err: &console{w: c.stderr, terminal: terminal}}
+	return c
+}
+
+// ran is how a command went, in this process; the servers that it starts are others.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+func run(t *testing.T, args ...string) ran {
+	t.Helper()
+	return runWith(t.Context(), capture(false), args...)
+}
+
+func runWith(ctx context.Context, c captured, args ...string) ran {
+	code := execute(ctx, args, c.streams)
+	return ran{code, c.stdout.String(), c.stderr.String()}
+}
+
+func TestPrintResult(t *testing.T) {
+	for _, tt := range []struct{ name, result, piped, terminal, stderr string }{
+		{name: "text", result: `{"content":[{"type":"text","text":"Echo: hi"}]}`, piped: "Echo: hi\n"},
+		{name: "two texts", result: `{"content":[{"type":"text","text":"a\n"},{"type":"text","text":"b"}]}`, piped: "a\nb\n"},
+		{name: "escapes", result: `{"content":[{"type":"text","text":"\u001b[31mred\u001b[0m \u202etrojan \udb40\udc41\u0007"}]}`,
+			piped: "\x1b[31mred\x1b[0m \u202etrojan \U000E0041\x07\n", terminal: `red \u202etrojan \U000e0041\u0007` + "\n"},
+		{name: "image", result: `{"content":[{"type":"image","mimeType":"image/png","data":"iVBORw=="},{"type":"audio","mimeType":"audio/\u001b[1mwav","data":"AAAA"}]}`,
+			piped: "[image image/png 4 B]\n[audio audio/wav 3 B]\n"},
+		{name: "resources", result: `{"content":[{"type":"resource","resource":{"uri":"a:b","text":"whole\ntext"}},{"type":"resource","resource":{"uri":"a:c","mimeType":"x/y","blob":"AAAA"}},` +
+			`{"type":"resource_link","uri":"file:///x","name":"x","mimeType":"text/plain"}]}`,
+			piped: "whole\ntext\n[resource a:c x/y 3 B]\n[link file:///x x text/plain]\n"},
+		{name: "unknown block", result: `{"content":[{"type":"hologram","beams":3}]}`, piped: `[{"type":"hologram","beams":3}]` + "\n"},
+		{name: "nothing", result: `{"content":[]}`},
+		{name: "structured only", result: `{"content":[],"structuredContent":{"t":21,"sky":"clear"}}`, piped: "t:    21\nsky:  clear\n"},
+		{name: "structured and text", result: `{"content":[{"type":"text","text":"It is clear."}],"structuredContent":{"sky":"clear"}}`, piped: "It is clear.\n"},
+		{name: "envelope", result: `{"content":[{"type":"text","text":"{…}"}],"structuredContent":{"success":true,"data":{"a":1},"error":null}}`, piped: "a:  1\n"},
+		{name: "no envelope", result: `{"content":[],"structuredContent":{"success":true,"data":{"a":1}}}`, piped: "success:  true\ndata:\n  a:  1\n"},
+		{name: "document", result: `{"content":[],"structuredContent":{"success":true,"data":{"path":"x","encoding":"text","truncated":false,"content":"no end"},"error":null}}`,
+			piped: "no end", terminal: "no end\n"},
+		{name: "binary document", result: `{"content":[],"structuredContent":{"success":true,"data":{"encoding":"base64","content":"AP8="},"error":null}}`,
+			piped: "\x00\xff", terminal: "[binary 2 B]\n"},
+		{name: "part of a document", result: `{"content":[],"structuredContent":{"success":true,"data":{"encoding":"text","truncated":true,"next_line":5,"next_offset":99,"content":"a\n"},"error":null}}`,
+			piped: "a\n", stderr: "note: there is more than this, next_line=5, next_offset=99\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, terminal := range []bool{false, true} {
+				c := capture(terminal)
+				assert.NilError(t, printResult(c.streams, "t", []byte(tt.result), "text"))
+				assert.NilError(t, c.out.flush())
+				want := tt.piped
+				if terminal && tt.terminal != "" {
+					want = tt.terminal
+				}
+				assert.Equal(t, c.stdout.String(), want)
+				assert.Equal(t, c.stderr.String(), tt.stderr)
+			}
+			for _, output := range []string{"json", "raw"} {
+				c := capture(true)
+				assert.NilError(t, printResult(c.streams, "t", []byte(tt.result), output))
+				assert.NilError(t, c.out.flush())
+				assert.Equal(t, c.stdout.String(), tt.result+"\n", "every byte, to a terminal too")
+			}
+		})
+	}
+}
+
+func TestResultThatIsNone(t *testing.T) {
+	for _, output := range []string{"text", "json"} {
+		c := capture(false)
+		err := printResult(c.streams, "t", []byte(`{"content":5}`), output)
+		assert.ErrorContains(t, err, "the result is not one")
+		assert.Equal(t, err.(*failure).exit(), 1)
+		assert.NilError(t, c.out.flush())
+		assert.Equal(t, c.stdout.String(), `{"content":5}`+"\n", "it is not lost")
+	}
+}
+
+func TestToolFailure(t *testing.T) {
+	for _, tt := range []struct{ name, result, why, stderr string }{
+		{"one line", `{"content":[{"type":"text","text":" disk\u001b[2J full \n"}],"isError":true}`, "disk full", ""},
+		{"several", `{"content":[{"type":"text","text":"disk full\nat x"}],"isError":true}`, "disk full", "disk full\nat x\n"},
+		{"long", `{"content":[{"type":"text","text":"` + strings.Repeat("x", 600) + `"}],"isError":true}`, strings.Repeat("x", 499) + "…", strings.Repeat("x", 600) + "\n"},
+		{"nothing", `{"content":[],"isError":true}`, "the tool failed and does not say why", ""},
+		{"envelope", `{"content":[{"type":"text","text":"{}"}],"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no x"}},"isError":true}`, "not_found: no x", ""},
+	} {
+		c := capture(true)
+		f := printResult(c.streams, "t", []byte(tt.result), "text").(*failure)
+		assert.Equal(t, f.exit(), 5, tt.name)
+		assert.Equal(t, f.why, tt.why)
+		assert.Equal(t, c.stderr.String(), tt.stderr)
+		assert.NilError(t, c.out.flush())
+		assert.Equal(t, c.stdout.String(), "", "there is no result")
+
+		c = capture(true)
+		f = printResult(c.streams, "t", []byte(tt.result), "json").(*failure)
+		assert.Equal(t, f.exit(), 5)
+		assert.Equal(t, c.stderr.String(), "")
+		assert.NilError(t, c.out.flush())
+		assert.Equal(t, c.stdout.String(), tt.result+"\n")
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[int]string{0: "0 B", 999: "999 B", 12345: "12.3 kB", 5_200_000: "5.2 MB"} {
+		assert.Equal(t, size(n), want)
+	}
+}

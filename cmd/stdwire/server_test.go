@@ -1,0 +1,304 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func words(args string, more ...string) []string { return append(strings.Fields(args), more...) }
+
+// against runs a command on a fixture.
+func against(t *testing.T, args string, name string, more ...string) ran {
+	t.Helper()
+	return run(t, words(args, fixture(name, more...)...)...)
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+var self = filepath.Base(os.Args[0]) // how the fixtures are called
+
+func TestBuiltInServer(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\nthere"), 0o600))
+	root := "--root=" + dir
+
+	got := run(t, "call", "fs_read", "path=a.txt", root)
+	assert.Equal(t, got, ran{0, "hello\nthere", ""})
+
+	got = run(t, "call", "fs_read", "path=a.txt", "lines=1", root)
+	assert.Equal(t, got.stdout, "hello\n")
+	assert.Equal(t, got.stderr, "note: there is more than this, next_line=2, next_offset=6\n")
+
+	got = run(t, "call", "fs_list", root)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "a.txt"))
+
+	got = run(t, "call", "fs_read", "path=missing", root)
+	assert.Equal(t, got.code, 5)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: built-in: fs_read: not_found: "), got.stderr)
+	assert.Equal(t, got.stdout, "")
+
+	got = run(t, "call", "fs_write", "path=b.txt", "content=x", root)
+	assert.Equal(t, got.code, 5, "not without --write")
+	got = run(t, "call", "fs_write", "path=b.txt", "content=012", root, "--write")
+	assert.Equal(t, got.code, 0, got.stderr)
+	written, err := os.ReadFile(filepath.Join(dir, "b.txt"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(written), "012")
+
+	got = run(t, "tools", root)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_read(path: string, "))
+	assert.Assert(t, !strings.Contains(got.stdout, "fs_write("))
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--write").stdout, "fs_write("))
+
+	for _, era := range []string{"legacy", "modern"} {
+		got = run(t, "inspect", "-o", "json", "--era", era)
+		assert.Equal(t, got.code, 0, got.stderr)
+		var r struct{ Name, Era string }
+		assert.NilError(t, json.Unmarshal([]byte(got.stdout), &r))
+		assert.Equal(t, r.Name, "stdwire")
+		assert.Equal(t, r.Era, era)
+	}
+
+	got = run(t, "tools", "--root", filepath.Join(dir, "missing"))
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "exited with status 2 before answering"))
+}
+
+func TestTools(t *testing.T) {
+	got := against(t, "tools", "good")
+	assert.Equal(t, got, ran{0, `echo(text: string, [n: integer])
+    Says it again.
+
+hang()
+
+die()
+
+fail()
+
+refuse()
+
+big()
+
+slow([ms: integer])
+
+strange()
+`, ""})
+
+	flat := strings.NewReplacer("\n", "", "\t", "").Replace
+	got = against(t, "tools -o json", "good")
+	page1, page2 := flat(fakePage1), flat(fakePage2)
+	assert.Equal(t, got.stdout, strings.TrimSuffix(page1, " ]")+","+page2[1:]+"\n", "byte by byte")
+
+	got = against(t, "tools -o raw", "good")
+	assert.Equal(t, got.stdout, `{"tools":`+page1+`,"nextCursor":"2"}`+"\n"+`{"tools":`+page2+"}\n")
+
+	got = against(t, "tools", "toolless")
+	assert.Equal(t, got.code, 5)
+	assert.Equal(t, got.stderr, "stdwire: "+self+": tools/list: the server has no tools\n")
+}
+
+func TestCall(t *testing.T) {
+	got := against(t, "call echo text=012 n=5", "good")
+	assert.Equal(t, got, ran{0, `{"text":"012","n":5}` + "\n", ""})
+
+	got = against(t, `call echo -o json -d {"n":1,"text":"a"} n=2`, "good")
+	assert.Equal(t, got.stdout, `{"content":[{"type":"text","text":"{\"n\":2,\"text\":\"a\"}"}],"x-unknown": 1.0}`+"\n")
+
+	c := capture(false)
+	c.in = strings.NewReader(`{"text":"from stdin"}`)
+	got = runWith(t.Context(), c, words("call echo -d -", fixture("good")...)...)
+	assert.Equal(t, got.stdout, `{"text":"from stdin"}`+"\n")
+
+	got = against(t, "call big", "good")
+	assert.Equal(t, got.code, 0)
+	assert.Equal(t, len(got.stdout), 5<<20)
+
+	got = against(t, "call strange x=1", "good")
+	assert.Equal(t, got.stdout, "called\n")
+	assert.Assert(t, strings.HasPrefix(got.stderr, "note: the arguments of strange are not checked: its schema is of no use: "), got.stderr)
+}
+
+func TestCallFailures(t *testing.T) {
+	for _, tt := range []struct {
+		args, fixture string
+		code          int
+		stderr        string
+	}{
+		{"call fail", "good", 5, "stdwire: " + self + ": fail: disk full\n"},
+		{"call refuse", "good", 5, "stdwire: " + self + ": refuse: not with these (code -32602)\n"},
+		{"call ecko text=a", "good", 5, "stdwire: " + self + ": ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
+		{"call x", "toolless", 5, "stdwire: " + self + ": tools/list: the server has no tools\n"},
+		{"call echo n=x", "good", 2, "stdwire: " + self + `: echo: /n: must be an integer, is a string; /: missing required property "text"` + "\nhint: echo(text: string, [n: integer])\n"},
+		{"call die", "good", 6, "stdwire: " + self + `: die: exited with status 7: "out of memory"` + "\n"},
+		{"tools", "crash", 4, "  | loading\n  | boom: missing API key\nstdwire: " + self + `: start: exited with status 3 before answering: "boom: missing API key"` + "\n"},
+		{"tools", "refuse", 4, "stdwire: " + self + ": start: go away (code -32603)\n"},
+	} {
+		began := time.Now()
+		got := against(t, tt.args, tt.fixture)
+		assert.Equal(t, got.stderr, tt.stderr, tt.args)
+		assert.Equal(t, got.code, tt.code)
+		assert.Equal(t, got.stdout, "")
+		assert.Assert(t, time.Since(began) < 5*time.Second)
+	}
+	got := against(t, "call echo n=x --no-validate", "good")
+	assert.Equal(t, got.stdout, `{"n":"x"}`+"\n")
+
+	large := filepath.Join(t.TempDir(), "large")
+	assert.NilError(t, os.WriteFile(large, []byte(strings.Repeat("x", 12<<20)), 0o600))
+	got = against(t, "call echo text=@"+large, "good")
+	assert.Equal(t, got.code, 7, got.stderr)
+	assert.Equal(t, got.stderr, "stdwire: "+self+": echo: not sent: the request has 12.6 MB, and many servers do not survive more than 10.4 MB\n")
+}
+
+func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
+	began := time.Now()
+	got := against(t, "call echo -o json", "crash")
+	assert.Assert(t, time.Since(began) < time.Second)
+	assert.Equal(t, got.code, 4)
+	var e struct{ Error map[string]any }
+	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &e))
+	assert.DeepEqual(t, e.Error, map[string]any{
+		"code": "start_exit", "message": self + `: start: exited with status 3 before answering: "boom: missing API key"`, "server": self, "tool": "", "exit_code": 4.0,
+		"stderr_tail": "loading\nboom: missing API key\n", "hint": "",
+	})
+}
+
+func TestTimeouts(t *testing.T) {
+	got := against(t, "tools --start-timeout 500ms", "silent")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": start: no answer to server/discover after "), got.stderr)
+	assert.Equal(t, lastLine(got.stderr), "hint: a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio")
+
+	notes := newNotes(t)
+	got = against(t, "call hang --timeout 500ms", "good", notes.path)
+	assert.Equal(t, got.code, 6)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": hang: no answer after "), got.stderr)
+	assert.Equal(t, lastLine(got.stderr), "hint: the tool may need longer: --timeout 30m")
+	assert.Equal(t, notes.all(t), "working\ncancelled\n", "the server was told")
+
+	got = against(t, "call slow ms=450 --timeout 2s", "good") // 2.25 s in all
+	assert.Equal(t, got.code, 0, "progress is a sign of life: %s", got.stderr)
+	assert.Equal(t, got.stderr, "", "and nobody looks")
+	c := capture(true)
+	got = runWith(t.Context(), c, words("call slow", fixture("good")...)...)
+	assert.Assert(t, strings.HasSuffix(got.stderr, "slow: 100% step\r\x1b[K"), "%q", got.stderr)
+}
+
+func TestServersThatCannotBeStarted(t *testing.T) {
+	got := run(t, "tools", "--", "no-such-program-anywhere", "x")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, strings.HasPrefix(got.stderr, `stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": `), got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "working directory"))
+	got = run(t, "tools", "--write", "--", "x")
+	assert.Equal(t, got.code, 2)
+	assert.Assert(t, cmp.Contains(got.stderr, "--root and --write are for stdwire's own server"))
+}
+
+func TestNothingIsStartedForWrongArguments(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "started")
+	for _, args := range []string{
+		"call echo a:={bad", "call echo -d {bad", "call echo -d @/no/such/file", "call echo a=@/no/such/file", "call echo word", "call echo --bogus", "call", "tools word",
+		"inspect a b", "call echo -o yaml", "tools --era old",
+	} {
+		got := against(t, args, "touch", mark)
+		assert.Equal(t, got.code, 2, args)
+		assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+strings.Fields(args)[0]+": "), got.stderr)
+		_, err := os.Stat(mark)
+		assert.Assert(t, os.IsNotExist(err), args)
+	}
+	assert.Equal(t, against(t, "call echo text=x", "touch", mark).code, 0)
+	_, err := os.Stat(mark)
+	assert.NilError(t, err)
+}
+
+func TestNoiseOnStdout(t *testing.T) {
+	got := against(t, "call echo text=x", "noisy")
+	assert.Equal(t, got, ran{0, `{"text":"x"}` + "\n", ""})
+
+	got = against(t, "inspect", "noisy")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "lines that are no message (logs belong on stderr): "))
+	assert.Assert(t, cmp.Contains(got.stdout, "  | [DEBUG] got initialize\n"))
+}
+
+func TestInspect(t *testing.T) {
+	t.Setenv("HOME", "/home/secret-value")
+	got := against(t, "inspect", "good")
+	assert.Equal(t, got.code, 0, got.stderr)
+	for _, want := range []string{
+		"server        fake 1.2\n", "protocol      2025-11-25, legacy era, by initialize\n", "capabilities  tools(listChanged x), logging\n", "tools         8, listed in ", "stdout noise  none\n",
+		"environment   HOME ", "\nBe kind.\n",
+	} {
+		assert.Assert(t, cmp.Contains(got.stdout, want))
+	}
+	assert.Assert(t, !strings.Contains(got.stdout, "secret-value"))
+	assert.Assert(t, cmp.Contains(against(t, "inspect", "toolless").stdout, "tools         none: the server does not know tools/list\n"))
+
+	got = against(t, "inspect -o json", "good")
+	var r report
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &r))
+	assert.Equal(t, r.Name, "fake")
+	assert.Equal(t, *r.Tools, 8)
+	assert.Equal(t, r.Handshake.Method, "initialize")
+	assert.Assert(t, r.Pid > 0 && r.ReadyMs > 0)
+	assert.Assert(t, !strings.Contains(got.stdout, "secret-value"))
+
+	got = against(t, "inspect echo", "good")
+	assert.Assert(t, strings.HasPrefix(got.stdout, "{\n  \"name\": \"echo\",\n"), got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, `"x-unknown": [`))
+	got = against(t, "inspect echo -o json", "good")
+	first, _, _ := strings.Cut(strings.TrimPrefix(fakePage1, "["), ",\n")
+	assert.Equal(t, got.stdout, first+"\n")
+	got = against(t, "inspect ecko", "good")
+	assert.Equal(t, got.code, 5)
+}
+
+func TestServerLogs(t *testing.T) {
+	got := against(t, "call die --server-logs", "good")
+	assert.Equal(t, got.stderr, "out of memory\nstdwire: "+self+`: die: exited with status 7: "out of memory"`+"\n")
+	got = against(t, "tools --server-logs", "crash")
+	assert.Assert(t, !strings.Contains(got.stderr, "  | "), "it is not shown twice: %s", got.stderr)
+}
+
+// The file is open as long as any of the processes lives that hold it.
+func TestNothingIsLeftRunning(t *testing.T) {
+	notes := newNotes(t)
+	got := against(t, "call echo text=x", "parent", notes.path)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, got.stdout, `{"text":"x"}`+"\n")
+	assert.Equal(t, notes.all(t), "")
+}
+
+func TestSignalsInThisProcess(t *testing.T) {
+	for _, tt := range []struct {
+		signal os.Signal
+		code   int
+		why    string
+	}{{syscall.SIGINT, 130, "interrupted"}, {syscall.SIGTERM, 143, "terminated"}, {syscall.SIGHUP, 129, "the terminal is gone"}} {
+		notes := newNotes(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			notes.line(t) // it works
+			cancel(signalled{tt.signal})
+		}()
+		got := runWith(ctx, capture(false), words("call hang", fixture("good", notes.path)...)...)
+		assert.Equal(t, got, ran{tt.code, "", "stdwire: " + self + ": hang: " + tt.why + "\n"})
+		assert.Equal(t, notes.all(t), "cancelled\n")
+	}
+}

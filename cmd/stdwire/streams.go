@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// streams are standard input, output and error, and what is known of them.
+type streams struct {
+	in  io.Reader
+	out *output
+	err *console
+
+	inTerminal bool
+}
+
+func processStreams() *streams {
+	return &streams{
+		in: os.Stdin, inTerminal: isTerminal(os.Stdin),
+		out: newOutput(os.Stdout, isTerminal(os.Stdout)), err: &console{w: os.Stderr, terminal: isTerminal(os.Stderr)},
+	}
+}
+
+// isTerminal reports whether a person is at the other end of a file. Of the other character devices only /dev/null is common as a standard stream.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// An output is stdout, which carries results and nothing else.
+type output struct {
+	*bufio.Writer
+	terminal bool
+}
+
+func newOutput(w io.Writer, terminal bool) *output {
+	return &output{bufio.NewWriterSize(w, 64<<10), terminal}
+}
+
+// foreign prints text that is somebody else's: to a terminal, without what could do something there other than be read; elsewhere as it is.
+func (o *output) foreign(text string) {
+	if o.terminal {
+		text = printable.Text(text)
+	}
+	_, _ = o.WriteString(text) // an error stays in the writer, for flush
+}
+
+// lines is foreign, with a line end if the text has none.
+func (o *output) lines(text string) {
+	o.foreign(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		_ = o.WriteByte('\n')
+	}
+}
+
+// print prints text of our own making, some of which may be foreign.
+func (o *output) print(text string) { _, _ = o.WriteString(printable.Text(text)) }
+
+// raw prints bytes as they are, and a line end.
+func (o *output) raw(text []byte) {
+	_, _ = o.Write(text)
+	_ = o.WriteByte('\n')
+}
+
+// flush hands over what was printed. The error, if any, is an [outputError].
+func (o *output) flush() error {
+	if err := o.Flush(); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// An outputError says that results could not be printed.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
