@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
-	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
 // validate checks arguments, which need not be JSON, against the input schema.
@@ -58,8 +58,8 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 		*raw = arguments
 		return nil
 	}
-	if err := json.Unmarshal(arguments, into); err != nil {
-		return undecodable(arguments, err)
+	if err := jsonexact.Unmarshal(arguments, into); err != nil {
+		return undecodable(err)
 	}
 	if target, ok := into.(instanced); ok {
 		return settle(target.instance(), CallFrom(ctx))
@@ -69,33 +69,44 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 
 const maxShown = 40 // bytes of a value that a message repeats
 
-// undecodable is for arguments that the schema allows and the Go type does not take: a number out of its range, or text that
-// a method of the type refuses, whose error is its own business.
-func undecodable(arguments json.RawMessage, err error) error {
+// undecodable is for arguments that the schema allows and the Go type does not take: a number out of its range, a key that occurs twice, or
+// text that a method of the type refuses, whose error is its own business.
+func undecodable(err error) error {
 	if e := asError(err); e != nil {
 		return e
 	}
-	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		found := mismatch.Value
-		if len(found) > maxShown {
-			found, _, _ = strings.Cut(found, " ") // "number", without its thousand digits
-		}
-		p := problem{Path: pathTo(arguments, mismatch.Field), Reason: "cannot be a " + found}
-		if kind := mismatch.Type.Kind(); reflect.Int <= kind && kind <= reflect.Uint64 {
-			p.Reason = fmt.Sprintf("must be a %d-bit integer in plain digits, is %s", mismatch.Type.Bits(), found)
-		}
-		return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path, p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
+	p := problem{Reason: reason(err)}
+	if p.Reason == "" {
+		return Errorf(InvalidInput, "invalid arguments: they do not have the form that this operation takes").because(err)
 	}
-	return Errorf(InvalidInput, "invalid arguments: they do not have the form that this operation takes").because(err)
+	if where, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
+		p.Path = where.Pointer()
+	}
+	return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path, p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
 }
 
-// pathTo returns the JSON Pointer for the Go path of an UnmarshalTypeError, in which embedded structs have their Go names and items
-// of arrays have none: it leads as far as the names in it are those of members.
-func pathTo(arguments json.RawMessage, field string) (path string) {
-	for name := range strings.SplitSeq(field, ".") {
-		if value := jsonscan.Member(arguments, name); value != nil {
-			path, arguments = path+"/"+name, value
-		}
+// reason says what is wrong, "" if that is not for the caller to know.
+func reason(err error) string {
+	if errors.Is(err, jsonexact.ErrDuplicateKey) {
+		return jsonexact.ErrDuplicateKey.Error()
 	}
-	return path
+	var found string
+	var target reflect.Type
+	if mismatch, ok := errors.AsType[*jsonexact.TypeError](err); ok {
+		if mismatch.Want != "" {
+			return mismatch.Error()
+		}
+		found, target = "number "+mismatch.Found, mismatch.Type
+	} else if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // from a method of the type
+		found, target = mismatch.Value, mismatch.Type
+	} else {
+		return ""
+	}
+	if len(found) > maxShown {
+		found, _, _ = strings.Cut(found, " ") // "number", without its thousand digits
+	}
+	if kind := target.Kind(); reflect.Int <= kind && kind <= reflect.Uint64 {
+		return fmt.Sprintf("must be a %d-bit integer in plain digits, is %s", target.Bits(), found)
+	}
+	return "cannot be a " + found
 }

@@ -114,6 +114,38 @@ func (u *upper) UnmarshalText(text []byte) error {
 	return errors.New("secret")
 }
 
+// The input schema may let through what is no argument to the Go type.
+func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
+	type item struct {
+		N int `json:"n"`
+	}
+	for _, tc := range []struct{ arguments, message, path string }{
+		{`{"items":[{"n":1},{"n":1,"n":2}]}`, "invalid arguments: /items/1/n: the key occurs twice", `"/items/1/n"`},
+		{`{"x~/":1,"x\u007e/":2}`, "invalid arguments: /x~0~1: the key occurs twice", `"/x~0~1"`},
+		{`{"by":{"a":{},"a":{}}}`, "invalid arguments: /by/a: the key occurs twice", `"/by/a"`},
+		{`{"items":[{"n":"1"}]}`, "invalid arguments: /items/0/n: want a number, not a string", `"/items/0/n"`},
+		{`{"small":1e39}`, "invalid arguments: /small: cannot be a number 1e39", `"/small"`},
+	} {
+		b := newBench(dispatch.Options{})
+		does(b, func(context.Context, struct {
+			Items []item          `json:"items"`
+			By    map[string]item `json:"by"`
+			Small float32         `json:"small"`
+		}) (nothing, error) {
+			t.Error("it ran")
+			return nothing{}, nil
+		}, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
+		e := b.call(t.Context(), tc.arguments)
+		assert.Equal(t, e.Err.Code, dispatch.InvalidInput, tc.arguments)
+		assert.Equal(t, e.Err.Message, tc.message)
+		assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s", e.Err.Details)
+	}
+	// A key is the field's name to the letter.
+	b := newBench(dispatch.Options{})
+	does(b, echo, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
+	assert.Equal(t, string(b.call(t.Context(), `{"CITY":"x","city":"y","City":"z"}`).Data), `{"city":"y"}`)
+}
+
 // The schema cannot say everything that a Go type is particular about.
 func TestArgumentsThatDoNotDecode(t *testing.T) {
 	for _, tc := range []struct{ arguments, message, path string }{

@@ -3,10 +3,9 @@ package dispatch
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -50,47 +49,21 @@ func compact(data json.RawMessage) (json.RawMessage, error) {
 	return line.Bytes(), err
 }
 
-const keptResult = 64 << 10 // bytes that an encoder may hold on to between calls
+const keptResult = 64 << 10 // bytes of memory to be kept between calls
 
 func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
-	e, ok := op.encoders.Get().(*encoder)
+	room, ok := op.results.Get().(*[]byte)
 	if !ok {
-		e = newEncoder()
+		room = new([]byte)
 	}
-	data, err := e.encode(out)
-	if e.text.Cap() > keptResult {
+	data, err := jsonexact.Append((*room)[:0], out)
+	if cap(data) > keptResult {
 		return data, err
 	}
+	*room = data
 	data = bytes.Clone(data)
-	op.encoders.Put(e)
+	op.results.Put(room)
 	return data, err
 }
 
-// encode is json.Marshal without the escapes for HTML, because models read this text, and with a check that raw JSON in the value is
-// UTF-8, because json.Marshal has none.
-func encode(value any) (json.RawMessage, error) { return newEncoder().encode(value) }
-
-// An encoder keeps the memory of encoding one value for the next.
-type encoder struct {
-	text bytes.Buffer
-	json *json.Encoder
-}
-
-func newEncoder() *encoder {
-	e := &encoder{}
-	e.json = json.NewEncoder(&e.text)
-	e.json.SetEscapeHTML(false)
-	return e
-}
-
-// encode returns the value's JSON, which is overwritten by the next.
-func (e *encoder) encode(value any) (json.RawMessage, error) {
-	e.text.Reset()
-	if err := e.json.Encode(value); err != nil {
-		return nil, err
-	}
-	if !utf8.Valid(e.text.Bytes()) {
-		return nil, errors.New("raw JSON in it is not UTF-8")
-	}
-	return bytes.TrimSuffix(e.text.Bytes(), []byte("\n")), nil
-}
+func encode(value any) (json.RawMessage, error) { return jsonexact.Marshal(value) }

@@ -30,8 +30,7 @@ type Spec struct {
 
 	// Input and Output are JSON Schemas (2020-12 unless they say otherwise) of the arguments and of the data. nil: inferred from the Go
 	// types by schema.For. Input must be of type object. Its formats are enforced, and properties that are left out get its defaults.
-	// An input that is not closed and decoded into a struct lets encoding/json take "City" for "city". Data is checked against an
-	// Output that is given; one that is inferred it fits by construction.
+	// Data is checked against an Output that is given; one that is inferred it fits by construction.
 	Input, Output json.RawMessage
 
 	Examples []Example
@@ -50,7 +49,7 @@ type Operation struct {
 	input  *schema.Schema
 	output *schema.Schema // to check data against; nil for a schema that was inferred from the type that is encoded
 
-	encoders sync.Pool // of *encoder
+	results sync.Pool // of *[]byte: memory to encode a result in
 
 	// run decodes arguments that fit the input schema, calls the function, and encodes what it returns.
 	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
@@ -61,9 +60,10 @@ const maxName = 128 // bytes, as many as an MCP tool name may have
 // New returns an operation. fn is called with a context that carries the call (see [CallFrom], [Progress], [Logger]) and ends when
 // the call is cancelled or out of time, by any number of goroutines at a time.
 //
-// The arguments are decoded into In by encoding/json, after they have passed the input schema. Where In has methods to decode itself,
-// what they return is shown to the caller only if it is an [*Error]. Out is encoded once, by encoding/json; a nil slice or map in it
-// is null, which the inferred schema allows. Two types are special:
+// The arguments are decoded into In as encoding/json does, after they have passed the input schema, but that a key must be a field's name to the
+// letter, and must not occur twice. Where In has methods to decode itself, what they return is shown to the caller only if it is an [*Error].
+// Out is encoded once, as encoding/json does without escapes for HTML; a nil slice or map in it is null, which the inferred schema allows. Two
+// types are special:
 //
 //   - In = json.RawMessage gets the arguments as they came, defaults filled in. They may be kept only while fn runs. Without
 //     Spec.Input they may be any object.

@@ -23,6 +23,7 @@ var floors = []struct {
 	may  []string
 }{
 	{"internal/jsonscan", nil},
+	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/printable", nil},
 	{"internal/child", []string{"internal/printable"}},
@@ -30,9 +31,9 @@ var floors = []struct {
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
 	{"rpc", []string{"internal/jsonscan", "framing"}},
-	{"dispatch", []string{"internal/jsonscan", "dispatch/schema"}},
+	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
-	{"rpc/mcp", []string{"internal/jsonscan", "rpc"}},
+	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch"}},
 

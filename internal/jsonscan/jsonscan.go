@@ -41,6 +41,9 @@ func Valid(data []byte) error {
 // Value validates the value that starts at data[i], white space before it allowed, and returns the offset just behind it.
 func Value(data []byte, i int) (end int, err error) { return value(data, Space(data, i), 0) }
 
+// Inner is [Value] for a value that stands inside of depth arrays and objects.
+func Inner(data []byte, i, depth int) (end int, err error) { return value(data, Space(data, i), depth) }
+
 // Space returns the offset of the first byte at or after i that is not JSON white space; len(data) if there is none.
 func Space(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {

@@ -85,6 +85,16 @@ func TestKeyIs(t *testing.T) {
 	}
 }
 
+func TestTextIsACopy(t *testing.T) {
+	for token, want := range map[string]string{`""`: "", `"a"`: "a", `"\n"`: "\n", `"long enough\n"`: "long enough\n", `"\u0041\u0042"`: "AB", `1`: ""} {
+		data := []byte(token)
+		got, ok := Text(data)
+		clear(data)
+		assert.Equal(t, got, want)
+		assert.Equal(t, ok, token != "1")
+	}
+}
+
 func TestNothingAllocates(t *testing.T) {
 	object := []byte(`{"method":"tools/call","params":{"name":"echo","arguments":{"text":"hé\n"}},"id":1}`)
 	dst, text := make([]byte, 0, 256), strings.Repeat("a\tb é", 20)
@@ -168,7 +178,8 @@ func walk(t *testing.T, data []byte, depth int) {
 			t.Fatal(err)
 		}
 		text, ok := Unquote(name)
-		if !ok || string(text) != want || !KeyIs(name, want) {
+		own, _ := Text(name)
+		if !ok || string(text) != want || own != want || !KeyIs(name, want) {
 			t.Fatalf("Unquote(%s) = %q", name, text)
 		}
 		var back string

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Unquote returns the text of a valid string token, quotes included in the argument. Without an escape in it, the result is a slice of
@@ -17,6 +18,15 @@ func Unquote(token []byte) (text []byte, ok bool) {
 		return token, true
 	}
 	return appendUnescaped(make([]byte, 0, len(token)), token), true
+}
+
+// Text is [Unquote] into memory of its own.
+func Text(token []byte) (text string, ok bool) {
+	b, ok := Unquote(token)
+	if len(b) < len(token)/2 || len(b) == len(token)-2 { // most of the new memory is not used; or it is the token's, as nothing was escaped
+		return string(b), ok
+	}
+	return unsafe.String(unsafe.SliceData(b), len(b)), ok // nobody else has it
 }
 
 // KeyIs reports whether a valid string token spells name, escapes resolved. It never allocates for names of up to 64 bytes.

@@ -1,0 +1,30 @@
+package jsonexact
+
+import (
+	"encoding/base64"
+	"fmt"
+	"reflect"
+)
+
+// bytes decodes base64; or else, unless it is a message, numbers.
+func (d decoder) bytes(i, depth int, rv reflect.Value) (int, error) {
+	if d.first(i) == '[' && !d.codec.messages {
+		return d.slice(i, depth, rv)
+	}
+	src, end, err := d.text(i, depth, rv.Type())
+	if err != nil {
+		return end, err
+	}
+	b := make([]byte, base64.StdEncoding.DecodedLen(len(src)))
+	n, err := base64.StdEncoding.Decode(b, src)
+	if err != nil {
+		return end, fail(i, fmt.Errorf("want standard base64: %w", err))
+	}
+	rv.SetBytes(b[:n])
+	return end, nil
+}
+
+func appendBytes(dst []byte, rv reflect.Value) []byte {
+	dst = base64.StdEncoding.AppendEncode(append(dst, '"'), rv.Bytes())
+	return append(dst, '"')
+}

@@ -1,0 +1,289 @@
+package jsonexact
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A decoder checks the text as it goes. Its methods take the offset of a value's first byte and how many arrays and objects the value stands in, and
+// return the offset behind its last byte. Errors are *DecodeError.
+type decoder struct {
+	codec  *Codec
+	data   []byte
+	nested bool // inside of an object of the union
+}
+
+// first returns the byte at i, 0 if the text is at its end.
+func (d decoder) first(i int) byte {
+	if i < len(d.data) {
+		return d.data[i]
+	}
+	return 0
+}
+
+// skip returns the end of a value of which nothing is wanted but that it is one.
+func (d decoder) skip(i, depth int) (int, error) {
+	end, err := jsonscan.Inner(d.data, i, depth)
+	return end, syntax(err)
+}
+
+// mismatch is the error for a value that is not of the wanted type; or not JSON at all.
+func (d decoder) mismatch(i, depth int, t reflect.Type, want string) error {
+	if _, err := d.skip(i, depth); err != nil {
+		return err
+	}
+	return fail(i, &TypeError{t, want, nameOf(d.data[i])})
+}
+
+func nameOf(first byte) string {
+	switch first {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// value decodes the value at i into rv.
+func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
+	p := d.codec.planOf(rv.Type())
+	if !rv.CanSet() && p.read != kindStruct { // whose fields may be exported
+		return i, fail(i, fmt.Errorf("%s is embedded and not exported: it cannot be set", rv.Type()))
+	}
+	if p.read == kindRaw || p.read == kindLeaf {
+		return d.whole(i, depth, rv, p.read)
+	}
+	if d.first(i) == 'n' {
+		return d.null(i, depth, rv, p.read)
+	}
+	switch p.read {
+	case kindStruct:
+		return d.object(i, depth, rv, p)
+	case kindMap:
+		return d.mapping(i, depth, rv)
+	case kindSlice:
+		return d.slice(i, depth, rv)
+	case kindArray:
+		return d.array(i, depth, rv)
+	case kindPointer:
+		to := reflect.New(rv.Type().Elem())
+		end, err := d.value(i, depth, to.Elem())
+		if err == nil {
+			rv.Set(to)
+		}
+		return end, err
+	case kindAny:
+		v, end, err := d.any(i, depth)
+		if err == nil {
+			rv.Set(reflect.ValueOf(v))
+		}
+		return end, err
+	case kindOther:
+		return i, d.mismatch(i, depth, rv.Type(), "null")
+	case kindUnion:
+		return d.block(i, depth, rv)
+	case kindBool:
+		if c := d.first(i); c != 't' && c != 'f' {
+			return i, d.mismatch(i, depth, rv.Type(), "a boolean")
+		}
+		rv.SetBool(d.data[i] == 't')
+		return d.skip(i, depth)
+	case kindString:
+		s, end, err := d.str(i, depth, rv.Type())
+		if err == nil {
+			rv.SetString(s)
+		}
+		return end, err
+	case kindBytes:
+		return d.bytes(i, depth, rv)
+	}
+	return d.number(i, depth, rv, p.read)
+}
+
+func (d decoder) null(i, depth int, rv reflect.Value, k kind) (int, error) {
+	end, err := d.skip(i, depth)
+	if err == nil {
+		switch k {
+		case kindMap, kindSlice, kindPointer, kindBytes, kindAny, kindOther:
+			rv.SetZero()
+		case kindUnion:
+			err = d.mismatch(i, depth, rv.Type(), "an object")
+		}
+	}
+	return end, err
+}
+
+// whole takes a value as it stands.
+func (d decoder) whole(i, depth int, rv reflect.Value, k kind) (int, error) {
+	end, err := d.skip(i, depth)
+	if err != nil {
+		return end, err
+	}
+	text := d.data[i:end]
+	if k == kindRaw {
+		rv.SetBytes(append([]byte(nil), text...))
+		return end, nil
+	}
+	v := rv.Addr().Interface()
+	if own, ok := v.(json.Unmarshaler); ok {
+		err = own.UnmarshalJSON(text)
+	} else {
+		err = json.Unmarshal(text, v)
+	}
+	if inner, ok := err.(*DecodeError); ok { // from a type that came back here
+		moved := *inner
+		moved.Offset += int64(i)
+		return end, &moved
+	}
+	if err != nil {
+		return end, fail(i, err)
+	}
+	return end, nil
+}
+
+// next returns the offset of the next member or element, and whether there is one, from the end of the one before it.
+func (d decoder) next(end int, closing byte) (i int, more bool, err error) {
+	switch i = jsonscan.Space(d.data, end); d.first(i) {
+	case closing:
+		return i + 1, false, nil
+	case ',':
+		return jsonscan.Space(d.data, i+1), true, nil
+	}
+	reason := "an object wants ',' or '}' here"
+	if closing == ']' {
+		reason = "an array wants ',' or ']' here"
+	}
+	return i, false, syntax(&jsonscan.Error{Offset: i, Reason: reason})
+}
+
+// members walks an object; f takes each member's name, and the offset and depth of its value.
+func (d decoder) members(i, depth int, f func(name []byte, at, depth int) (int, error)) (int, error) {
+	if err := tooDeep(i, depth); err != nil {
+		return i, err
+	}
+	if i = jsonscan.Space(d.data, i+1); d.first(i) == '}' {
+		return i + 1, nil
+	}
+	for more := true; more; {
+		token, at, err := jsonscan.Key(d.data, i)
+		if err != nil {
+			return i, syntax(err)
+		}
+		name, _ := jsonscan.Unquote(token)
+		end, err := f(name, at, depth+1)
+		if err == errFound {
+			return end, err
+		}
+		if err != nil {
+			return end, within(err, string(name))
+		}
+		if i, more, err = d.next(end, '}'); err != nil {
+			return i, err
+		}
+	}
+	return i, nil
+}
+
+// elements walks an array; f takes each element's index, offset and depth.
+func (d decoder) elements(i, depth int, f func(n, at, depth int) (int, error)) (int, error) {
+	if err := tooDeep(i, depth); err != nil {
+		return i, err
+	}
+	if i = jsonscan.Space(d.data, i+1); d.first(i) == ']' {
+		return i + 1, nil
+	}
+	for n, more := 0, true; more; n++ {
+		end, err := f(n, i, depth+1)
+		if err != nil {
+			return end, withinArray(err, n)
+		}
+		if i, more, err = d.next(end, ']'); err != nil {
+			return i, err
+		}
+	}
+	return i, nil
+}
+
+func tooDeep(i, depth int) error {
+	if depth >= jsonscan.MaxDepth {
+		return syntax(&jsonscan.Error{Offset: i, Reason: "nested too deeply"})
+	}
+	return nil
+}
+
+func (d decoder) slice(i, depth int, rv reflect.Value) (int, error) {
+	if d.first(i) != '[' {
+		return i, d.mismatch(i, depth, rv.Type(), "an array")
+	}
+	rv.SetZero()
+	required := d.codec.messages && rv.Type().Elem().Kind() == reflect.Pointer // nobody looks for nil in a list of tools
+	end, err := d.elements(i, depth, func(n, at, depth int) (int, error) {
+		if required && d.first(at) == 'n' {
+			return at, d.mismatch(at, depth, rv.Type().Elem(), "an object")
+		}
+		rv.Grow(1)
+		rv.SetLen(n + 1)
+		return d.value(at, depth, rv.Index(n))
+	})
+	if err == nil && rv.IsNil() {
+		rv.Set(reflect.MakeSlice(rv.Type(), 0, 0))
+	}
+	return end, err
+}
+
+// array leaves out what is too much, and what is not there zero, as encoding/json does.
+func (d decoder) array(i, depth int, rv reflect.Value) (int, error) {
+	if d.first(i) != '[' {
+		return i, d.mismatch(i, depth, rv.Type(), "an array")
+	}
+	rv.SetZero()
+	return d.elements(i, depth, func(n, at, depth int) (int, error) {
+		if n >= rv.Len() {
+			return d.skip(at, depth)
+		}
+		return d.value(at, depth, rv.Index(n))
+	})
+}
+
+// any decodes into what an empty interface holds: as no Go type says anything of its objects, the last of the same keys counts.
+func (d decoder) any(i, depth int) (v any, end int, err error) {
+	switch d.first(i) {
+	case '{':
+		m := map[string]any{}
+		end, err = d.members(i, depth, func(name []byte, at, depth int) (end int, err error) {
+			m[string(name)], end, err = d.any(at, depth)
+			return end, err
+		})
+		return m, end, err
+	case '[':
+		list := []any{}
+		end, err = d.elements(i, depth, func(_, at, depth int) (int, error) {
+			item, end, err := d.any(at, depth)
+			list = append(list, item)
+			return end, err
+		})
+		return list, end, err
+	case '"':
+		s, end, err := d.str(i, depth, nil)
+		return s, end, err
+	case 't', 'f':
+		end, err = d.skip(i, depth)
+		return d.data[i] == 't', end, err
+	case 'n':
+		end, err = d.skip(i, depth)
+		return nil, end, err
+	}
+	var f float64
+	end, err = d.number(i, depth, reflect.ValueOf(&f).Elem(), kindFloat)
+	return f, end, err
+}

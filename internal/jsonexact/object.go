@@ -1,0 +1,179 @@
+package jsonexact
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+)
+
+// object decodes into a struct.
+func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
+	if d.first(i) != '{' {
+		return i, d.mismatch(i, depth, rv.Type(), "an object")
+	}
+	d.nested = d.nested || p.typ != ""
+	var room [1]uint64
+	known := room[:] // a bit for each field that has been seen
+	if len(p.fields) > 64 {
+		known = make([]uint64, (len(p.fields)+63)/64)
+	}
+	var typeSeen bool
+	var others map[string]struct{} // names that have been seen and are nowhere else
+	var extra Extra
+	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
+		if n, ok := p.index[string(name)]; ok {
+			if known[n/64]&(1<<(n%64)) != 0 {
+				return at, fail(at, ErrDuplicateKey)
+			}
+			known[n/64] |= 1 << (n % 64)
+			return d.field(at, depth, rv, &p.fields[n])
+		}
+		if p.typ != "" && string(name) == "type" {
+			if typeSeen {
+				return at, fail(at, ErrDuplicateKey)
+			}
+			typeSeen = true
+			return d.checkType(at, depth, rv.Type(), p.typ)
+		}
+		if _, twice := others[string(name)]; twice {
+			return at, fail(at, ErrDuplicateKey)
+		}
+		if _, twice := extra[string(name)]; twice {
+			return at, fail(at, ErrDuplicateKey)
+		}
+		end, err := d.skip(at, depth)
+		switch {
+		case err != nil:
+		case p.extra != nil:
+			if extra == nil {
+				extra = Extra{}
+			}
+			extra[string(name)] = append(json.RawMessage(nil), d.data[at:end]...)
+		default:
+			if others == nil {
+				others = map[string]struct{}{}
+			}
+			others[string(name)] = struct{}{}
+		}
+		return end, err
+	})
+	if err == nil && p.extra != nil {
+		if to, ok := fieldAt(rv, p.extra); ok {
+			to.Set(reflect.ValueOf(extra))
+		}
+	}
+	return end, err
+}
+
+// field decodes into the field of a struct, and makes the embedded structs on the way to it.
+func (d decoder) field(i, depth int, rv reflect.Value, f *field) (int, error) {
+	for n, x := range f.path {
+		if n > 0 && rv.Kind() == reflect.Pointer {
+			if rv.IsNil() {
+				if !rv.CanSet() {
+					return i, fail(i, fmt.Errorf("%s is embedded as a nil pointer and not exported: it cannot be set", rv.Type().Elem()))
+				}
+				rv.Set(reflect.New(rv.Type().Elem()))
+			}
+			rv = rv.Elem()
+		}
+		rv = rv.Field(x)
+	}
+	if f.quoted != nil {
+		return d.quoted(i, depth, rv, f)
+	}
+	return d.value(i, depth, rv)
+}
+
+func (d decoder) mapping(i, depth int, rv reflect.Value) (int, error) {
+	t := rv.Type()
+	if d.first(i) != '{' {
+		return i, d.mismatch(i, depth, t, "an object")
+	}
+	m := reflect.MakeMap(t)
+	elem := reflect.New(t.Elem()).Elem()
+	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
+		key := reflect.New(t.Key()).Elem()
+		if err := setKey(key, name); err != nil {
+			return at, fail(at, err)
+		}
+		if m.MapIndex(key).IsValid() {
+			return at, fail(at, ErrDuplicateKey)
+		}
+		elem.SetZero()
+		end, err := d.value(at, depth, elem)
+		if err == nil {
+			m.SetMapIndex(key, elem)
+		}
+		return end, err
+	})
+	if err == nil {
+		rv.Set(m)
+	}
+	return end, err
+}
+
+// setKey makes the key of a map of a member's name.
+func setKey(key reflect.Value, name []byte) error {
+	t := key.Type()
+	if implements(t, textUnmarshalerType) {
+		return key.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(name)
+	}
+	k := kindOf(t)
+	switch {
+	case t.Kind() == reflect.String:
+		key.SetString(string(name))
+		return nil
+	case k == kindInt || k == kindUint:
+		if !setNumber(key, k, string(name)) {
+			return &TypeError{t, "", clip(string(name))}
+		}
+		return nil
+	}
+	return fmt.Errorf("%s cannot be the key of an object", t)
+}
+
+// checkType checks the member "type" of a struct of the union.
+func (d decoder) checkType(i, depth int, t reflect.Type, want string) (int, error) {
+	found, end, err := d.text(i, depth, t)
+	if err == nil && string(found) != want {
+		err = fail(i, &TypeError{t, strconv.Quote(want), strconv.Quote(clip(string(found)))})
+	}
+	return end, err
+}
+
+var errFound = errors.New("found")
+
+// block decodes an object of the union. It looks for the member "type" no further than it has to, which is usually the first one, and then
+// decodes from the start.
+func (d decoder) block(i, depth int, rv reflect.Value) (int, error) {
+	if d.first(i) != '{' {
+		return i, d.mismatch(i, depth, rv.Type(), "an object")
+	}
+	var typ []byte
+	found := false
+	_, err := d.members(i, depth, func(name []byte, at, depth int) (end int, err error) {
+		if string(name) != "type" {
+			return d.skip(at, depth)
+		}
+		if typ, end, err = d.text(at, depth, rv.Type()); err == nil {
+			found, err = true, errFound
+		}
+		return end, err
+	})
+	if err != nil && !found {
+		return i, err
+	}
+	if !found {
+		return i, within(fail(i, ErrMissing), "type")
+	}
+	to := reflect.ValueOf(d.codec.union.New(string(typ), d.nested))
+	end, err := d.value(i, depth, to.Elem())
+	if err == nil {
+		rv.Set(to)
+	}
+	return end, err
+}

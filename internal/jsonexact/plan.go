@@ -1,0 +1,149 @@
+package jsonexact
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+)
+
+// A kind is how a Go type is read or written.
+type kind uint8
+
+const (
+	kindLeaf    kind = iota // by the type's own methods, or by encoding/json
+	kindStruct              // an object with fields
+	kindMap                 // an object with any names
+	kindSlice               // an array
+	kindArray               // an array of that length
+	kindPointer             // null or what it points to
+	kindAny                 // whatever it is: an interface without methods
+	kindOther               // an interface with methods
+	kindUnion               // an object that its member "type" tells the type of
+	kindRaw                 // json.RawMessage
+	kindBytes               // a string in base64
+	kindString
+	kindBool
+	kindInt
+	kindUint
+	kindFloat
+)
+
+// A plan is what is known of a Go type. It is immutable.
+type plan struct {
+	read, write kind
+	fields      []field        // of a struct, in order of writing
+	index       map[string]int // from a field's name to its place in fields
+	extra       []int          // path of the field of type Extra, nil if there is none
+	typ         string         // the value that the member "type" must have, "" if there is no such rule
+}
+
+var (
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	numberType = reflect.TypeFor[json.Number]()
+	extraType  = reflect.TypeFor[Extra]()
+
+	marshalerType       = reflect.TypeFor[json.Marshaler]()
+	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
+	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func (c *Codec) planOf(t reflect.Type) *plan {
+	if p, ok := c.plans.Load(t); ok {
+		return p.(*plan)
+	}
+	p, _ := c.plans.LoadOrStore(t, c.newPlan(t))
+	return p.(*plan)
+}
+
+func (c *Codec) newPlan(t reflect.Type) *plan {
+	k := kindOf(t)
+	p := &plan{read: k, write: k}
+	switch k {
+	case kindRaw:
+		return p
+	case kindAny, kindOther:
+		if t == c.union.Interface {
+			p.read, p.write = kindUnion, kindUnion
+		}
+		return p
+	case kindStruct:
+		p.fields, p.extra = fieldsOf(t, c.messages)
+		p.index = make(map[string]int, len(p.fields))
+		for i := range p.fields {
+			p.index[p.fields[i].name] = i
+		}
+		if p.extra == nil {
+			break
+		}
+		// The methods of a type with Extra call the codec: to call them would go round in circles.
+		if block := reflect.New(t); block.Type().Implements(c.union.Interface) {
+			p.typ = c.union.Type(block.Interface())
+		}
+		return p
+	case kindBytes:
+		if implements(t.Elem(), marshalerType) || implements(t.Elem(), textMarshalerType) {
+			p.write = kindSlice
+		}
+	}
+	if implements(t, unmarshalerType) || implements(t, textUnmarshalerType) {
+		p.read = kindLeaf
+	}
+	if implements(t, marshalerType) || implements(t, textMarshalerType) {
+		p.write = kindLeaf
+	}
+	return p
+}
+
+// implements reports whether t, or a pointer to it where there is one, has the methods. What a pointer has is the business of what it points to.
+func implements(t, methods reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(methods)
+}
+
+func kindOf(t reflect.Type) kind {
+	switch t.Kind() {
+	case reflect.Struct:
+		return kindStruct
+	case reflect.Map:
+		switch k := t.Key(); k.Kind() {
+		case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		default:
+			if !k.Implements(textMarshalerType) && !implements(k, textUnmarshalerType) {
+				return kindLeaf
+			}
+		}
+		return kindMap
+	case reflect.Slice:
+		switch {
+		case t == rawType:
+			return kindRaw
+		case t.Elem().Kind() == reflect.Uint8:
+			return kindBytes
+		}
+		return kindSlice
+	case reflect.Array:
+		return kindArray
+	case reflect.Pointer:
+		return kindPointer
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return kindAny
+		}
+		return kindOther
+	case reflect.String:
+		if t == numberType {
+			return kindLeaf
+		}
+		return kindString
+	case reflect.Bool:
+		return kindBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return kindInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return kindUint
+	case reflect.Float32, reflect.Float64:
+		return kindFloat
+	}
+	return kindLeaf
+}

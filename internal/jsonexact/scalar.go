@@ -1,0 +1,90 @@
+package jsonexact
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// token returns a string as it stands, quotes included.
+func (d decoder) token(i, depth int, t reflect.Type) (token []byte, end int, err error) {
+	if d.first(i) != '"' {
+		return nil, i, d.mismatch(i, depth, t, "a string")
+	}
+	if end, err = jsonscan.String(d.data, i); err != nil {
+		return nil, end, syntax(err)
+	}
+	return d.data[i:end], end, nil
+}
+
+func (d decoder) str(i, depth int, t reflect.Type) (string, int, error) {
+	token, end, err := d.token(i, depth, t)
+	s, _ := jsonscan.Text(token)
+	return s, end, err
+}
+
+// text returns the text of a string, as a part of the data if it can.
+func (d decoder) text(i, depth int, t reflect.Type) ([]byte, int, error) {
+	token, end, err := d.token(i, depth, t)
+	s, _ := jsonscan.Unquote(token)
+	return s, end, err
+}
+
+func (d decoder) number(i, depth int, rv reflect.Value, k kind) (int, error) {
+	if c := d.first(i); c != '-' && (c < '0' || c > '9') {
+		return i, d.mismatch(i, depth, rv.Type(), "a number")
+	}
+	end, err := d.skip(i, depth)
+	if err == nil && !setNumber(rv, k, string(d.data[i:end])) {
+		err = fail(i, &TypeError{rv.Type(), "", clip(string(d.data[i:end]))})
+	}
+	return end, err
+}
+
+// setNumber reports whether the number fits.
+func setNumber(rv reflect.Value, k kind, s string) bool {
+	bits := rv.Type().Bits()
+	switch k {
+	case kindInt:
+		n, err := strconv.ParseInt(s, 10, bits)
+		rv.SetInt(n)
+		return err == nil
+	case kindUint:
+		n, err := strconv.ParseUint(s, 10, bits)
+		rv.SetUint(n)
+		return err == nil
+	}
+	f, err := strconv.ParseFloat(s, bits)
+	rv.SetFloat(f)
+	return err == nil
+}
+
+// quoted lets encoding/json decode what stands in a string because of the option string.
+func (d decoder) quoted(i, depth int, rv reflect.Value, f *field) (int, error) {
+	end, err := d.skip(i, depth)
+	if err != nil {
+		return end, err
+	}
+	box := reflect.New(f.quoted)
+	box.Elem().Field(0).Set(rv)
+	text := append(append([]byte(`{"F":`), d.data[i:end]...), '}')
+	if json.Unmarshal(text, box.Interface()) != nil {
+		found := nameOf(d.data[i])
+		if found == "a string" {
+			found = clip(string(d.data[i:end]))
+		}
+		return end, fail(i, &TypeError{rv.Type(), fmt.Sprintf("a %s in a string", kindOfQuoted(rv.Type())), found})
+	}
+	rv.Set(box.Elem().Field(0))
+	return end, nil
+}
+
+func kindOfQuoted(t reflect.Type) reflect.Kind {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind()
+}
