@@ -24,9 +24,9 @@ func TestAnswers(t *testing.T) {
 		out    string
 	}{
 		{"nil", nil, nil, result("1", "null")},
-		{"struct", pair{"<&>\u2028"}, nil, result("1", `{"a":"<&>\u2028"}`)},
+		{"struct", pair{"<&>\u2028"}, nil, result("1", "{\"a\":\"<&>\u2028\"}")},
 		{"raw", json.RawMessage(`{"a": 1}`), nil, result("1", `{"a": 1}`)},
-		{"raw over lines", json.RawMessage("{\r\n \"a\": \"x\\n y\"\n}"), nil, result("1", `{"a":"x\n y"}`)},
+		{"raw over lines", json.RawMessage("{\r\n \"a\": \"x\\n y\"\n}"), nil, result("1", `{ "a": "x\n y"}`)},
 		{"raw nil", json.RawMessage(nil), nil, result("1", "null")},
 		{"raw that is no JSON", json.RawMessage(`{`), nil, failure("1", "-32603")},
 		{"raw empty", json.RawMessage{}, nil, failure("1", "-32603")},

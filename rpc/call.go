@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
 // A Pending is a call of this side that was sent and not answered yet.
@@ -155,7 +157,7 @@ func decodeResult(raw []byte, result any) error {
 	case json.Unmarshaler: // called directly: the bytes have been validated
 		return result.UnmarshalJSON(raw)
 	}
-	return json.Unmarshal(raw, result)
+	return jsonexact.Unmarshal(raw, result)
 }
 
 // Cancel gives a call up: it is forgotten first, then the other side is told as far as that is possible without waiting. It reports false

@@ -1,11 +1,10 @@
 package rpc
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"sync"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -35,58 +34,13 @@ func (b *buffer) free() {
 	buffers.Put(b)
 }
 
-// An encoder is a pooled json.Encoder and where it writes.
-type encoder struct {
-	bytes.Buffer
-	json *json.Encoder
-}
-
-var encoders = sync.Pool{New: func() any {
-	e := new(encoder)
-	e.json = json.NewEncoder(&e.Buffer)
-	e.json.SetEscapeHTML(false)
-	return e
-}}
-
-// appendValue appends v as JSON, on one line: an [Appender] as it says, raw JSON after a check, nil as null, and all else as encoding/json
-// has it, without its escapes for HTML.
+// appendValue appends v as JSON, on one line: an [Appender] as it says, raw JSON after a check, and all else as encoding/json has it, without its escapes
+// for HTML.
 func appendValue(dst []byte, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...), nil
-	case Appender:
+	if v, ok := v.(Appender); ok {
 		return v.AppendJSON(dst)
-	case json.RawMessage:
-		if v == nil {
-			return append(dst, "null"...), nil
-		}
-		if err := jsonscan.Valid(v); err != nil {
-			return dst, err
-		}
-		return appendOneLine(dst, v)
 	}
-	e := encoders.Get().(*encoder)
-	e.Reset()
-	if err := e.json.Encode(v); err != nil {
-		return dst, err // the encoder is not put back: it keeps its first error
-	}
-	dst = append(dst, bytes.TrimSuffix(e.Bytes(), []byte("\n"))...)
-	if e.Cap() <= keepBuffer {
-		encoders.Put(e)
-	}
-	return dst, nil
-}
-
-// appendOneLine appends valid JSON, without its white space if that would break a line.
-func appendOneLine(dst, raw []byte) ([]byte, error) {
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return append(dst, raw...), nil
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, raw); err != nil {
-		return dst, err
-	}
-	return append(dst, compact.Bytes()...), nil
+	return jsonexact.Append(dst, v)
 }
 
 // encodeParams returns params as JSON in a pooled buffer, nil for none. JSON-RPC allows an object or an array only (section 4.2); what encodes as null,

@@ -131,8 +131,8 @@ func TestRequestCannotBeSent(t *testing.T) {
 		{"line break", appender("[\n]"), framing.ErrLineBreak, "line break"},
 		{"scalar", 5, nil, "must be an object or an array"},
 		{"string", "x", nil, "must be an object or an array"},
-		{"raw that is no JSON", json.RawMessage(`[`), nil, "invalid JSON"},
-		{"raw that is nothing", json.RawMessage{}, nil, "a value is missing"},
+		{"raw that is no JSON", json.RawMessage(`[`), nil, "not JSON: a value is missing"},
+		{"raw that is nothing", json.RawMessage{}, nil, "a required value is missing"},
 		{"cannot be encoded", []any{func() {}}, nil, "unsupported type"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

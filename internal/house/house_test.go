@@ -30,7 +30,7 @@ var floors = []struct {
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
-	{"rpc", []string{"internal/jsonscan", "framing"}},
+	{"rpc", []string{"internal/jsonscan", "internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
