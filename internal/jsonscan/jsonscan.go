@@ -204,19 +204,25 @@ func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 // plain returns the offset of the first byte at or after i that a string cannot hold as it is or that needs a look: a quote, a backslash, a
 // control character, or a byte outside ASCII. It tests eight bytes at a time.
 func plain(data []byte, i int) int {
-	const high = 0x8080808080808080
-	for ; i+8 <= len(data); i += 8 {
-		x := binary.LittleEndian.Uint64(data[i:])
-		quote, slash := x^eights('"'), x^eights('\\')
-		special := (x | (x-eights(' '))&^x | (quote-eights(1))&^quote | (slash-eights(1))&^slash) & high
-		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
+	for ; i+16 <= len(data); i += 16 {
+		x, y := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:])
+		if low, high := special(x), special(y); low|high != 0 {
+			if low != 0 {
+				return i + bits.TrailingZeros64(low)/8
+			}
+			return i + 8 + bits.TrailingZeros64(high)/8
 		}
 	}
 	for i < len(data) && data[i] >= ' ' && data[i] < utf8.RuneSelf && data[i] != '"' && data[i] != '\\' {
 		i++
 	}
 	return i
+}
+
+// special sets the highest bit of the first byte of x, from the lowest on, that is not plain, and perhaps of bytes above that. A subtraction borrows
+// into a byte's highest bit where the byte was smaller; where it was set before, the byte is outside ASCII.
+func special(x uint64) uint64 {
+	return (x | (x - eights(' ')) | ((x ^ eights('"')) - eights(1)) | ((x ^ eights('\\')) - eights(1))) & eights(0x80)
 }
 
 // String validates the string token that starts with the quote at data[i] and returns the offset behind its closing quote.
