@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// IO is what a command line is connected to. Everything but the two bools is required.
+type IO struct {
+	Program     string    // as it is typed: "notes"; or more words, if it takes those to get to Run: "stdwire run"
+	In          io.Reader // standard input; it is read only if a flag asks for it
+	Out         io.Writer // for results and help
+	Err         io.Writer // for failures, notes and progress
+	OutTerminal bool      // Out is a terminal
+	ErrTerminal bool      // Err is a terminal, and progress is shown
+}
+
+// Stdio returns the process's own standard streams.
+func Stdio(program string) IO {
+	return IO{
+		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+	}
+}
+
+// isTerminal takes a character device for a terminal, but for the one that is common in its place.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}
+
+// A surface is a catalog connected to a command line.
+type surface struct {
+	IO
+	dispatcher *dispatch.Dispatcher
+	catalog    *dispatch.Catalog
+}
+
+// Run does what the arguments of a program say, its own name not among them, and returns the exit code: 0, or that of the error's code. d is
+// a dispatcher of c.
+//
+// It blocks until the operation has returned. When ctx ends the operation is cancelled; a read of standard input or of a pipe that is
+// under way then is abandoned, its goroutine with it, which is why Run suits programs that end with it.
+func Run(ctx context.Context, d *dispatch.Dispatcher, c *dispatch.Catalog, args []string, std IO) int {
+	s := &surface{std, d, c}
+	if len(args) > 0 && args[0] == completeCommand && !s.has(completeCommand) {
+		return s.exit(&line{}, s.print(s.complete(args[1:])))
+	}
+	l, err := s.parse(args)
+	switch {
+	case l.help && l.op != nil:
+		err = s.print(s.manual(l.op))
+	case l.help && s.isCompletion(l.words):
+		err = s.print(s.completionManual())
+	case l.help && (len(l.words) == 0 || s.has(l.name())):
+		err = s.print(s.overview(l.words))
+	case err != nil:
+	case s.isCompletion(l.words):
+		err = s.printScript(l.words[1:])
+	default:
+		err = s.call(ctx, l)
+	}
+	return s.exit(l, err)
+}
+
+// call runs the operation and prints its result.
+func (s *surface) call(ctx context.Context, l *line) error {
+	arguments, err := l.arguments(ctx, s.In)
+	if err != nil {
+		return err
+	}
+	status := &status{what: strings.Join(l.words, " ")}
+	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli"}
+	if s.ErrTerminal {
+		status.w, call.Progress = s.Err, status.show
+	}
+	envelope := s.dispatcher.Dispatch(ctx, call)
+	status.end()
+	switch {
+	case !envelope.Success():
+		return &refusal{envelope.Err, l.op, arguments}
+	case l.output == "json":
+		return s.print(s.jsonLine(envelope, s.OutTerminal))
+	}
+	return s.printData(l, envelope.Data)
+}
+
+// jsonLine is an envelope as one line.
+func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
+	text := string(envelope.AppendJSON(nil))
+	if terminal {
+		text = printable(text)
+	}
+	return text + "\n"
+}
+
+// print writes a result to Out, in one piece.
+func (s *surface) print(text string) error {
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		return dispatch.Errorf(dispatch.InternalError, "cannot print the result: %w", err)
+	}
+	return nil
+}
+
+// exit says what went wrong, if anything did, and returns the exit code.
+func (s *surface) exit(l *line, err error) int {
+	if err == nil {
+		return 0
+	}
+	e, ok := errors.AsType[*dispatch.Error](err)
+	if !ok {
+		e = dispatch.Errorf(dispatch.InternalError, "%w", err)
+	}
+	var text bytes.Buffer
+	if l.output == "json" {
+		text.WriteString(s.jsonLine(dispatch.Envelope{Err: e}, s.ErrTerminal))
+	} else {
+		s.note(&text, l, string(e.Code)+": "+explain(err, e))
+	}
+	_, _ = s.Err.Write(text.Bytes()) // there is nowhere to complain of Err
+	info, ok := s.catalog.CodeInfo(e.Code)
+	if !ok {
+		return 1
+	}
+	return info.ExitCode
+}
+
+// note writes a line that begins with the program and the operation.
+func (s *surface) note(w io.Writer, l *line, text string) {
+	parts := []string{s.Program}
+	if len(l.words) > 0 {
+		parts = append(parts, strings.Join(l.words, " "))
+	}
+	_, _ = io.WriteString(w, oneLine(strings.Join(append(parts, text), ": "))+"\n")
+}

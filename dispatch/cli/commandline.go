@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// commandLine shows arguments as they are typed in a shell.
+func (s shape) commandLine(arguments []byte) (words []string) {
+	for token, value := range jsonscan.Members(arguments) {
+		name, _ := jsonscan.Unquote(token)
+		more, ok := s.flagsFor([]string{string(name)}, value)
+		if !ok {
+			return []string{wholeFlag, shellQuoted(string(arguments))}
+		}
+		words = append(words, more...)
+	}
+	return words
+}
+
+// flagsFor shows the value at a path; ok is false if no flag leads there.
+func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
+	f, ok := s.find(strings.Join(path, "."))
+	switch {
+	case !ok || !slices.Equal(f.path, path) || isReserved(f.name()) || shellQuoted(f.name()) != f.name():
+		return nil, false
+	case f.shape.isSwitch() && string(value) == "true":
+		return []string{f.name()}, true
+	case f.shape.isSwitch() && string(value) == "false":
+		return []string{f.name() + "=false"}, true
+	case value[0] == '{' && !isEmpty(value):
+		for token, member := range jsonscan.Members(value) {
+			name, _ := jsonscan.Unquote(token)
+			more, ok := s.flagsFor(append(slices.Clip(path), string(name)), member)
+			if !ok {
+				return f.asJSON(value), true
+			}
+			words = append(words, more...)
+		}
+		return words, true
+	}
+	return f.asText(value), true
+}
+
+func (f flag) asJSON(value []byte) []string {
+	return []string{f.name() + ":=" + shellQuoted(string(value))}
+}
+
+// asText shows a value without the marks of JSON, if it is read the same without them.
+func (f flag) asText(encoded []byte) (words []string) {
+	elements, same := [][]byte{encoded}, quotedAnew(encoded)
+	if encoded[0] == '[' {
+		elements, same = slices.Collect(jsonscan.Elements(encoded)), "["
+		for i, element := range elements {
+			same += ","[:min(i, 1)] + quotedAnew(element)
+		}
+		same += "]"
+	}
+	var values []value
+	for _, element := range elements {
+		text, ok := inline(element)
+		if !ok || text == "-" {
+			return f.asJSON(encoded)
+		}
+		values = append(values, value{text: text})
+		if strings.HasPrefix(text, "@") {
+			text = "@" + text
+		}
+		words = append(words, f.name(), shellQuoted(text))
+	}
+	if values == nil {
+		return f.asJSON(encoded)
+	}
+	if read, ok := f.shape.join(values); !ok || string(read) != same {
+		return f.asJSON(encoded)
+	}
+	return words
+}
+
+// quotedAnew is a value as this package writes it, if it is a string.
+func quotedAnew(value []byte) string {
+	if text, ok := jsonscan.Unquote(value); ok {
+		return string(quoted(string(text)))
+	}
+	return string(value)
+}
+
+// shellQuoted is a word as it is typed in a shell.
+func shellQuoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:,./@+"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// completeCommand is what the scripts of completionCommand call. Its arguments are the words of a command line behind the program's first, up
+// to the cursor; the last of them, maybe empty, is to be completed. It prints what that may become, one a line, with a tab and an
+// explanation behind it. Where it prints nothing, the names of files are in order.
+const completeCommand = "__complete"
+
+// A candidate is what a word may become.
+type candidate struct{ word, doc string }
+
+// complete is what completeCommand prints.
+func (s *surface) complete(words []string) string {
+	// The words that are part of the program's name were typed as well.
+	for _, word := range strings.Fields(s.Program)[1:] {
+		if len(words) == 0 || words[0] != word {
+			return ""
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	before, current := words[:len(words)-1], words[len(words)-1]
+	var b strings.Builder
+	for _, c := range s.candidates(before, current) {
+		if !strings.HasPrefix(c.word, current) || printable(c.word) != c.word || strings.ContainsAny(c.word, "\t\n") {
+			continue
+		}
+		b.WriteString(c.word)
+		if doc := firstSentence(c.doc); doc != "" {
+			b.WriteString("\t" + doc)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// firstSentence is as much of a text as there is room for beside a word.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(oneLine(text), ". ")
+	if runes := []rune(text); len(runes) > maxLine {
+		return string(runes[:maxLine-1]) + "…"
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+// candidates are what may follow the words before the current one, which tells which of them are of use.
+func (s *surface) candidates(before []string, current string) (all []candidate) {
+	l, _ := s.parse(before) // as much of it as can be understood
+	if l.op == nil && s.isCompletion(l.words) {
+		if len(before) > 1 {
+			return nil
+		}
+		return words(shells)
+	}
+	if l.wants != "" {
+		return l.values(l.wants)
+	}
+	if name, _, ok := strings.Cut(current, "="); ok && current[0] == '-' {
+		for _, c := range l.values(name) {
+			all = append(all, candidate{name + "=" + c.word, c.doc})
+		}
+		return all
+	}
+	if len(l.given) == 0 && l.whole == nil {
+		all = s.segments(l)
+	}
+	if l.op != nil {
+		all = append(all, l.flags(current)...)
+	}
+	if current != "" {
+		all = append(all, candidate{outputFlag, "How to print the result"}, candidate{helpFlag, "Show help"})
+	}
+	return all
+}
+
+func words(list []string) (all []candidate) {
+	for _, word := range list {
+		all = append(all, candidate{word: word})
+	}
+	return all
+}
+
+// segments are what may go on the operation's name.
+func (s *surface) segments(l *line) (all []candidate) {
+	segments, ops := s.next(l.name())
+	for i, segment := range segments {
+		c := candidate{word: segment}
+		if rest := strings.TrimPrefix(ops[i].Name(), l.name()); strings.TrimPrefix(rest, ".") == segment {
+			c.doc = ops[i].Spec().Summary
+		}
+		all = append(all, c)
+	}
+	if len(l.words) == 0 && s.isCompletion([]string{completionCommand}) {
+		all = append(all, candidate{completionCommand, "Print a script that completes commands in a shell"})
+	}
+	return all
+}
+
+// flags are those of the operation that are not given yet, or may be given again. They are in the form in which the word has begun.
+func (l *line) flags(current string) (all []candidate) {
+	add := func(f flag, name string) {
+		if !strings.HasPrefix(name, current) {
+			name = kebab(name)
+		}
+		all = append(all, candidate{name, f.shape.doc()})
+	}
+	for _, f := range shapeOf(l.op.Input()).flags() {
+		given := slices.ContainsFunc(l.given, func(g given) bool { return slices.Equal(g.path, f.path) })
+		if f.free || given && !f.shape.is("array") {
+			continue
+		}
+		add(f, f.name())
+		if f.shape.isSwitch() && strings.HasPrefix(current, "--no-") {
+			add(f, "--no-"+strings.TrimPrefix(f.name(), "--"))
+		}
+	}
+	if l.whole == nil {
+		all = append(all, candidate{wholeFlag, "All arguments as one object"})
+	}
+	return all
+}
+
+// values are what may be given to a flag, where there is a choice.
+func (l *line) values(name string) (all []candidate) {
+	if name == outputFlag {
+		return words(outputs)
+	}
+	if l.op == nil {
+		return nil
+	}
+	f, ok := shapeOf(l.op.Input()).find(strings.TrimPrefix(name, "--"))
+	if !ok {
+		return nil
+	}
+	if f.shape.isSwitch() {
+		return words([]string{"true", "false"})
+	}
+	values := f.shape.values()
+	if values == nil && f.shape.is("array") {
+		values = f.shape.items().values()
+	}
+	for _, value := range values {
+		if text, ok := inline(value); ok {
+			all = append(all, candidate{word: text})
+		}
+	}
+	return all
+}

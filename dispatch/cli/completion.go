@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"embed"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// completionCommand is a command like those of the operations, unless the catalog has one of that name.
+const completionCommand = "completion"
+
+var shells = []string{"bash", "zsh", "fish"}
+
+//go:embed completion.bash completion.zsh completion.fish
+var scripts embed.FS
+
+func (s *surface) isCompletion(words []string) bool {
+	return len(words) > 0 && words[0] == completionCommand && !s.has(completionCommand)
+}
+
+// printScript prints the completion script for the shell that is named.
+func (s *surface) printScript(args []string) error {
+	if len(args) != 1 || !slices.Contains(shells, args[0]) {
+		return dispatch.Errorf(dispatch.InvalidInput, "name a shell: %s", strings.Join(shells, ", "))
+	}
+	script, err := scripts.ReadFile("completion." + args[0])
+	if err != nil {
+		return err
+	}
+	return s.print(s.fill(string(script)))
+}
+
+// fill puts into a script what it is about: in place of PROGRAM, the words that lead here; of COMMAND, the first of them; of FUNCTION, a name for
+// functions.
+func (s *surface) fill(script string) string {
+	var program []string
+	for word := range strings.FieldsSeq(s.Program) {
+		program = append(program, shellQuoted(word))
+	}
+	function := strings.Map(func(r rune) rune {
+		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '_'
+	}, s.Program)
+	return strings.NewReplacer("PROGRAM", strings.Join(program, " "), "COMMAND", program[0], "FUNCTION", function).Replace(script)
+}
+
+// completionManual is the help of completionCommand.
+func (s *surface) completionManual() string {
+	return `usage: ` + s.Program + ` completion bash|zsh|fish
+
+Print a script that completes operations, flags and values in a shell.
+
+  bash  source <(` + s.Program + ` completion bash)
+  zsh   source <(` + s.Program + ` completion zsh)
+  fish  ` + s.Program + ` completion fish | source
+`
+}

@@ -1,0 +1,56 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/cli"
+)
+
+type Greeting struct {
+	Name  string `json:"name" doc:"Whom to greet."`
+	Times int    `json:"times,omitempty" doc:"How often." default:"1"`
+}
+
+func greet(_ context.Context, g Greeting) ([]string, error) {
+	lines := make([]string, g.Times)
+	for i := range lines {
+		lines[i] = "Hello, " + g.Name + "!"
+	}
+	return lines, nil
+}
+
+// A whole program: an operation, and a command line for it. The arguments would be os.Args[1:].
+func Example() {
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+
+	code := cli.Run(context.Background(), dispatcher, catalog, []string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
+	fmt.Println("exit code", code)
+	// Output:
+	// Hello, Ann!
+	// Hello, Ann!
+	// exit code 0
+}
+
+// Failures go to Err, here to standard output to be seen.
+func ExampleRun() {
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	std := cli.IO{Program: "hello", In: os.Stdin, Out: os.Stdout, Err: os.Stdout}
+
+	for _, args := range [][]string{{"greet"}, {"greet", "--nam", "Ann"}, {"greet", "--times", "often", "--name", "Ann", "-o", "json"}} {
+		fmt.Println("exit code", cli.Run(context.Background(), dispatcher, catalog, args, std))
+	}
+	// Output:
+	// hello: greet: missing_param: --name is missing
+	// exit code 2
+	// hello: greet: invalid_input: unknown flag --nam; did you mean --name?
+	// exit code 2
+	// {"success":false,"data":null,"error":{"code":"invalid_input","message":"invalid arguments: /times: must be an integer, is a string","details":{"errors":[{"path":"/times","reason":"must be an integer, is a string"}]},"recoverable":true}}
+	// exit code 2
+}

@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// overview is the help of the program, or of the words that some operations' names begin with.
+func (s *surface) overview(words []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n", strings.Join(append([]string{s.Program}, words...), " "))
+	rows := summaries(s.below(strings.Join(words, ".")))
+	if len(words) == 0 && s.isCompletion([]string{completionCommand}) {
+		rows = append(rows, [2]string{completionCommand, "Print a script that completes commands in a shell."})
+	}
+	explained(&b, rows)
+	fmt.Fprintf(&b, "\nMore with %s OPERATION %s.\n", s.Program, helpFlag)
+	return printable(b.String())
+}
+
+func summaries(ops []*dispatch.Operation) (rows [][2]string) {
+	for _, op := range ops {
+		rows = append(rows, [2]string{typed(op), op.Spec().Summary})
+	}
+	return rows
+}
+
+// manual is the help of an operation.
+func (s *surface) manual(op *dispatch.Operation) string {
+	var b strings.Builder
+	spec, input, command := op.Spec(), shapeOf(op.Input()), s.Program+" "+typed(op)
+	flags := input.flags()
+	usage := "usage: " + command
+	var rows [][2]string
+	for _, f := range flags {
+		if f.required {
+			usage += " " + f.head()
+		}
+		rows = append(rows, [2]string{f.head(), f.help()})
+	}
+	if len(flags) == maxFlags {
+		rows = append(rows, [2]string{"…", "There are more."})
+	}
+	rows = append(rows,
+		[2]string{wholeFlag + " JSON|@FILE|-", "All arguments as one object. What other flags say goes on top of it."},
+		[2]string{outputFlag + " " + strings.Join(outputs, "|"), "How to print the result. (default " + outputs[0] + ")"})
+
+	b.WriteString(wrapped(usage+" [FLAG]…", "       ") + "\n")
+	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
+	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Kind)
+	explained(&b, rows)
+	if notes := valueNotes(input, flags); notes != "" {
+		b.WriteString("\n" + wrapped(notes, "") + "\n")
+	}
+	s.listErrors(&b, spec.Errors)
+	if len(spec.Examples) > 0 {
+		b.WriteString("\nExamples:\n")
+	}
+	for _, example := range spec.Examples {
+		words := append([]string{command}, input.commandLine(example.Input)...)
+		fmt.Fprintf(&b, "  # %s\n  %s\n", oneLine(example.Summary), strings.Join(words, " "))
+	}
+	if more := s.below(op.Name()); len(more) > 1 {
+		b.WriteString("\nMore operations:\n")
+		explained(&b, summaries(more[1:]))
+	}
+	return printable(b.String())
+}
+
+// valueNotes says how values are given, as far as these flags have such.
+func valueNotes(input shape, flags []flag) string {
+	var notes []string
+	for _, note := range []struct {
+		about func(flag) bool
+		text  string
+	}{
+		{func(f flag) bool { return f.shape.is("string") || f.shape.items().is("string") },
+			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
+		{func(f flag) bool { return f.shape.is("array") }, "A flag with … may be repeated."},
+		{func(f flag) bool { return !f.shape.isSwitch() }, "A value as JSON is given with --FLAG:=JSON."},
+	} {
+		if slices.ContainsFunc(flags, note.about) {
+			notes = append(notes, note.text)
+		}
+	}
+	hidden := slices.DeleteFunc(input.properties(), func(name string) bool { return !isReserved("--" + name) })
+	if len(hidden) > 0 {
+		notes = append(notes, "Only "+wholeFlag+" takes "+strings.Join(hidden, " and ")+".")
+	}
+	return strings.Join(notes, " ")
+}
+
+func (s *surface) listErrors(b *strings.Builder, codes []dispatch.Code) {
+	if len(codes) == 0 {
+		return
+	}
+	b.WriteString("\nErrors, with their exit codes:\n")
+	var rows [][2]string
+	for _, code := range codes {
+		info, _ := s.catalog.CodeInfo(code)
+		rows = append(rows, [2]string{fmt.Sprintf("%s %d", code, info.ExitCode), info.Summary})
+	}
+	explained(b, rows)
+}
+
+// head is a flag with the type of its value.
+func (f flag) head() string {
+	kind := f.shape.typeName()
+	switch {
+	case f.shape.isSwitch():
+		return "--[no-]" + strings.TrimPrefix(f.name(), "--")
+	case kind == "object" || kind == "array":
+		return f.name() + ":=" + kind
+	case f.shape.is("array"):
+		return f.name() + " " + kind + " …"
+	}
+	return f.name() + " " + kind
+}
+
+const maxEnum = 60 // bytes of values that are shown in place of a type
+
+// typeName shows what may be given: a type, types with | between them, or the values that there are; of an array, what may be an element.
+func (s shape) typeName() string {
+	var names []string
+	for _, value := range s.values() {
+		text, ok := inline(value)
+		if !ok {
+			text = string(value)
+		}
+		names = append(names, text)
+	}
+	if text := strings.Join(names, "|"); text != "" && len(text) <= maxEnum {
+		return text
+	}
+	names = nil
+	types := s.types()
+	for _, name := range types {
+		items := s.items()
+		switch {
+		case name == "null" && len(types) > 1: // there is no need to say it
+		case name == "array" && items.at != nil && !items.is("array") && !items.is("object"):
+			names = append(names, items.typeName())
+		default:
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return "any"
+	}
+	return strings.Join(slices.Compact(names), "|")
+}
+
+// help is what is said of a flag.
+func (f flag) help() string {
+	var parts []string
+	if f.required {
+		parts = append(parts, "Required.")
+	}
+	if doc := f.shape.doc(); doc != "" {
+		parts = append(parts, doc)
+	}
+	if value := f.shape.annotation("default"); value != nil {
+		text, ok := inline(value)
+		if !ok || text == "" {
+			text = string(value)
+		}
+		parts = append(parts, "(default "+text+")")
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// A line is what the arguments of the program say.
+type line struct {
+	words  []string // of the operation's name
+	op     *dispatch.Operation
+	given  []given
+	whole  *string // of --json
+	output string  // of -o
+	help   bool
+	wants  string // the flag that the arguments end with, and that has to have a value
+}
+
+// given is a flag with what was given to it.
+type given struct {
+	flag
+	text  string
+	isRaw bool // text is JSON, after :=
+}
+
+func (l *line) name() string { return strings.Join(l.words, ".") }
+
+// parse reads arguments. It reads on after what is wrong, of which the first is the error, because how to print the error may come last.
+func (s *surface) parse(args []string) (*line, error) {
+	l := &line{output: outputs[0]}
+	var first error
+	settled := false // whether all words are there, and op if they name one
+	settle := func() (err error) {
+		if !settled {
+			settled = true
+			l.op, err = s.resolve(l)
+		}
+		return err
+	}
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		var err error
+		switch name, text, hasText := strings.Cut(arg, "="); {
+		case arg == helpFlag || arg == shortHelpFlag:
+			l.help = true
+		case name == outputFlag:
+			if text, args, err = l.operand(name, text, hasText, args); err == nil {
+				err = l.setOutput(text)
+			}
+		case len(arg) > 1 && arg[0] == '-':
+			if err = settle(); err != nil {
+				break
+			}
+			if l.op == nil {
+				err = dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s", name)
+				break
+			}
+			args, err = l.parseFlag(name, text, hasText, args)
+		case !settled:
+			l.words = append(l.words, arg)
+		case l.op != nil:
+			err = l.unexpected(arg)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if err := settle(); first == nil {
+		first = err
+	}
+	return l, first
+}
+
+// operand returns the value of a flag that has to have one, and the arguments behind it.
+func (l *line) operand(name, text string, hasText bool, args []string) (string, []string, error) {
+	switch {
+	case hasText:
+		return text, args, nil
+	case len(args) == 0:
+		l.wants = name
+		return "", nil, dispatch.Errorf(dispatch.InvalidInput, "%s wants a value", name)
+	}
+	return args[0], args[1:], nil
+}
+
+func (l *line) setOutput(name string) error {
+	if !slices.Contains(outputs, name) {
+		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is none of %s", outputFlag, name, strings.Join(outputs, ", "))
+	}
+	l.output = name
+	return nil
+}
+
+// parseFlag takes a flag of the operation, and its value off the arguments behind it.
+func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]string, error) {
+	var err error
+	if name == wholeFlag {
+		if l.whole != nil {
+			return args, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice", wholeFlag)
+		}
+		text, args, err = l.operand(name, text, hasText, args)
+		l.whole = &text
+		return args, err
+	}
+	g := given{text: text}
+	if hasText {
+		name, g.isRaw = strings.CutSuffix(name, ":")
+	}
+	input := shapeOf(l.op.Input())
+	bare, long := strings.CutPrefix(name, "--")
+	var known bool
+	if long {
+		g.flag, known = input.find(bare)
+	}
+	if negated, ok := strings.CutPrefix(bare, "no-"); long && ok && (!known || g.free) {
+		if f, ok := input.find(negated); ok && f.shape.isSwitch() {
+			if hasText {
+				return args, dispatch.Errorf(dispatch.InvalidInput, "%s takes no value", name)
+			}
+			l.given = append(l.given, given{flag: f, text: "false"})
+			return args, nil
+		}
+	}
+	switch {
+	case !known:
+		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, didYouMean(name, append(flagNames(input.flags()), wholeFlag, outputFlag, helpFlag)))
+	case !hasText && g.shape.isSwitch():
+		g.text = "true"
+	default:
+		g.text, args, err = l.operand(g.name(), text, hasText, args)
+	}
+	l.given = append(l.given, g)
+	return args, err
+}
+
+// unexpected refuses an argument that is no flag and no value of one.
+func (l *line) unexpected(arg string) error {
+	hint := ""
+	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() && (arg == "true" || arg == "false") {
+		hint = "; write " + l.given[n-1].name() + "=" + arg
+	} else if f, ok := firstText(shapeOf(l.op.Input())); ok {
+		hint = "; did you mean " + f.name() + " " + shellQuoted(arg) + "?"
+	}
+	return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q%s", arg, hint)
+}
+
+// firstText is the first flag that is required and a string: what a person has in mind who leaves the flag out.
+func firstText(input shape) (flag, bool) {
+	flags := input.flags()
+	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.is("string") })
+	if i < 0 {
+		return flag{}, false
+	}
+	return flags[i], true
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// below returns the operations whose names begin with these segments, sorted; all of them for "".
+func (s *surface) below(name string) (ops []*dispatch.Operation) {
+	for _, op := range s.catalog.Operations() {
+		if name == "" || op.Name() == name || strings.HasPrefix(op.Name(), name+".") {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// has reports whether the name is one of an operation, or begins one.
+func (s *surface) has(name string) bool { return len(s.below(name)) > 0 }
+
+// typed is the name of an operation as it is typed.
+func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(), ".", " ") }
+
+// resolve finds the operation that the words of a line name, nil for what is no operation but known.
+func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
+	if op, ok := s.catalog.Lookup(l.name()); ok {
+		return op, nil
+	}
+	if s.isCompletion(l.words) {
+		return nil, nil
+	}
+	see := strings.Join(append(append([]string{s.Program}, l.words...), helpFlag), " ")
+	if len(l.words) == 0 {
+		return nil, dispatch.Errorf(dispatch.MissingParam, "no operation is named; %s lists them", see)
+	}
+	if s.has(l.name()) {
+		return nil, dispatch.Errorf(dispatch.MissingParam, "more of the operation's name is missing; %s lists what there is", see)
+	}
+	for n := len(l.words) - 1; n > 0; n-- {
+		if op, ok := s.catalog.Lookup(strings.Join(l.words[:n], ".")); ok {
+			unexpected := l.words[n]
+			l.words, l.op = l.words[:n], op
+			return op, l.unexpected(unexpected)
+		}
+	}
+	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", didYouMean(strings.Join(l.words, " "), s.nearby(l.words)))
+}
+
+// nearby returns what could stand in the place of words that name nothing: all operations, or those that begin with the words that are right.
+func (s *surface) nearby(words []string) (all []string) {
+	for n := len(words) - 1; n >= 0; n-- {
+		if ops := s.below(strings.Join(words[:n], ".")); len(ops) > 0 {
+			for _, op := range ops {
+				all = append(all, typed(op))
+			}
+			return all
+		}
+	}
+	return nil
+}
+
+// next returns the segments that may follow a name, sorted, each with an operation that begins so.
+func (s *surface) next(name string) (segments []string, first []*dispatch.Operation) {
+	seen := map[string]bool{"": true}
+	for _, op := range s.below(name) {
+		rest := strings.TrimPrefix(strings.TrimPrefix(op.Name(), name), ".")
+		if segment, _, _ := strings.Cut(rest, "."); !seen[segment] {
+			seen[segment] = true
+			segments, first = append(segments, segment), append(first, op)
+		}
+	}
+	return segments, first
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A refusal is the error of a call that was made.
+type refusal struct {
+	err       *dispatch.Error
+	op        *dispatch.Operation
+	arguments []byte
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// explain is the message of an error. What the dispatcher says of arguments by their path in the JSON is said of the flags they came from.
+func explain(err error, e *dispatch.Error) string {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok || e.Code != dispatch.InvalidInput && e.Code != dispatch.MissingParam {
+		return e.Message
+	}
+	var details struct {
+		Errors []problem `json:"errors"`
+	}
+	raw, _ := e.Details.(json.RawMessage)
+	if json.Unmarshal(raw, &details) != nil || len(details.Errors) == 0 {
+		return e.Message // the operation's own words
+	}
+	var parts []string
+	for _, p := range details.Errors {
+		if p.Reason == "" {
+			return e.Message
+		}
+		parts = append(parts, r.explain(p))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// A problem is one thing that is wrong with the arguments; see [dispatch.Dispatcher.Dispatch].
+type problem struct {
+	Path     string `json:"path"`
+	Property string `json:"property"`
+	Reason   string `json:"reason"`
+}
+
+func (r *refusal) explain(p problem) string {
+	input, path := shapeOf(r.op.Input()), []string{}
+	if p.Path != "" {
+		path = pointerTokens(p.Path)
+	}
+	if p.Property != "" && r.lacks(path, p.Property) {
+		whole := append(slices.Clip(path), p.Property)
+		if name, covered := input.flagOf(whole); covered == len(whole) {
+			return name + " is missing"
+		}
+	}
+	switch name, covered := input.flagOf(path); {
+	case covered > 0 && covered == len(path):
+		return name + ": " + p.Reason
+	case covered > 0:
+		return name + " (" + p.Path + "): " + p.Reason
+	case p.Path != "":
+		return p.Path + ": " + p.Reason
+	}
+	return p.Reason
+}
+
+// lacks reports whether the object at a path of the arguments does not have a property.
+func (r *refusal) lacks(path []string, property string) bool {
+	at := r.arguments
+	for _, token := range path {
+		at = child(at, token)
+	}
+	return jsonscan.Member(at, property) == nil
+}

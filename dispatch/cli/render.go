@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// render shows JSON to people: an object as lines "name:  value", an array of flat objects as a table, other arrays element by element. It
+// ends with a newline, unless there is nothing to show.
+func render(value []byte) string {
+	if isEmpty(value) {
+		return ""
+	}
+	if text, ok := inline(value); ok {
+		return text + "\n"
+	}
+	return block(value)
+}
+
+// isEmpty reports whether there is nothing in a value.
+func isEmpty(value []byte) bool {
+	switch string(value) {
+	case "", "null", "{}", "[]":
+		return true
+	}
+	return false
+}
+
+// inline shows a value that needs no more than a line.
+func inline(value []byte) (text string, ok bool) {
+	if text, ok := jsonscan.Unquote(value); ok {
+		shown := printable(string(text))
+		return shown, !strings.Contains(shown, "\n")
+	}
+	return string(value), isEmpty(value) || value[0] != '{' && value[0] != '['
+}
+
+// block shows a value in lines of its own.
+func block(value []byte) string {
+	switch value[0] {
+	case '{':
+		return object(value)
+	case '[':
+		return array(slices.Collect(jsonscan.Elements(value)))
+	}
+	text, _ := jsonscan.Unquote(value)
+	return strings.TrimSuffix(printable(string(text)), "\n") + "\n"
+}
+
+func object(value []byte) string {
+	var b strings.Builder
+	var flat [][]string
+	for token, member := range jsonscan.Members(value) {
+		name, _ := inline(token)
+		name = cell.Replace(name) + ":"
+		if text, ok := inline(member); ok {
+			flat = append(flat, []string{name, text})
+			continue
+		}
+		b.WriteString(aligned(flat) + name + "\n" + indented("  ", block(member)))
+		flat = nil
+	}
+	b.WriteString(aligned(flat))
+	return b.String()
+}
+
+func array(elements [][]byte) string {
+	if rows := table(elements); rows != nil {
+		return aligned(rows)
+	}
+	var plain, marked strings.Builder
+	all := true
+	for _, element := range elements {
+		text, ok := inline(element)
+		if all = all && ok; ok {
+			text += "\n"
+		} else {
+			text = block(element)
+		}
+		plain.WriteString(text)
+		marked.WriteString("- " + strings.TrimPrefix(indented("  ", text), "  "))
+	}
+	if all {
+		return plain.String()
+	}
+	return marked.String()
+}
+
+const maxColumns = 12 // of a table that is still one on a screen
+
+// table returns the rows of a table, the names first, if all elements are objects with nothing but flat values in them.
+func table(elements [][]byte) [][]string {
+	var names []string
+	column := map[string]int{}
+	rows := [][]string{nil}
+	for _, element := range elements {
+		if element[0] != '{' || len(element) == len("{}") {
+			return nil
+		}
+		row := make([]string, len(names))
+		for token, value := range jsonscan.Members(element) {
+			name, _ := inline(token)
+			n, ok := column[name]
+			if !ok {
+				if n = len(names); n == maxColumns {
+					return nil
+				}
+				column[name] = n
+				names, row = append(names, name), append(row, "")
+			}
+			if value[0] == '{' || value[0] == '[' {
+				return nil
+			}
+			row[n], _ = inline(value)
+		}
+		rows = append(rows, row)
+	}
+	rows[0] = names
+	for i, row := range rows {
+		rows[i] = append(row, make([]string, len(names)-len(row))...) // a row that ends early would end the columns
+	}
+	return rows
+}
+
+// cell keeps what stands in a table on its line and in its column.
+var cell = strings.NewReplacer("\n", `\n`, "\t", " ")
+
+// aligned sets rows in columns.
+func aligned(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, text := range row {
+			if i > 0 {
+				_, _ = w.Write([]byte{'\t'}) // a Builder does not fail
+			}
+			_, _ = w.Write([]byte(cell.Replace(text)))
+		}
+		_, _ = w.Write([]byte{'\n'})
+	}
+	_ = w.Flush()
+	lines := strings.SplitAfter(b.String(), "\n")
+	for i, line := range lines {
+		if strings.HasSuffix(line, "\n") {
+			lines[i] = strings.TrimRight(line, " \n") + "\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// indented puts something before every line but empty ones.
+func indented(by, text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			b.WriteString(by)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

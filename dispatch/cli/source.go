@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+const maxSource = 64 << 20 // bytes of a file or of standard input
+
+var errTooLarge = errors.New("it has more than 64 MiB")
+
+// sources reads the files that arguments name, and standard input.
+type sources struct {
+	ctx   context.Context
+	stdin io.Reader
+	taken string // the flag that standard input went to
+}
+
+// text returns what the text of a flag stands for where a string may be: itself, or a file's content.
+func (s *sources) text(flag, text string, binary bool) (string, error) {
+	if literal, ok := strings.CutPrefix(text, "@@"); ok {
+		return "@" + literal, nil
+	}
+	if !isSource(text) {
+		return text, nil
+	}
+	data, err := s.read(flag, text)
+	switch {
+	case err != nil:
+		return "", err
+	case binary:
+		return base64.StdEncoding.EncodeToString(data), nil
+	case !utf8.Valid(data):
+		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text", flag)
+	}
+	return string(data), nil
+}
+
+// json returns the JSON that the text of a flag is, or stands for.
+func (s *sources) json(flag, text string) ([]byte, error) {
+	data := []byte(text)
+	if isSource(text) {
+		var err error
+		if data, err = s.read(flag, text); err != nil {
+			return nil, err
+		}
+	}
+	if err := jsonscan.Valid(data); err != nil {
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: %w", flag, err)
+	}
+	return []byte(strings.Trim(string(data), " \t\r\n")), nil
+}
+
+func isSource(text string) bool { return text == "-" || strings.HasPrefix(text, "@") }
+
+// read reads what @FILE, - or @- stands for.
+func (s *sources) read(flag, source string) ([]byte, error) {
+	name := strings.TrimPrefix(source, "@")
+	switch {
+	case name == "":
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: the name of a file is missing after @; write @@ for a text that begins with @", flag)
+	case name == "-" && s.taken != "":
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: standard input has been read already, for %s", flag, s.taken)
+	case name == "-":
+		s.taken, name = flag, "standard input"
+	}
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() { // reading a terminal or a pipe cannot be interrupted
+		data, err := readAll(name, source, s.stdin)
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name, r.err)
+		}
+		return r.data, nil
+	case <-s.ctx.Done():
+		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag, name)
+	}
+}
+
+func readAll(name, source string, stdin io.Reader) ([]byte, error) {
+	if source != "-" && source != "@-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, bare(err)
+		}
+		defer f.Close()
+		stdin = f
+	}
+	data, err := io.ReadAll(io.LimitReader(stdin, maxSource+1))
+	if err == nil && len(data) > maxSource {
+		err = errTooLarge
+	}
+	return data, bare(err)
+}
+
+// bare takes the file's name, which the message has already, off an error.
+func bare(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%w", e.Err)
+	}
+	return err
+}
