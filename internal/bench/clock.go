@@ -1,0 +1,15 @@
+package main
+
+import (
+	"flag"
+	"testing"
+	"time"
+)
+
+// benchmarkFor is testing.Benchmark, for a time.
+func benchmarkFor(d time.Duration, f func(b *testing.B)) testing.BenchmarkResult {
+	if err := flag.Set("test.benchtime", d.String()); err != nil {
+		panic(err) // testing.Init has made the flag
+	}
+	return testing.Benchmark(f)
+}

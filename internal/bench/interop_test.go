@@ -1,0 +1,336 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/client"
+	mcpgotransport "github.com/mark3labs/mcp-go/client/transport"
+	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/stdwire/stdwire/internal/conformance"
+)
+
+func TestMain(m *testing.M) {
+	conformance.PlayRole()
+	os.Exit(m.Run())
+}
+
+// A peer is a client of another library, connected. Its calls return the text of the result.
+type peer struct {
+	server   string // the name that the server gives itself
+	tools    func(ctx context.Context) ([]string, error)
+	call     func(ctx context.Context, tool string, args map[string]any) (text string, isError bool, err error)
+	code     func(err error) int64 // of an error that the server answered with
+	progress chan float64
+	changed  chan struct{}
+	close    func() error
+}
+
+var peers = map[string]func(ctx context.Context, revision, dir string, server []string) (*peer, error){
+	"go-sdk": connectGoSDK,
+	"mcp-go": connectMCPGo,
+}
+
+// notify sends without waiting: what nobody takes is lost.
+func notify[T any](c chan T, v T) {
+	select {
+	case c <- v:
+	default:
+	}
+}
+
+func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*peer, error) {
+	p := &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1)}
+	c := gosdk.NewClient(&gosdk.Implementation{Name: "interop", Version: "1"}, &gosdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *gosdk.ProgressNotificationClientRequest) {
+			notify(p.progress, r.Params.Progress)
+		},
+		ToolListChangedHandler: func(context.Context, *gosdk.ToolListChangedRequest) { notify(p.changed, struct{}{}) },
+	})
+	cmd := exec.Command(server[0], server[1:]...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	s, err := c.Connect(ctx, &gosdk.CommandTransport{Command: cmd}, &gosdk.ClientSessionOptions{ProtocolVersion: revision})
+	if err != nil {
+		return nil, err
+	}
+	p.server, p.close = s.InitializeResult().ServerInfo.Name, s.Close
+	p.tools = func(ctx context.Context) (names []string, err error) {
+		for tool, err := range s.Tools(ctx, nil) {
+			if err != nil {
+				return nil, err
+			}
+			names = append(names, tool.Name)
+		}
+		return names, nil
+	}
+	p.call = func(ctx context.Context, tool string, args map[string]any) (string, bool, error) {
+		params := &gosdk.CallToolParams{Name: tool, Arguments: args, Meta: gosdk.Meta{}}
+		params.SetProgressToken(tool)
+		r, err := s.CallTool(ctx, params)
+		if err != nil {
+			return "", false, err
+		}
+		return r.Content[0].(*gosdk.TextContent).Text, r.IsError, nil
+	}
+	p.code = func(err error) int64 {
+		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+			return e.Code
+		}
+		return 0
+	}
+	return p, nil
+}
+
+func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*peer, error) {
+	p := &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1)}
+	c, err := mcpgo.NewStdioMCPClientWithOptions(server[0], nil, server[1:], mcpgotransport.WithCommandFunc(
+		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
+			cmd := exec.CommandContext(ctx, command, args...)
+			cmd.Dir, cmd.Env, cmd.Stderr = dir, env, nil
+			return cmd, nil
+		}))
+	if err != nil {
+		return nil, err
+	}
+	c.OnNotification(func(n mcpgotypes.JSONRPCNotification) {
+		switch n.Method {
+		case "notifications/progress":
+			done, _ := n.Params.AdditionalFields["progress"].(float64)
+			notify(p.progress, done)
+		case "notifications/tools/list_changed":
+			notify(p.changed, struct{}{})
+		}
+	})
+	if err := c.Start(ctx); err != nil { // or it hears no notifications
+		return nil, errors.Join(err, c.Close())
+	}
+	var request mcpgotypes.InitializeRequest
+	request.Params.ProtocolVersion = revision
+	request.Params.ClientInfo = mcpgotypes.Implementation{Name: "interop", Version: "1"}
+	r, err := c.Initialize(ctx, request)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	p.server, p.close = r.ServerInfo.Name, c.Close
+	if mcpgotypes.IsModernProtocol(revision) {
+		stop, err := c.ListenAsync(ctx, mcpgotypes.SubscriptionFilter{ToolsListChanged: true}, nil)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		p.close = func() error { stop(); return c.Close() }
+	}
+	p.tools = func(ctx context.Context) (names []string, err error) {
+		r, err := c.ListTools(ctx, mcpgotypes.ListToolsRequest{})
+		if err != nil {
+			return nil, err
+		}
+		for _, tool := range r.Tools {
+			names = append(names, tool.Name)
+		}
+		return names, nil
+	}
+	p.call = func(ctx context.Context, tool string, args map[string]any) (string, bool, error) {
+		var request mcpgotypes.CallToolRequest
+		request.Params.Name, request.Params.Arguments = tool, args
+		request.Params.Meta = &mcpgotypes.Meta{ProgressToken: tool}
+		r, err := c.CallTool(ctx, request)
+		if err != nil {
+			return "", false, err
+		}
+		return r.Content[0].(mcpgotypes.TextContent).Text, r.IsError, nil
+	}
+	p.code = func(err error) int64 {
+		if errors.Is(err, mcpgotypes.ErrInvalidParams) {
+			return -32602
+		}
+		return 0
+	}
+	return p, nil
+}
+
+var buildBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "interop-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "stdwire")
+	out, err := exec.Command("go", "build", "-o", path, "github.com/stdwire/stdwire/cmd/stdwire").CombinedOutput()
+	if err != nil {
+		err = errors.Join(err, errors.New(string(out)))
+	}
+	return path, err
+})
+
+// The clients of the other Go libraries, on the binary and on the fixture, in both eras.
+func TestInterop(t *testing.T) {
+	binary, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(filepath.Dir(binary))
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, connect := range peers {
+		for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+			t.Run(name+" "+revision+" binary", func(t *testing.T) {
+				i := newInterop(t, connect, revision, func(dir string) []string {
+					if err := conformance.FillRoot(filepath.Join(dir, "root")); err != nil {
+						t.Fatal(err)
+					}
+					return []string{binary, "serve", "--root", "root"}
+				})
+				i.files()
+			})
+			t.Run(name+" "+revision+" fixture", func(t *testing.T) {
+				i := newInterop(t, connect, revision, func(string) []string { return []string{self, conformance.RoleFixture} })
+				i.fixture()
+			})
+		}
+	}
+}
+
+type interop struct {
+	t   *testing.T
+	ctx context.Context
+	*peer
+}
+
+// newInterop connects a client to a server, with the tap in between, and when the test ends checks what the server said.
+func newInterop(t *testing.T, connect func(context.Context, string, string, []string) (*peer, error), revision string, server func(dir string) []string) *interop {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, p := range conformance.KillIn(dir) {
+			t.Errorf("still running: %v", p)
+		}
+		schemas := conformance.OpenSchemas()
+		if schemas == nil {
+			return
+		}
+		checked, err := schemas.CheckServer(filepath.Join(dir, "record"))
+		if err != nil || checked["tools/list result"] == 0 {
+			t.Errorf("%v\n%v", checked, err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	p, err := connect(ctx, revision, dir, append([]string{"env", "GORACE=atexit_sleep_ms=0", self, conformance.RoleTap, filepath.Join(dir, "record")}, server(dir)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &interop{t, ctx, p}
+}
+
+func (i *interop) list(want ...string) {
+	i.t.Helper()
+	names, err := i.tools(i.ctx)
+	slices.Sort(names)
+	if err != nil || !slices.Equal(names, want) {
+		i.t.Fatalf("%v, %v; want %v", names, err, want)
+	}
+}
+
+// wants calls a tool, and wants that in the text of the result.
+func (i *interop) wants(part string, isError bool, tool string, args map[string]any) {
+	i.t.Helper()
+	text, failed, err := i.peer.call(i.ctx, tool, args)
+	if err != nil || failed != isError || !strings.Contains(text, part) || !json.Valid([]byte(text)) {
+		i.t.Fatalf("%s: %q, %v, %v; want %q", tool, text, failed, err, part)
+	}
+}
+
+func (i *interop) unknown() {
+	i.t.Helper()
+	if _, _, err := i.peer.call(i.ctx, "nothing", nil); err == nil || i.code(err) != -32602 {
+		i.t.Fatalf("%v", err)
+	}
+}
+
+// cancelled calls a tool that takes long, waits for its progress, and cancels it.
+func (i *interop) cancelled(tool string, args map[string]any) {
+	i.t.Helper()
+	ctx, cancel := context.WithCancel(i.ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := i.peer.call(ctx, tool, args)
+		ended <- err
+	}()
+	select {
+	case <-i.progress:
+	case err := <-ended:
+		i.t.Fatalf("it ended without progress: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		i.t.Fatalf("%v", err)
+	}
+}
+
+func (i *interop) files() {
+	i.t.Helper()
+	if i.server != "stdwire" {
+		i.t.Errorf("server %q", i.server)
+	}
+	i.list("fs_list", "fs_read", "fs_search", "fs_stat")
+	hello := map[string]any{"path": "hello.txt"}
+	i.wants(`"content":"Hello, world.\n"`, false, "fs_read", hello)
+	i.wants(`"code":"not_found"`, true, "fs_read", map[string]any{"path": "missing.txt"})
+	i.unknown()
+	i.cancelled("fs_search", map[string]any{"pattern": "nowhere to be found", "literal": true})
+	i.wants(`"content":"Hello, world.\n"`, false, "fs_read", hello)
+}
+
+func (i *interop) fixture() {
+	i.t.Helper()
+	i.list("add", "block", "ended", "fail", "grow", "panic", "steps")
+	i.wants(`"n":3`, false, "add", map[string]any{"a": 1, "b": 2})
+	i.wants(`"code":"not_found"`, true, "fail", nil)
+	i.wants(`"code":"internal_error"`, true, "panic", nil)
+	i.unknown()
+	i.cancelled("block", nil)
+	for {
+		text, _, err := i.peer.call(i.ctx, "ended", nil)
+		if err != nil {
+			i.t.Fatal(err)
+		}
+		if strings.Contains(text, `"n":1`) {
+			break
+		}
+	}
+	i.wants(`"n":1`, false, "grow", nil)
+	select {
+	case <-i.changed:
+	case <-i.ctx.Done():
+		i.t.Fatal("nobody said that the list of tools changed")
+	}
+	i.list("add", "block", "ended", "fail", "grow", "grown_1", "panic", "steps")
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/channel"
+	"github.com/creachadair/jrpc2/handler"
+	sgrpc "github.com/sourcegraph/jsonrpc2"
+	exprpc "golang.org/x/exp/jsonrpc2"
+
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// payload is what is echoed: the handler decodes and returns it, the caller decodes the answer.
+type payload struct {
+	Text string `json:"text"`
+	N    int    `json:"n"`
+}
+
+// A connection is a pair of peers of one library, connected by two pipes of the system.
+type connection struct {
+	call  func(ctx context.Context, in *payload) (payload, error)
+	close func()
+}
+
+var rpcPrograms = []struct {
+	name    string
+	connect func(near, far io.ReadWriteCloser) (connection, error)
+}{
+	{"stdwire", stdwireRPC},
+	{"x/exp/jsonrpc2", expRPC},
+	{"creachadair/jrpc2", jrpc2RPC},
+	{"sourcegraph/jsonrpc2", sourcegraphRPC},
+	{"encoding/json alone", jsonAlone},
+}
+
+func rpcSuite(d time.Duration) ([]measure, error) {
+	var all []measure
+	for _, size := range []struct {
+		name string
+		text string
+	}{{"32 B", "hello"}, {"16 KiB", strings.Repeat("a", 16<<10)}} {
+		for _, callers := range []int{1, 64} {
+			for _, p := range rpcPrograms {
+				m, err := measureRPC(p.connect, size.text, callers, d)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", p.name, err)
+				}
+				m.what, m.program = fmt.Sprintf("echo %s, %d callers", size.name, callers), p.name
+				all = append(all, m)
+			}
+		}
+	}
+	return all, nil
+}
+
+func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), text string, callers int, d time.Duration) (measure, error) {
+	near, far, err := pipes()
+	if err != nil {
+		return measure{}, err
+	}
+	c, err := connect(near, far)
+	if err != nil {
+		return measure{}, err
+	}
+	defer c.close()
+	return benchmark(d, callers, func() error {
+		out, err := c.call(context.Background(), &payload{text, 42})
+		if err == nil && (out.N != 42 || len(out.Text) != len(text)) {
+			err = errors.New("the echo is wrong")
+		}
+		return err
+	})
+}
+
+// benchmark calls f from as many goroutines as said, and returns the time per call.
+func benchmark(d time.Duration, callers int, f func() error) (measure, error) {
+	var failure error
+	var once sync.Once
+	testing.Init()
+	result := benchmarkFor(d, func(b *testing.B) {
+		b.ReportAllocs()
+		var wg sync.WaitGroup
+		work := make(chan struct{}, callers)
+		for range callers {
+			wg.Go(func() {
+				for range work {
+					if err := f(); err != nil {
+						once.Do(func() { failure = err })
+					}
+				}
+			})
+		}
+		if callers == 1 {
+			for range b.N {
+				if err := f(); err != nil {
+					once.Do(func() { failure = err })
+				}
+			}
+		} else {
+			for range b.N {
+				work <- struct{}{}
+			}
+		}
+		close(work)
+		wg.Wait()
+	})
+	return measure{
+		value: float64(result.T.Nanoseconds()) / float64(result.N) / 1000, unit: "µs",
+		extra: fmt.Sprintf("%d allocs, %d B", result.AllocsPerOp(), result.AllocedBytesPerOp()),
+	}, failure
+}
+
+// duplex is a reader and a writer as one stream.
+type duplex struct {
+	io.ReadCloser
+	w io.WriteCloser
+}
+
+func (d duplex) Write(p []byte) (int, error) { return d.w.Write(p) }
+func (d duplex) Close() error                { return errors.Join(d.ReadCloser.Close(), d.w.Close()) }
+
+func pipes() (near, far io.ReadWriteCloser, err error) {
+	r1, w1, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	r2, w2, err := os.Pipe()
+	return duplex{r1, w2}, duplex{r2, w1}, err
+}
+
+func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
+	server := rpc.NewPeer(far, rpc.Options{Framing: framing.ContentLength, Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+		var p payload
+		err := json.Unmarshal(req.Params, &p)
+		return &p, err
+	}})
+	client := rpc.NewPeer(near, rpc.Options{Framing: framing.ContentLength})
+	return connection{
+		call: func(ctx context.Context, in *payload) (out payload, err error) {
+			err = client.Call(ctx, "echo", in, &out)
+			return out, err
+		},
+		close: func() { client.Close(); server.Close(); client.Wait(); server.Wait() },
+	}, nil
+}
+
+// dialed is a stream that is there already.
+type dialed struct{ stream io.ReadWriteCloser }
+
+func (d dialed) Dial(context.Context) (io.ReadWriteCloser, error) { return d.stream, nil }
+
+// bound is an x/exp binder.
+type bound struct{ o exprpc.ConnectionOptions }
+
+func (b bound) Bind(context.Context, *exprpc.Connection) (exprpc.ConnectionOptions, error) {
+	return b.o, nil
+}
+
+func expRPC(near, far io.ReadWriteCloser) (connection, error) {
+	ctx := context.Background()
+	server, err := exprpc.Dial(ctx, dialed{far}, bound{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer(), Handler: exprpc.HandlerFunc(
+		func(_ context.Context, req *exprpc.Request) (any, error) {
+			var p payload
+			err := json.Unmarshal(req.Params, &p)
+			return &p, err
+		})}})
+	if err != nil {
+		return connection{}, err
+	}
+	client, err := exprpc.Dial(ctx, dialed{near}, bound{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer()}})
+	return connection{
+		call: func(ctx context.Context, in *payload) (out payload, err error) {
+			err = client.Call(ctx, "echo", in).Await(ctx, &out)
+			return out, err
+		},
+		close: func() { near.Close(); far.Close(); _, _ = client, server },
+	}, err
+}
+
+func jrpc2RPC(near, far io.ReadWriteCloser) (connection, error) {
+	server := jrpc2.NewServer(handler.Map{"echo": handler.New(func(_ context.Context, p *payload) (*payload, error) { return p, nil })},
+		&jrpc2.ServerOptions{Concurrency: 64}).Start(channel.LSP(far, far))
+	client := jrpc2.NewClient(channel.LSP(near, near), nil)
+	return connection{
+		call: func(ctx context.Context, in *payload) (out payload, err error) {
+			err = client.CallResult(ctx, "echo", in, &out)
+			return out, err
+		},
+		close: func() { client.Close(); server.Stop() },
+	}, nil
+}
+
+func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
+	ctx := context.Background()
+	server := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(far, sgrpc.VSCodeObjectCodec{}), sgrpc.AsyncHandler(sgrpc.HandlerWithError(
+		func(_ context.Context, _ *sgrpc.Conn, req *sgrpc.Request) (any, error) {
+			var p payload
+			err := json.Unmarshal(*req.Params, &p)
+			return &p, err
+		})))
+	client := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(near, sgrpc.VSCodeObjectCodec{}), sgrpc.HandlerWithError(
+		func(context.Context, *sgrpc.Conn, *sgrpc.Request) (any, error) { return nil, nil }))
+	return connection{
+		call: func(ctx context.Context, in *payload) (out payload, err error) {
+			err = client.Call(ctx, "echo", in, &out)
+			return out, err
+		},
+		close: func() { client.Close(); server.Close() },
+	}, nil
+}
+
+// jsonAlone is what every echo costs at least: the payload encoded twice and decoded twice.
+func jsonAlone(near, far io.ReadWriteCloser) (connection, error) {
+	return connection{
+		call: func(_ context.Context, in *payload) (out payload, err error) {
+			for range 2 {
+				var raw []byte
+				if raw, err = json.Marshal(in); err != nil {
+					return out, err
+				}
+				out = payload{}
+				if err = json.Unmarshal(raw, &out); err != nil {
+					return out, err
+				}
+				in = &out
+			}
+			return out, nil
+		},
+		close: func() { near.Close(); far.Close() },
+	}, nil
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+var stdioPrograms = []string{"stdwire", "gosdk", "mcpgo", "floor"}
+
+// build makes the servers, as they would be shipped.
+func build() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "stdwire-bench-"); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./servers/...")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return dir, nil
+}
+
+// A process is a server being measured.
+type process struct {
+	lineClient
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+func start(path string) (*process, error) {
+	cmd := exec.Command(path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &process{lineClient{bufio.NewReaderSize(out, 4<<20), in}, cmd, in}, nil
+}
+
+// stop ends the server and returns the processor time that it took.
+func (p *process) stop() time.Duration {
+	p.stdin.Close()
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
+// stdioSuite measures typed and validated calls of server processes.
+func stdioSuite(d time.Duration) ([]measure, error) {
+	dir, err := build()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var all []measure
+	add := func(what, program string, value float64, unit string, rate bool, extra string) {
+		all = append(all, measure{what, program, value, unit, rate, extra})
+	}
+	for _, name := range stdioPrograms {
+		calls, took, cpu, err := inFlight(filepath.Join(dir, name), 64, 64, d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		add("64 B, 64 in flight", name, float64(calls)/took.Seconds(), "calls/s", true, fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
+	}
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"64 B", 64}, {"64 KiB", 64 << 10}, {"1 MiB", 1 << 20}} {
+		for _, name := range stdioPrograms {
+			median, err := oneByOne(filepath.Join(dir, name), size.bytes, d)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			add(size.name+", one at a time", name, float64(median.Nanoseconds())/1000, "µs (p50)", false, fmt.Sprintf("%.0f calls/s", 1/median.Seconds()))
+		}
+	}
+	return all, nil
+}
+
+// inFlight keeps n calls in flight for about d.
+func inFlight(path string, n, size int, d time.Duration) (calls int, took, cpu time.Duration, err error) {
+	p, err := start(path)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if err := p.open(); err != nil {
+		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
+	}
+	// A writer keeps the places filled, the reader gives them back; what is written together goes in one Write.
+	places := make(chan struct{}, n)
+	failed := make(chan error, 1)
+	stop := make(chan struct{})
+	sent := 0
+	go func() {
+		defer close(failed)
+		frame := callFrame(1, strings.Repeat("x", size))
+		var batch []byte
+		for {
+			select {
+			case places <- struct{}{}:
+			case <-stop:
+				return
+			}
+			batch = append(batch[:0], frame...)
+			sent++
+			for len(places) < cap(places) {
+				places <- struct{}{}
+				batch = append(batch, frame...)
+				sent++
+			}
+			// The same id again and again would be refused while it is in flight.
+			if _, err := p.out.Write(number(batch, sent)); err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	begin := time.Now()
+	for time.Since(begin) < d {
+		if _, err := p.response(); err != nil {
+			return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
+		}
+		calls++
+		<-places
+	}
+	took = time.Since(begin)
+	close(stop)
+	if err := <-failed; err != nil {
+		return 0, 0, 0, err
+	}
+	for ; calls < sent; calls++ {
+		if _, err := p.response(); err != nil {
+			return 0, 0, 0, err
+		}
+	}
+	took = time.Since(begin)
+	return calls, took, p.stop(), nil
+}
+
+// number gives each frame of a batch its own id; last is that of the last one.
+func number(batch []byte, last int) []byte {
+	frames := strings.SplitAfter(string(batch), "\n")
+	frames = frames[:len(frames)-1]
+	var out []byte
+	for i, frame := range frames {
+		out = append(out, strings.Replace(frame, `"id":1,`, fmt.Sprintf(`"id":%d,`, last-len(frames)+i+1), 1)...)
+	}
+	return out
+}
+
+func oneByOne(path string, size int, d time.Duration) (median time.Duration, err error) {
+	p, err := start(path)
+	if err != nil {
+		return 0, err
+	}
+	defer p.stop()
+	if err := p.open(); err != nil {
+		return 0, err
+	}
+	frame := callFrame(1, strings.Repeat("x", size))
+	var times []time.Duration
+	for begin := time.Now(); time.Since(begin) < d || len(times) < 20; {
+		before := time.Now()
+		if _, err := p.exchange(frame); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(before))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+// startSuite measures the size of the binary, the time from start to first answer, and the resident memory at its peak.
+func startSuite(time.Duration) ([]measure, error) {
+	dir, err := build()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var sizes, times, memory []measure
+	for _, name := range stdioPrograms {
+		path := filepath.Join(dir, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		var all []time.Duration
+		for range 20 {
+			before := time.Now()
+			p, err := start(path)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := p.exchange([]byte(hello)); err != nil && name != "floor" {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			all = append(all, time.Since(before))
+			p.stop()
+		}
+		slices.Sort(all)
+		peak, err := peakMemory(path)
+		if err != nil {
+			return nil, err
+		}
+		sizes = append(sizes, measure{"size of the binary", name, float64(info.Size()) / (1 << 20), "MiB", false, ""})
+		times = append(times, measure{"start to first answer", name, float64(all[len(all)/2].Microseconds()) / 1000, "ms", false, ""})
+		memory = append(memory, measure{"peak RSS after 1000 calls", name, peak, "MiB", false, ""})
+	}
+	return slices.Concat(times, memory, sizes), nil
+}
+
+// peakMemory returns the most resident memory that a server had, in MiB.
+func peakMemory(path string) (float64, error) {
+	p, err := start(path)
+	if err != nil {
+		return 0, err
+	}
+	defer p.stop()
+	if err := p.open(); err != nil && filepath.Base(path) != "floor" {
+		return 0, err
+	}
+	frame := callFrame(1, strings.Repeat("x", 64))
+	for range 1000 {
+		if _, err := io.WriteString(p.out, string(frame)); err != nil {
+			return 0, err
+		}
+		if _, err := p.in.ReadSlice('\n'); err != nil {
+			return 0, err
+		}
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib float64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kib); n == 1 {
+			return kib / 1024, nil
+		}
+	}
+	return 0, errors.New("no VmHWM in /proc")
+}

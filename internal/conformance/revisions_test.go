@@ -1,0 +1,259 @@
+package conformance_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+func schemas(t *testing.T) *conformance.Schemas {
+	t.Helper()
+	s := conformance.OpenSchemas()
+	if s == nil {
+		t.Skip("STDWIRE_SUITES is not set: messages are not checked against the schemas of the revisions")
+	}
+	return s
+}
+
+// A driver talks to a server in this process. All that the server says is checked.
+type driver struct {
+	t        *testing.T
+	revision mcp.Revision
+	stream   net.Conn
+	in       *bufio.Reader
+	id       int
+	heard    []string // the methods of the notifications that came so far
+}
+
+func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversation) {
+	talk := schemas(t).Server()
+	var mu sync.Mutex // hooks are called several at once
+	options := server.Options{
+		Logger: slog.New(slog.DiscardHandler), PageSize: 2, Instructions: "Try everything.",
+		Hooks: rpc.Hooks{Frame: func(d rpc.Direction, frame []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := talk.Frame(d == rpc.Outbound, frame); err != nil {
+				t.Error(err)
+			}
+		}},
+	}
+	near, far := net.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()).Serve(context.Background(), far)
+	}()
+	t.Cleanup(func() {
+		go io.Copy(io.Discard, near) // what running subscriptions say at the end
+		near.Close()
+		assert.NilError(t, <-ended)
+	})
+	return &driver{t: t, revision: revision, stream: near, in: bufio.NewReader(near)}, talk
+}
+
+func (d *driver) modern() bool { return mcp.EraOf(d.revision) == mcp.Modern }
+
+// params adds to the members of params what every request of the revision has.
+func (d *driver) params(members string, meta ...string) string {
+	if d.modern() {
+		meta = append(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"}`, d.revision))
+	}
+	if len(meta) > 0 {
+		members = strings.TrimPrefix(members+`,"_meta":{`+strings.Join(meta, ",")+`}`, ",")
+	}
+	return "{" + members + "}"
+}
+
+func (d *driver) send(method, params string) int {
+	d.t.Helper()
+	d.id++
+	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", d.id, method, params)
+	assert.NilError(d.t, err)
+	return d.id
+}
+
+func (d *driver) notify(method, params string) {
+	d.t.Helper()
+	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method, params)
+	assert.NilError(d.t, err)
+}
+
+type answer struct {
+	ID     int
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *rpc.Error
+}
+
+func (d *driver) read() answer {
+	d.t.Helper()
+	line, err := d.in.ReadBytes('\n')
+	assert.NilError(d.t, err)
+	var a answer
+	assert.NilError(d.t, json.Unmarshal(line, &a), string(line))
+	if a.Method != "" {
+		d.heard = append(d.heard, a.Method)
+	}
+	return a
+}
+
+// await reads until the answer to that request comes.
+func (d *driver) await(id int) answer {
+	d.t.Helper()
+	for {
+		if a := d.read(); a.Method == "" {
+			assert.Equal(d.t, a.ID, id)
+			return a
+		}
+	}
+}
+
+// until reads until a notification of that method comes, unless it came before.
+func (d *driver) until(method string) {
+	d.t.Helper()
+	for !slices.Contains(d.heard, method) {
+		assert.Assert(d.t, d.read().Method != "", "an answer came, but not %s", method)
+	}
+}
+
+func (d *driver) ask(method, members string, meta ...string) answer {
+	d.t.Helper()
+	return d.await(d.send(method, d.params(members, meta...)))
+}
+
+func (d *driver) result(method, members string, meta ...string) string {
+	d.t.Helper()
+	a := d.ask(method, members, meta...)
+	assert.Assert(d.t, a.Error == nil, "%v", a.Error)
+	return strings.ReplaceAll(string(a.Result), `\"`, `"`) // so that it looks the same in structuredContent and in text
+}
+
+func (d *driver) fails(code int, method, members string) {
+	d.t.Helper()
+	a := d.ask(method, members)
+	assert.Assert(d.t, a.Error != nil, "%s", a.Result)
+	assert.Equal(d.t, int(a.Error.Code), code, "%v", a.Error)
+}
+
+// Every method of the server, in every revision, as it succeeds and as it fails.
+func TestEveryMethodInEveryRevision(t *testing.T) {
+	for _, revision := range mcp.Supported() {
+		t.Run(string(revision), func(t *testing.T) {
+			d, talk := drive(t, revision)
+			progress := `"progressToken":"p"`
+			level := `"io.modelcontextprotocol/logLevel":"info"`
+			if d.modern() {
+				d.result(mcp.MethodDiscover, "")
+				d.modernFailures()
+			} else {
+				level = `"x/y":1`
+				d.result(mcp.MethodInitialize, fmt.Sprintf(`"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"driver","version":"1"}`, revision))
+				d.notify(mcp.NotificationInitialized, "{}")
+				d.result(mcp.MethodPing, "")
+				d.result(mcp.MethodSetLevel, `"level":"info"`)
+				d.fails(-32602, mcp.MethodSetLevel, `"level":"loud"`)
+			}
+			d.pages()
+
+			assert.Assert(t, strings.Contains(d.result(mcp.MethodCallTool, `"name":"add","arguments":{"a":1,"b":2}`), `"n":3`))
+			d.result(mcp.MethodCallTool, `"name":"steps"`, progress, level)
+			d.until(mcp.NotificationProgress)
+			d.until(mcp.NotificationMessage)
+			for _, failing := range []string{`"name":"fail"`, `"name":"panic"`, `"name":"add","arguments":{"a":"one"}`} {
+				assert.Assert(t, strings.Contains(d.result(mcp.MethodCallTool, failing), `"isError":true`), failing)
+			}
+			d.fails(-32602, mcp.MethodCallTool, `"name":"nothing"`)
+			d.fails(-32602, mcp.MethodCallTool, `"arguments":{}`)
+			d.fails(-32602, mcp.MethodListTools, `"cursor":"!"`)
+			d.fails(-32601, "no/such", "")
+			d.cancel()
+			d.changes()
+
+			// A result and an error for each request, and each notification: so nothing above went unchecked.
+			want := []string{"notifications/message", "notifications/progress", "notifications/tools/list_changed", "tools/call error", "tools/call result", "tools/list error", "tools/list result"}
+			if d.modern() {
+				want = append(want, "notifications/subscriptions/acknowledged", "server/discover error", "server/discover result", "subscriptions/listen error")
+			} else {
+				want = append(want, "initialize result", "logging/setLevel error", "logging/setLevel result", "ping result")
+			}
+			slices.Sort(want)
+			got := maps.Clone(talk.Checked)
+			delete(got, "no/such error")
+			assert.DeepEqual(t, slices.Sorted(maps.Keys(got)), want)
+		})
+	}
+}
+
+// pages reads the list of tools page by page.
+func (d *driver) pages() {
+	d.t.Helper()
+	var names []string
+	for cursor := ""; ; {
+		var page struct {
+			Tools      []struct{ Name string }
+			NextCursor string
+		}
+		assert.NilError(d.t, json.Unmarshal([]byte(d.result(mcp.MethodListTools, cursor)), &page))
+		for _, tool := range page.Tools {
+			names = append(names, tool.Name)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		cursor = fmt.Sprintf(`"cursor":%q`, page.NextCursor)
+	}
+	assert.DeepEqual(d.t, names, []string{"add", "block", "ended", "fail", "grow", "panic", "steps"})
+}
+
+// cancel calls a tool, cancels it, and waits until it has ended. No answer may come for it: await would stumble over it.
+func (d *driver) cancel() {
+	d.t.Helper()
+	d.heard = nil
+	id := d.send(mcp.MethodCallTool, d.params(`"name":"block"`, `"progressToken":7`))
+	d.until(mcp.NotificationProgress)
+	d.notify(mcp.NotificationCancelled, d.params(fmt.Sprintf(`"requestId":%d,"reason":"enough"`, id)))
+	for !strings.Contains(d.result(mcp.MethodCallTool, `"name":"ended"`), `"n":1`) {
+	}
+}
+
+// changes has the list of tools change, with somebody listening.
+func (d *driver) changes() {
+	d.t.Helper()
+	d.heard = nil
+	listen := 0
+	if d.modern() {
+		d.fails(-32602, mcp.MethodListen, "")
+		listen = d.send(mcp.MethodListen, d.params(`"notifications":{"toolsListChanged":true}`))
+		d.until(mcp.NotificationSubscriptionsAcknowledged)
+	}
+	d.result(mcp.MethodCallTool, `"name":"grow"`)
+	d.until(mcp.NotificationToolListChanged)
+	if d.modern() {
+		d.notify(mcp.NotificationCancelled, d.params(fmt.Sprintf(`"requestId":%d`, listen)))
+	}
+}
+
+func (d *driver) modernFailures() {
+	d.t.Helper()
+	a := d.await(d.send(mcp.MethodDiscover, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`))
+	assert.Equal(d.t, int(a.Error.Code), mcp.CodeUnsupportedProtocolVersion)
+	a = d.await(d.send(mcp.MethodDiscover, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/protocolVersion":%q}}`, d.revision)))
+	assert.Equal(d.t, int(a.Error.Code), -32602)
+}

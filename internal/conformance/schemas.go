@@ -1,0 +1,156 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+)
+
+// Schemas are the JSON Schemas of MCP's revisions, as the specification publishes them. They are safe for concurrent use.
+type Schemas struct {
+	dir string // has REVISION/schema.json
+
+	mu        sync.Mutex
+	revisions map[string]*definitions
+}
+
+// OpenSchemas returns the schemas in $STDWIRE_SUITES, or nil if that is not set.
+func OpenSchemas() *Schemas {
+	suites := os.Getenv("STDWIRE_SUITES")
+	if suites == "" {
+		return nil
+	}
+	return &Schemas{dir: filepath.Join(suites, "mcp-schema"), revisions: map[string]*definitions{}}
+}
+
+// definitions are the schema of one revision.
+type definitions struct {
+	document map[string]json.RawMessage
+	keyword  string            // "$defs" or "definitions"
+	messages map[string]string // from a method to the name of the definition of its message
+
+	mu       sync.Mutex
+	names    map[string]json.RawMessage
+	compiled map[string]*schema.Schema
+}
+
+func (s *Schemas) revision(name string) (*definitions, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, ok := s.revisions[name]; ok {
+		return d, nil
+	}
+	raw, err := os.ReadFile(filepath.Join(s.dir, filepath.Base(name), "schema.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%q is no revision of MCP", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &definitions{keyword: "$defs", messages: map[string]string{}, compiled: map[string]*schema.Schema{}}
+	if err := json.Unmarshal(raw, &d.document); err != nil {
+		return nil, err
+	}
+	if d.document[d.keyword] == nil {
+		d.keyword = "definitions"
+	}
+	if err := json.Unmarshal(d.document[d.keyword], &d.names); err != nil {
+		return nil, err
+	}
+	for definition, raw := range d.names {
+		var message struct {
+			Properties struct {
+				Method struct{ Const string }
+			}
+		}
+		_ = json.Unmarshal(raw, &message) // what does not fit is no message
+		if method := message.Properties.Method.Const; method != "" {
+			d.messages[method] = definition
+		}
+	}
+	s.revisions[name] = d
+	return d, nil
+}
+
+func (d *definitions) has(name string) bool { return d.names[name] != nil }
+
+// validate checks a document against the definition of that name.
+func (d *definitions) validate(name string, document []byte) error {
+	compiled, err := d.compile(name)
+	if err != nil {
+		return err
+	}
+	if err := compiled.Validate(document); err != nil {
+		return fmt.Errorf("is no %s: %w", name, err)
+	}
+	return nil
+}
+
+func (d *definitions) compile(name string) (*schema.Schema, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := d.compiled[name]; c != nil {
+		return c, nil
+	}
+	document := map[string]json.RawMessage{"$ref": json.RawMessage(`"#/` + d.keyword + "/" + name + `"`)}
+	for _, keyword := range []string{"$schema", d.keyword} {
+		document[keyword] = d.document[keyword]
+	}
+	raw, err := json.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	c, err := schema.Compile(raw, schema.AssertFormats())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d.compiled[name] = c
+	return c, nil
+}
+
+// errorNames are the definitions of errors that say more than the JSON-RPC ones, by code.
+var errorNames = map[int]string{
+	-32020: "HeaderMismatchError",
+	-32021: "MissingRequiredClientCapabilityError",
+	-32022: "UnsupportedProtocolVersionError",
+	-32042: "URLElicitationRequiredError",
+}
+
+// message checks a request or notification.
+func (d *definitions) message(method string, frame []byte) error {
+	name, ok := d.messages[method]
+	if !ok {
+		return fmt.Errorf("has a method that the revision does not have: %s", method)
+	}
+	return d.validate(name, frame)
+}
+
+// result checks a response to a request of this method that succeeded.
+func (d *definitions) result(method string, frame, result []byte) error {
+	request, ok := d.messages[method]
+	if !ok {
+		return fmt.Errorf("answers a method that the revision does not have: %s", method)
+	}
+	base := strings.TrimSuffix(request, "Request")
+	switch {
+	case d.has(base + "ResultResponse"):
+		return d.validate(base+"ResultResponse", frame)
+	case d.has(base + "Result"):
+		return d.validate(base+"Result", result)
+	}
+	return d.validate("EmptyResult", result)
+}
+
+// failure checks a response that says that the request failed.
+func (d *definitions) failure(code int, frame []byte) error {
+	if name := errorNames[code]; d.has(name) {
+		return d.validate(name, frame)
+	}
+	return nil // what all messages have in common says it all
+}
