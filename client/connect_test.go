@@ -134,7 +134,7 @@ func TestConnectFails(t *testing.T) {
 				start, ok := errors.AsType[*StartError](err)
 				assert.Assert(t, ok)
 				if test.name == "hangs up" {
-					assert.Equal(t, start.Hint, "an old server may hang up on a probe that it does not know: try Options.Era legacy")
+					assert.Equal(t, start.Hint, "an old server may hang up on a probe that it does not know: try the legacy era")
 				}
 				assert.Equal(t, time.Since(began), test.took)
 			})

@@ -172,7 +172,7 @@ func (o *Options) startError(err error, stderr string) *StartError {
 	} else if _, ok := errors.AsType[*TimeoutError](err); ok {
 		e.Hint = "raise Options.StartTimeout if the server takes that long, as it may when npx or uvx has to download it; or look whether the program is an MCP server at all"
 	} else if _, ok := errors.AsType[*LostError](err); ok && o.Era == 0 {
-		e.Hint = "an old server may hang up on a probe that it does not know: try Options.Era legacy"
+		e.Hint = "an old server may hang up on a probe that it does not know: try the legacy era"
 	}
 	return e
 }

@@ -289,7 +289,7 @@ func TestServerDies(t *testing.T) {
 	for name, want := range map[string]string{
 		"crash in a call":     `exited with status 7: "segfault"`,
 		"crash in an answer":  `exited with status 7: "segfault"`,
-		"killed in a call":    `killed by signal killed`,
+		"killed in a call":    `ended by signal: killed`,
 		"hang up and live on": `closed the connection`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -110,8 +110,16 @@ func (p *Peer) run() {
 
 // drain lets handlers finish after the other side has closed its end: it may still read the answers. Our own calls have no hope of one.
 func (p *Peer) drain() {
-	p.update(func(s *state) { s.refusing, s.deaf = true, true })
-	p.failPending(&closedError{io.EOF})
+	gone := &closedError{io.EOF}
+	p.update(func(s *state) {
+		s.refusing, s.deaf = true, true
+		for _, in := range s.inflight {
+			if in.detached {
+				in.cancel(gone)
+			}
+		}
+	})
+	p.failPending(gone)
 	ctx, cancel := context.WithTimeout(p.ctx, p.o.Drain)
 	defer cancel()
 	select {
@@ -126,6 +134,9 @@ func (p *Peer) fail(err error) {
 	first := false
 	p.update(func(s *state) {
 		first = !s.closed
+		if s.deaf && err != nil {
+			err = io.EOF // that the answers do not arrive any more is no news
+		}
 		if first {
 			s.closed, s.refusing, s.err = true, true, err
 		}

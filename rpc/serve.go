@@ -29,10 +29,14 @@ func (r *Request) IsNotification() bool { return r.ID.IsZero() }
 func (r *Request) Peer() *Peer { return r.in.peer }
 
 // Detach gives the request's place among Limits.MaxRunning back, and the handler goes on: for requests that last, such as a subscription, whose number
-// the handler's owner has to bound.
+// the handler's owner has to bound. Such a request does not hold the peer up when the other side has closed: its context ends at once.
 func (r *Request) Detach() {
 	p := r.in.peer
 	p.update(func(s *state) {
+		r.in.detached = true
+		if s.deaf {
+			r.in.cancel(&closedError{io.EOF})
+		}
 		if r.in.placed {
 			r.in.placed = false
 			s.running--
@@ -54,6 +58,7 @@ type inbound struct {
 	// Of the peer's state.
 	ordered   bool // runs to its end in the lane
 	placed    bool // holds one of the MaxRunning places
+	detached  bool // gave it back, and lasts
 	cancelled bool // by the other side
 }
 

@@ -100,7 +100,7 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 		data = append(data, '}')
 	}
 	schema := `{"type":"object","properties":{"success":{"type":"boolean"},"data":{"anyOf":[` + string(data) + `,{"type":"null"}]},` +
-		`"error":{"type":["object","null"]}},"required":["success","data","error"]`
+		`"error":{"anyOf":[{"type":"object"},{"type":"null"}]}},"required":["success","data","error"]`
 	if definitions != nil {
 		schema += `,"$defs":` + string(definitions)
 	}

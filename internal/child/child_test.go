@@ -56,7 +56,7 @@ func TestExitAfterReady(t *testing.T) {
 	assert.Equal(t, exit.BeforeReady, false)
 	assert.Equal(t, exit.Status, -1)
 	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGTERM))
-	assert.Equal(t, exit.Error(), "killed by signal terminated")
+	assert.Equal(t, exit.Error(), "ended by signal: terminated")
 }
 
 func TestHint(t *testing.T) {

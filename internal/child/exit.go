@@ -10,7 +10,7 @@ import (
 // ExitError says how a child ended. Its text is like
 //
 //	exited with status 3: "boom: missing API key"
-//	killed by signal terminated
+//	ended by signal: terminated
 type ExitError struct {
 	Status int       // the exit status, or -1 if a signal ended it
 	Signal os.Signal // what ended it, or nil
@@ -37,7 +37,7 @@ func (e *ExitError) Error() string {
 	case e.Err != nil:
 		text = fmt.Sprintf("exited with unknown status (%v)", e.Err)
 	case e.Signal != nil:
-		text = fmt.Sprintf("killed by signal %v", e.Signal)
+		text = fmt.Sprintf("ended by signal: %v", e.Signal)
 	}
 	if e.LastStderr != "" {
 		text += `: "` + e.LastStderr + `"`

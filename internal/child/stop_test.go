@@ -30,9 +30,9 @@ func TestStopLadder(t *testing.T) {
 	}{
 		{"end of stdin", shell("echo ready; cat; exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
 		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"), short, short, 5 * time.Second, "exited with status 7"},
-		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "killed by signal terminated"},
-		{"SIGKILL", deaf, short, 2 * short, 5 * time.Second, "killed by signal killed"},
-		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "killed by signal killed"},
+		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "ended by signal: terminated"},
+		{"SIGKILL", deaf, short, 2 * short, 5 * time.Second, "ended by signal: killed"},
+		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
 	} {
 		t.Run(rung.name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
