@@ -104,6 +104,9 @@ func TestErrorData(t *testing.T) {
 		assert.Equal(t, e.Code, -5)
 		assert.Equal(t, e.Message, "a\nb")
 		assert.Equal(t, string(e.Data), `{"x": [1]}`)
+		assert.Assert(t, errors.Is(e, rpc.Errorf(-5, "other words")))
+		assert.Assert(t, !errors.Is(e, rpc.Errorf(-6, "a\nb")))
+		assert.Assert(t, !errors.Is(e, io.EOF))
 	})
 }
 

@@ -329,6 +329,42 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
+// A subscription that was detached has nobody to serve any more and ends at once; what else runs is waited for. To detach what cannot be, or too late, does
+// no harm.
+func TestDrainEndsWhatIsDetached(t *testing.T) {
+	var s stage
+	causes := make(chan error, 3)
+	handler := func(ctx context.Context, req *rpc.Request) (any, error) {
+		if req.Method != "listen" {
+			_, _ = s.handle(ctx, req)
+		}
+		req.Detach()
+		if req.Method == "m" || req.IsNotification() {
+			return "done", nil
+		}
+		<-ctx.Done()
+		causes <- context.Cause(ctx)
+		return nil, nil
+	}
+	panics := 0
+	o := rpc.Options{Handler: handler, Drain: time.Hour, Hooks: rpc.Hooks{Panic: func(string, any, []byte) { panics++ }}}
+	onWire(t, o, func(t *testing.T, w *wire) {
+		w.send(request("1", "listen"), request("2", "late"), request("3", "m"), note("n"))
+		synctest.Wait()
+		begin := time.Now()
+		w.halfClose()
+		assert.ErrorIs(t, <-causes, io.EOF)
+		close(s.gate("late"))
+		assert.ErrorIs(t, <-causes, io.EOF)
+		close(s.gate("n"))
+		close(s.gate("m"))
+		assert.Equal(t, w.peer.Wait(), io.EOF)
+		assert.Equal(t, time.Since(begin), time.Duration(0))
+		assert.Equal(t, panics, 0)
+		w.expectUnordered(result("1", "null"), result("2", "null"), result("3", `"done"`))
+	})
+}
+
 // A notification that came before the end of the stream is handled; one that is in the queue at Close is not.
 func TestQueuedNotificationsAtTheEnd(t *testing.T) {
 	for _, closed := range []bool{true, false} {

@@ -34,7 +34,7 @@ func (r *Request) Detach() {
 	p := r.in.peer
 	p.update(func(s *state) {
 		r.in.detached = true
-		if s.deaf {
+		if s.deaf && r.in.cancel != nil {
 			r.in.cancel(&closedError{io.EOF})
 		}
 		if r.in.placed {

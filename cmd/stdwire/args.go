@@ -74,7 +74,7 @@ func (g *grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 	name, value, hasValue := strings.Cut(args[0], "=")
 	i := slices.IndexFunc(g.flags, func(f flag) bool { return f.name == name })
 	if i < 0 {
-		return nil, usagef("unknown flag %s", name).withHint(didYouMean(name, g.names()))
+		return nil, usagef("unknown flag %s", name).withHint(near.Instead(name, g.names()))
 	}
 	f := g.flags[i]
 	args = args[1:]
@@ -133,28 +133,11 @@ func format(target *string, formats ...string) flag {
 func choice(target *string, name, help string, options ...string) flag {
 	return flag{name: name, value: strings.Join(options, "|"), help: help, set: func(value string) error {
 		if !slices.Contains(options, value) {
-			return usagef("%s: %q is none of %s", name, value, strings.Join(options, ", ")).withHint(nearHint(value, options))
+			return usagef("%s: %q is none of %s", name, value, strings.Join(options, ", ")).withHint(near.DidYouMean(value, options))
 		}
 		*target = value
 		return nil
 	}}
-}
-
-// nearHint is a hint with what was probably meant.
-func nearHint(word string, candidates []string) string {
-	if match := near.Match(word, candidates); match != "" {
-		return "did you mean " + match + "?"
-	}
-	return ""
-}
-
-// didYouMean is nearHint, or else all that there are, if they are few.
-func didYouMean(word string, candidates []string) string {
-	const most = 60
-	if hint := nearHint(word, candidates); hint != "" || len(candidates) == 0 || len(candidates) > most {
-		return hint
-	}
-	return "there are " + strings.Join(candidates, ", ")
 }
 
 // duration is a flag whose value is a time; 0 becomes negative, which is for ever.

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -33,24 +34,10 @@ func (s shape) readValue(text string) []byte {
 func (s shape) readType(text string) []byte {
 	trimmed := strings.TrimSpace(text)
 	for _, name := range s.types() {
-		fits := false
-		switch name {
-		case "string":
+		switch {
+		case name == "string":
 			return quote(text)
-		case "integer":
-			fits = isNumber(trimmed) && !strings.ContainsAny(trimmed, ".eE")
-		case "number":
-			fits = isNumber(trimmed)
-		case "boolean":
-			fits = trimmed == "true" || trimmed == "false"
-		case "null":
-			fits = trimmed == "null"
-		case "array":
-			fits = strings.HasPrefix(trimmed, "[") && isJSON(trimmed)
-		case "object":
-			fits = strings.HasPrefix(trimmed, "{") && isJSON(trimmed)
-		}
-		if fits {
+		case form.Fits(name, trimmed):
 			return []byte(trimmed)
 		}
 	}
@@ -60,7 +47,7 @@ func (s shape) readType(text string) []byte {
 // readNumber reads text as a number where an integer is wanted: 1.0 may be one.
 func (s shape) readNumber(text string) []byte {
 	for _, name := range s.types() {
-		if name == "integer" && isNumber(text) {
+		if name == "integer" && form.Fits("number", text) {
 			return []byte(text)
 		}
 	}
@@ -91,9 +78,3 @@ func (s shape) list(values []value) []byte {
 }
 
 func quote(text string) []byte { return jsonscan.AppendString(nil, text) }
-
-func isJSON(text string) bool { return jsonscan.Valid([]byte(text)) == nil }
-
-func isNumber(text string) bool {
-	return text != "" && (text[0] == '-' || '0' <= text[0] && text[0] <= '9') && isJSON(text)
-}

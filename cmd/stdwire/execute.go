@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"syscall"
+
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // A command is one of the words that may follow "stdwire".
@@ -36,7 +38,7 @@ func commandNames() (names []string) {
 func findCommand(name string) (command, error) {
 	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
 	if i < 0 {
-		return command{}, usagef("there is no command %q", name).withHint(didYouMean(name, commandNames()))
+		return command{}, usagef("there is no command %q", name).withHint(near.Instead(name, commandNames()))
 	}
 	return commands()[i], nil
 }

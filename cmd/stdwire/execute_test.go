@@ -104,6 +104,11 @@ func TestRun(t *testing.T) {
 		{"--write fs write --path b.txt --content x", 0, "path: ", ""},
 		{"--wirte fs write", 2, "", "stdwire: run: unknown flag --wirte\nhint: did you mean --write?\n"},
 		{"fs read --help", 0, "usage: stdwire run fs read ", ""},
+		{"__complete run fs w", 0, "", ""},
+		{"__complete run --write fs w", 0, "write\t", ""},
+		{"__complete run --root . --write fs w", 0, "write\t", ""},
+		{"__complete run --root .", 0, "", ""}, // the names of files are in order
+		{"__complete run --wirte fs w", 0, "", ""},
 	} {
 		c := capture(false)
 		got := runWith(t.Context(), c, append([]string{"run", "--root", dir}, strings.Fields(tt.args)...)...)
@@ -187,19 +192,6 @@ func TestUnexpectedErrors(t *testing.T) {
 	assert.Equal(t, asFailure(ctx, errors.New("odd")).exit(), 143)
 }
 
-func TestIsTerminal(t *testing.T) {
-	null, err := os.Open(os.DevNull)
-	assert.NilError(t, err)
-	defer null.Close()
-	assert.Assert(t, !isTerminal(null))
-	r, w, err := os.Pipe()
-	assert.NilError(t, err)
-	defer r.Close()
-	assert.Assert(t, !isTerminal(r))
-	assert.NilError(t, w.Close())
-	assert.Assert(t, !isTerminal(w), "closed")
-}
-
 func TestOutput(t *testing.T) {
 	var b bytes.Buffer
 	o := newOutput(&b, false)
@@ -209,4 +201,12 @@ func TestOutput(t *testing.T) {
 	o.print("ours \x1b[1m\u202e\n")
 	assert.NilError(t, o.flush())
 	assert.Equal(t, b.String(), "a\nb\nours \\u202e\n")
+
+	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n", true: `{"a":"\u202e"}` + "\n"} {
+		b.Reset()
+		o := newOutput(&b, terminal)
+		o.json([]byte("{\"a\":\"\u202e\"}"))
+		assert.NilError(t, o.flush())
+		assert.Equal(t, b.String(), want)
+	}
 }

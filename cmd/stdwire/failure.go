@@ -81,7 +81,7 @@ const maxTail = 10
 // print prints a failure: for people the line, with what the server said last above it and the hint below; for programs one line of JSON.
 func (f *failure) print(c *console, asJSON bool) {
 	if asJSON {
-		_, _ = c.Write(append(f.json(), '\n'))
+		_, _ = c.Write([]byte(printable.JSON(string(f.json())) + "\n"))
 		return
 	}
 	if tail := strings.Split(strings.TrimSpace(f.stderr), "\n"); len(tail) > 1 && !f.logged {

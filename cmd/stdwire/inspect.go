@@ -59,14 +59,14 @@ func inspectTool(ctx context.Context, c *client.Client, std *streams, name, outp
 			continue
 		}
 		if output == "json" {
-			std.out.raw(definition)
+			std.out.json(definition)
 			return nil
 		}
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, definition, "", "  "); err != nil {
 			return err
 		}
-		std.out.print(indented.String() + "\n")
+		std.out.json(indented.Bytes())
 		return nil
 	}
 	return noTool(name, names)
@@ -137,7 +137,7 @@ func inspectServer(ctx context.Context, c *client.Client, std *streams, ready ti
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if output == "json" {
 		text, err := json.Marshal(r)
-		std.out.raw(text)
+		std.out.json(text)
 		return err
 	}
 	std.out.print(r.text())

@@ -28,6 +28,6 @@ func (b *builtin) manifest(_ context.Context, std *streams) error {
 	if err := json.Indent(&indented, catalog.Manifest(), "", "  "); err != nil {
 		return err
 	}
-	std.out.raw(indented.Bytes())
+	std.out.json(indented.Bytes())
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -16,12 +17,12 @@ type jsonText = json.RawMessage
 // printResult prints the result of a tool. If the tool says that it failed, that is the error.
 func printResult(std *streams, tool string, raw []byte, output string) error {
 	if output != "text" {
-		std.out.raw(raw)
+		std.out.json(raw)
 	}
 	var result mcp.CallToolResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
 		if output == "text" {
-			std.out.raw(raw) // the call was made; whatever it gave must not be lost
+			std.out.json(raw) // the call was made; whatever it gave must not be lost
 		}
 		return &failure{code: "internal", tool: tool, what: tool, why: fmt.Sprintf("the result is not one: %v", err)}
 	}
@@ -39,6 +40,15 @@ func printResult(std *streams, tool string, raw []byte, output string) error {
 		printData(std, result.StructuredContent)
 	}
 	return nil
+}
+
+// printData prints what a tool returned, for people. That it is not all there is is said on stderr.
+func printData(std *streams, data []byte) {
+	text, note := render.Data(data, std.out.terminal)
+	_, _ = std.out.WriteString(text)
+	if note != "" {
+		std.err.printf("note: %s", note)
+	}
 }
 
 // toolFailure is the failure of a tool. What does not fit into a line is printed on stderr before, unless it is on stdout already.

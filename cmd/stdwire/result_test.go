@@ -58,9 +58,9 @@ func TestPrintResult(t *testing.T) {
 		{name: "document", result: `{"content":[],"structuredContent":{"success":true,"data":{"path":"x","encoding":"text","truncated":false,"content":"no end"},"error":null}}`,
 			piped: "no end", terminal: "no end\n"},
 		{name: "binary document", result: `{"content":[],"structuredContent":{"success":true,"data":{"encoding":"base64","content":"AP8="},"error":null}}`,
-			piped: "\x00\xff", terminal: "[binary 2 B]\n"},
+			piped: "\x00\xff", terminal: "[2 bytes that are not text]\n"},
 		{name: "part of a document", result: `{"content":[],"structuredContent":{"success":true,"data":{"encoding":"text","truncated":true,"next_line":5,"next_offset":99,"content":"a\n"},"error":null}}`,
-			piped: "a\n", stderr: "note: there is more than this, next_line=5, next_offset=99\n"},
+			piped: "a\n", stderr: "note: there is more than this: next_line 5, next_offset 99\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, terminal := range []bool{false, true} {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -20,11 +21,25 @@ func runCommand() command {
 		make: func() (grammar, runner) {
 			b := new(builtin)
 			var words []string
-			run := func(ctx context.Context, std *streams) error { return b.run(ctx, std, words) }
+			run := func(ctx context.Context, std *streams) error { return b.run(ctx, std, b.behindOwnFlags(words)) }
 			list := func(ctx context.Context, std *streams) error { return b.run(ctx, std, []string{helpFlag}) }
 			return grammar{flags: b.flags(), rest: func(w []string) { words = w }, more: list}, run
 		},
 	}
+}
+
+// behindOwnFlags takes the flags of this command off the words that are to be completed, and does what they say: with --write there is more to
+// complete. Where they are not whole, or one of them is to be completed itself, nothing is left to complete.
+func (b *builtin) behindOwnFlags(words []string) []string {
+	if len(words) < 3 || words[0] != "__complete" || words[1] != "run" {
+		return words
+	}
+	rest, last := []string(nil), len(words)-1
+	g := grammar{flags: b.flags(), rest: func(w []string) { rest = w }}
+	if _, err := g.parse(words[2:last]); err != nil {
+		return words[:1]
+	}
+	return slices.Concat(words[:2], rest, words[last:])
 }
 
 // An exitStatus is the exit code of something that has told itself what went wrong.

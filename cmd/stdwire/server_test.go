@@ -41,7 +41,7 @@ func TestBuiltInServer(t *testing.T) {
 
 	got = run(t, "call", "fs_read", "path=a.txt", "lines=1", root)
 	assert.Equal(t, got.stdout, "hello\n")
-	assert.Equal(t, got.stderr, "note: there is more than this, next_line=2, next_offset=6\n")
+	assert.Equal(t, got.stderr, "note: there is more than this: next_line 2, next_offset 6\n")
 
 	got = run(t, "call", "fs_list", root)
 	assert.Equal(t, got.code, 0, got.stderr)

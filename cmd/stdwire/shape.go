@@ -2,10 +2,8 @@ package main
 
 import (
 	"iter"
-	"net/url"
-	"strconv"
-	"strings"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -47,46 +45,8 @@ func (s shape) resolved() shape {
 		if !ok {
 			return s
 		}
-		s = s.step(pointed(s.root, string(ref)), len(s.root))
+		s = s.step(form.Pointed(s.root, string(ref)), len(s.root))
 	}
-}
-
-// pointed finds what "#/$defs/Name" refers to (RFC 6901), nil if it leads nowhere or elsewhere.
-func pointed(root []byte, ref string) []byte {
-	fragment, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil
-	}
-	pointer, err := url.PathUnescape(fragment)
-	if err != nil {
-		return nil
-	}
-	at := root
-	for i, token := range strings.Split(pointer, "/") {
-		if i == 0 {
-			if token != "" {
-				return nil // an anchor
-			}
-			continue
-		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		if n, err := strconv.Atoi(token); err == nil && len(at) > 0 && at[0] == '[' {
-			at = element(at, n)
-			continue
-		}
-		at = jsonscan.Member(at, token)
-	}
-	return at
-}
-
-func element(array []byte, n int) []byte {
-	for value := range jsonscan.Elements(array) {
-		if n == 0 {
-			return value
-		}
-		n--
-	}
-	return nil
 }
 
 func (s shape) keyword(name string) []byte { return jsonscan.Member(s.at, name) }

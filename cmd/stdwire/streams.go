@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // streams are standard input, output and error, and what is known of them.
@@ -19,19 +20,9 @@ type streams struct {
 
 func processStreams() *streams {
 	return &streams{
-		in: os.Stdin, inTerminal: isTerminal(os.Stdin),
-		out: newOutput(os.Stdout, isTerminal(os.Stdout)), err: &console{w: os.Stderr, terminal: isTerminal(os.Stderr)},
+		in: os.Stdin, inTerminal: terminal.Is(os.Stdin),
+		out: newOutput(os.Stdout, terminal.Is(os.Stdout)), err: &console{w: os.Stderr, terminal: terminal.Is(os.Stderr)},
 	}
-}
-
-// isTerminal reports whether a person is at the other end of a file. Of the other character devices only /dev/null is common as a standard stream.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
 }
 
 // An output is stdout, which carries results and nothing else.
@@ -63,8 +54,11 @@ func (o *output) lines(text string) {
 // print prints text of our own making, some of which may be foreign.
 func (o *output) print(text string) { _, _ = o.WriteString(printable.Text(text)) }
 
-// raw prints bytes as they are, and a line end.
-func (o *output) raw(text []byte) {
+// json prints JSON, and a line end: to a terminal, without what could do something there other than be read; elsewhere as it is.
+func (o *output) json(text []byte) {
+	if o.terminal {
+		text = []byte(printable.JSON(string(text)))
+	}
 	_, _ = o.Write(text)
 	_ = o.WriteByte('\n')
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -36,13 +37,13 @@ func listTools(ctx context.Context, c *client.Client, std *streams, output strin
 		if err != nil {
 			return err
 		}
-		std.out.raw(list)
+		std.out.json(list)
 	case "raw":
 		for page, err := range c.ToolPages(ctx) {
 			if err != nil {
 				return err
 			}
-			std.out.raw(page)
+			std.out.json(page)
 		}
 	default:
 		first := true
@@ -142,5 +143,5 @@ func noTool(name string, names []string) *failure {
 	} else {
 		f.why += fmt.Sprintf(" among the %d that stdwire tools lists", len(names))
 	}
-	return f.withHint(nearHint(name, names))
+	return f.withHint(near.DidYouMean(name, names))
 }

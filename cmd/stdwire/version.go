@@ -64,7 +64,7 @@ func version() string { return build().Version }
 func printVersion(std *streams, output string, b buildInfo) error {
 	if output == "json" {
 		text, err := json.Marshal(b)
-		std.out.raw(text)
+		std.out.json(text)
 		return err
 	}
 	commit := ""

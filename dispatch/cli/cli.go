@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // IO is what a command line is connected to. Everything but the two bools is required.
@@ -25,18 +28,8 @@ type IO struct {
 func Stdio(program string) IO {
 	return IO{
 		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		OutTerminal: isTerminal(os.Stdout), ErrTerminal: isTerminal(os.Stderr),
+		OutTerminal: terminal.Is(os.Stdout), ErrTerminal: terminal.Is(os.Stderr),
 	}
-}
-
-// isTerminal takes a character device for a terminal, but for the one that is common in its place.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
 }
 
 // A surface is a catalog connected to a command line.
@@ -92,14 +85,19 @@ func (s *surface) call(ctx context.Context, l *line) error {
 	case l.output == "json":
 		return s.print(s.jsonLine(envelope, s.OutTerminal))
 	}
-	return s.printData(l, envelope.Data)
+	text, note := render.Data(envelope.Data, s.OutTerminal)
+	if err := s.print(text); err != nil || note == "" {
+		return err
+	}
+	s.note(s.Err, l, note)
+	return nil
 }
 
 // jsonLine is an envelope as one line.
 func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
 	text := string(envelope.AppendJSON(nil))
 	if terminal {
-		text = printable(text)
+		text = printable.JSON(text)
 	}
 	return text + "\n"
 }
@@ -141,5 +139,5 @@ func (s *surface) note(w io.Writer, l *line, text string) {
 	if len(l.words) > 0 {
 		parts = append(parts, strings.Join(l.words, " "))
 	}
-	_, _ = io.WriteString(w, oneLine(strings.Join(append(parts, text), ": "))+"\n")
+	_, _ = io.WriteString(w, printable.Line(strings.Join(append(parts, text), ": "))+"\n")
 }

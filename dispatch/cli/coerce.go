@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -22,7 +23,7 @@ func (s shape) join(values []value) (encoded []byte, ok bool) {
 		return s.list(values), list
 	case only.json == nil:
 		return s.coerce(only.text), true
-	case list && types != nil && !slices.ContainsFunc(types, func(name string) bool { return fits(name, string(only.json)) }):
+	case list && types != nil && !slices.ContainsFunc(types, func(name string) bool { return form.Fits(name, string(only.json)) }):
 		return s.list(values), true // its first element
 	}
 	return only.json, true
@@ -73,38 +74,14 @@ func (s shape) read(text string, types []string) []byte {
 		switch {
 		case name == "string":
 			return quoted(text)
-		case fits(name, trimmed):
+		case form.Fits(name, trimmed):
 			return []byte(trimmed)
 		}
 	}
-	if slices.Contains(types, "integer") && fits("number", trimmed) {
+	if slices.Contains(types, "integer") && form.Fits("number", trimmed) {
 		return []byte(trimmed) // 1.0 is an integer too, 1.5 is for the dispatcher to refuse
 	}
 	return nil
-}
-
-// fits reports whether a text is the JSON of a type.
-func fits(name, text string) bool {
-	if text == "" || jsonscan.Valid([]byte(text)) != nil {
-		return false
-	}
-	switch name {
-	case "null":
-		return text == "null"
-	case "boolean":
-		return text == "true" || text == "false"
-	case "integer":
-		return fits("number", text) && !strings.ContainsAny(text, ".eE")
-	case "number":
-		return text[0] == '-' || '0' <= text[0] && text[0] <= '9'
-	case "string":
-		return text[0] == '"'
-	case "array":
-		return text[0] == '['
-	case "object":
-		return text[0] == '{'
-	}
-	return false
 }
 
 func quoted(text string) []byte { return jsonscan.AppendString(nil, text) }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/render"
 )
 
 // commandLine shows arguments as they are typed in a shell.
@@ -30,7 +31,7 @@ func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 		return []string{f.name()}, true
 	case f.shape.isSwitch() && string(value) == "false":
 		return []string{f.name() + "=false"}, true
-	case value[0] == '{' && !isEmpty(value):
+	case value[0] == '{' && string(value) != "{}":
 		for token, member := range jsonscan.Members(value) {
 			name, _ := jsonscan.Unquote(token)
 			more, ok := s.flagsFor(append(slices.Clip(path), string(name)), member)
@@ -60,7 +61,7 @@ func (f flag) asText(encoded []byte) (words []string) {
 	}
 	var values []value
 	for _, element := range elements {
-		text, ok := inline(element)
+		text, ok := render.Inline(element)
 		if !ok || text == "-" {
 			return f.asJSON(encoded)
 		}

@@ -3,6 +3,9 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
 )
 
 // completeCommand is what the scripts of completionCommand call. Its arguments are the words of a command line behind the program's first, up
@@ -28,7 +31,7 @@ func (s *surface) complete(words []string) string {
 	before, current := words[:len(words)-1], words[len(words)-1]
 	var b strings.Builder
 	for _, c := range s.candidates(before, current) {
-		if !strings.HasPrefix(c.word, current) || printable(c.word) != c.word || strings.ContainsAny(c.word, "\t\n") {
+		if !strings.HasPrefix(c.word, current) || printable.Text(c.word) != c.word || strings.ContainsAny(c.word, "\t\n") {
 			continue
 		}
 		b.WriteString(c.word)
@@ -42,7 +45,7 @@ func (s *surface) complete(words []string) string {
 
 // firstSentence is as much of a text as there is room for beside a word.
 func firstSentence(text string) string {
-	text, _, _ = strings.Cut(oneLine(text), ". ")
+	text, _, _ = strings.Cut(printable.Line(text), ". ")
 	if runes := []rune(text); len(runes) > maxLine {
 		return string(runes[:maxLine-1]) + "…"
 	}
@@ -146,7 +149,7 @@ func (l *line) values(name string) (all []candidate) {
 		values = f.shape.items().values()
 	}
 	for _, value := range values {
-		if text, ok := inline(value); ok {
+		if text, ok := render.Inline(value); ok {
 			all = append(all, candidate{word: text})
 		}
 	}

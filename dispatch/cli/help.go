@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
 )
 
 // overview is the help of the program, or of the words that some operations' names begin with.
@@ -19,7 +21,7 @@ func (s *surface) overview(words []string) string {
 	}
 	explained(&b, rows)
 	fmt.Fprintf(&b, "\nMore with %s OPERATION %s.\n", s.Program, helpFlag)
-	return printable(b.String())
+	return printable.Text(b.String())
 }
 
 func summaries(ops []*dispatch.Operation) (rows [][2]string) {
@@ -62,13 +64,13 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	}
 	for _, example := range spec.Examples {
 		words := append([]string{command}, input.commandLine(example.Input)...)
-		fmt.Fprintf(&b, "  # %s\n  %s\n", oneLine(example.Summary), strings.Join(words, " "))
+		fmt.Fprintf(&b, "  # %s\n  %s\n", printable.Line(example.Summary), strings.Join(words, " "))
 	}
 	if more := s.below(op.Name()); len(more) > 1 {
 		b.WriteString("\nMore operations:\n")
 		explained(&b, summaries(more[1:]))
 	}
-	return printable(b.String())
+	return printable.Text(b.String())
 }
 
 // valueNotes says how values are given, as far as these flags have such.
@@ -127,7 +129,7 @@ const maxEnum = 60 // bytes of values that are shown in place of a type
 func (s shape) typeName() string {
 	var names []string
 	for _, value := range s.values() {
-		text, ok := inline(value)
+		text, ok := render.Inline(value)
 		if !ok {
 			text = string(value)
 		}
@@ -164,7 +166,7 @@ func (f flag) help() string {
 		parts = append(parts, doc)
 	}
 	if value := f.shape.annotation("default"); value != nil {
-		text, ok := inline(value)
+		text, ok := render.Inline(value)
 		if !ok || text == "" {
 			text = string(value)
 		}

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 func explained(b *strings.Builder, rows [][2]string) {
 	column := 0
 	for i, row := range rows {
-		rows[i] = [2]string{oneLine(row[0]), oneLine(row[1])}
+		rows[i] = [2]string{printable.Line(row[0]), printable.Line(row[1])}
 		if n := utf8.RuneCountInString(rows[i][0]); n <= maxHead {
 			column = max(column, n)
 		}

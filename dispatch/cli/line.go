@@ -126,7 +126,7 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	}
 	switch {
 	case !known:
-		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, didYouMean(name, append(flagNames(input.flags()), wholeFlag, outputFlag, helpFlag)))
+		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, instead(name, append(flagNames(input.flags()), wholeFlag, outputFlag, helpFlag)))
 	case !hasText && g.shape.isSwitch():
 		g.text = "true"
 	default:

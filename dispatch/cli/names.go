@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 // below returns the operations whose names begin with these segments, sorted; all of them for "".
@@ -44,7 +45,7 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 			return op, l.unexpected(unexpected)
 		}
 	}
-	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", didYouMean(strings.Join(l.words, " "), s.nearby(l.words)))
+	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", instead(strings.Join(l.words, " "), s.nearby(l.words)))
 }
 
 // nearby returns what could stand in the place of words that name nothing: all operations, or those that begin with the words that are right.
@@ -71,4 +72,12 @@ func (s *surface) next(name string) (segments []string, first []*dispatch.Operat
 		}
 	}
 	return segments, first
+}
+
+// instead ends a message about a word that is not known.
+func instead(word string, candidates []string) string {
+	if hint := near.Instead(word, candidates); hint != "" {
+		return "; " + hint
+	}
+	return ""
 }

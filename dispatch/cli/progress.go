@@ -5,6 +5,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A status is the last line of a terminal, which says how far an operation has come, until something else is printed. It is safe for
@@ -37,7 +39,7 @@ func (s *status) show(done, total float64, message string) {
 	if total > 0 {
 		text = fmt.Sprintf("%s: %.0f%%", s.what, 100*done/total)
 	}
-	line := []rune(oneLine(text + " " + message))
+	line := []rune(printable.Line(text + " " + message))
 	if len(line) > statusWidth {
 		line = append(line[:statusWidth-1], '…')
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -53,7 +54,7 @@ type problem struct {
 func (r *refusal) explain(p problem) string {
 	input, path := shapeOf(r.op.Input()), []string{}
 	if p.Path != "" {
-		path = pointerTokens(p.Path)
+		path = form.Tokens(p.Path)
 	}
 	if p.Property != "" && r.lacks(path, p.Property) {
 		whole := append(slices.Clip(path), p.Property)
@@ -76,7 +77,7 @@ func (r *refusal) explain(p problem) string {
 func (r *refusal) lacks(path []string, property string) bool {
 	at := r.arguments
 	for _, token := range path {
-		at = child(at, token)
+		at = form.Child(at, token)
 	}
 	return jsonscan.Member(at, property) == nil
 }

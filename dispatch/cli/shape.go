@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -37,7 +35,7 @@ func (s shape) parts() (all []part) {
 		p := part{shape{s.root, at}, always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.keyword("$ref")); ok {
-			visit(pointed(s.root, string(ref)), always)
+			visit(form.Pointed(s.root, string(ref)), always)
 		}
 		for at := range jsonscan.Elements(p.keyword("allOf")) {
 			visit(at, always)
@@ -72,43 +70,6 @@ func (s shape) annotation(name string) []byte {
 func (s shape) doc() string {
 	text, _ := jsonscan.Unquote(s.annotation("description"))
 	return string(text)
-}
-
-// pointed finds what a reference such as "#/$defs/Name" leads to (RFC 6901), nil for other references.
-func pointed(root []byte, ref string) []byte {
-	fragment, ok := strings.CutPrefix(ref, "#")
-	pointer, err := url.PathUnescape(fragment)
-	if !ok || err != nil || pointer != "" && pointer[0] != '/' {
-		return nil
-	}
-	for _, token := range pointerTokens(pointer) {
-		if root = child(root, token); root == nil {
-			return nil
-		}
-	}
-	return root
-}
-
-// pointerTokens splits a JSON Pointer.
-func pointerTokens(pointer string) []string {
-	tokens := strings.Split(pointer, "/")[1:]
-	for i, token := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-	}
-	return tokens
-}
-
-// child returns the member or element that a token of a JSON Pointer names, nil if there is none.
-func child(value []byte, token string) []byte {
-	if n, err := strconv.Atoi(token); err == nil {
-		for element := range jsonscan.Elements(value) {
-			if n == 0 {
-				return element
-			}
-			n--
-		}
-	}
-	return jsonscan.Member(value, token)
 }
 
 // types are the JSON types that a value may have, in the schema's order; none if it does not say.

@@ -26,6 +26,9 @@ var floors = []struct {
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/printable", nil},
+	{"internal/terminal", nil},
+	{"internal/form", []string{"internal/jsonscan"}},
+	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
@@ -34,14 +37,14 @@ var floors = []struct {
 	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
-	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch"}},
 
 	{"server", []string{"internal/jsonscan", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"cmd/stdwire", []string{
-		"internal/near", "internal/printable",
+		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli",
 		"internal/ops/fs", "server", "client",
 	}},

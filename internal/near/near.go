@@ -24,6 +24,23 @@ func Match(word string, candidates []string) (best string) {
 	return best
 }
 
+// DidYouMean says what [Match] finds: "did you mean name?"; "" if nothing.
+func DidYouMean(word string, candidates []string) string {
+	if match := Match(word, candidates); match != "" {
+		return "did you mean " + match + "?"
+	}
+	return ""
+}
+
+// Instead is DidYouMean, or else all that there are, if they are few: "there are name, size".
+func Instead(word string, candidates []string) string {
+	const few = 20
+	if hint := DidYouMean(word, candidates); hint != "" || len(candidates) == 0 || len(candidates) > few {
+		return hint
+	}
+	return "there are " + strings.Join(candidates, ", ")
+}
+
 func folded(word string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(word, "-")), "_", "-")
 }

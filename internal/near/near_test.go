@@ -27,3 +27,13 @@ func TestEdits(t *testing.T) {
 		assert.Equal(t, edits(tc.a, tc.b), tc.want, tc.a+" "+tc.b)
 	}
 }
+
+func TestInstead(t *testing.T) {
+	names := []string{"name", "size"}
+	assert.Equal(t, DidYouMean("nmae", names), "did you mean name?")
+	assert.Equal(t, DidYouMean("colour", names), "")
+	assert.Equal(t, Instead("nmae", names), "did you mean name?")
+	assert.Equal(t, Instead("colour", names), "there are name, size")
+	assert.Equal(t, Instead("colour", nil), "")
+	assert.Equal(t, Instead("colour", make([]string, 21)), "", "too many to list")
+}

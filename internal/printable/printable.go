@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -42,6 +43,28 @@ func Text(s string) string {
 
 // Line is Text on one line: all white space becomes single blanks.
 func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
+
+// JSON is for text that is JSON, and leaves it the same JSON: what does not show itself is spelled as JSON spells it in strings, as in \u202e
+// or \udb40\udc41. Invalid UTF-8 becomes U+FFFD.
+func JSON(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r", "\n") // between tokens; there is none in strings
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		switch high, low := utf16.EncodeRune(r); {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
+}
 
 // hidden reports whether a character does something other than show itself.
 func hidden(r rune) bool {

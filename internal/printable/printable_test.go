@@ -1,6 +1,7 @@
 package printable
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -49,4 +50,18 @@ func FuzzText(f *testing.F) {
 
 func TestLine(t *testing.T) {
 	assert.Equal(t, Line(" two\r\n  lines\x1b[1m\tand \u202e "), `two lines and \u202e`)
+}
+
+func TestJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":"ü"}`: `{"a":"ü"}`,
+		"{\r\n\t\"a\":\"x\u202ey\u009bz\U000E0041\x7f\"}": "{\n\n\t\"a\":\"" + `x\u202ey\u009bz\udb40\udc41\u007f` + "\"}",
+		"\"\xff\"": "\"\uFFFD\"",
+	} {
+		assert.Equal(t, JSON(in), want)
+		var before, after any
+		assert.NilError(t, json.Unmarshal([]byte(in), &before))
+		assert.NilError(t, json.Unmarshal([]byte(want), &after))
+		assert.DeepEqual(t, before, after)
+	}
 }

@@ -1,4 +1,4 @@
-package cli_test
+package render
 
 import (
 	"strings"
@@ -6,10 +6,11 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/dispatch/cli"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
-func TestText(t *testing.T) {
+func TestData(t *testing.T) {
 	for _, c := range []struct{ name, data, want string }{
 		{"null", `null`, ""},
 		{"nothing", `{}`, ""},
@@ -92,6 +93,11 @@ truncated:  false
   l:  12
   m:  13
 `},
+		{"rows without columns", `[{},{"a":1}]`, "- {}\n- a:  1\n"},
+		{"no objects among objects", `[{"a":1},5]`, "- a:  1\n- 5\n"},
+		{"what could act on a terminal", `{"esc\u001b[1m":"\u202e"}`, "esc:  " + `\u202e` + "\n"},
+		{"white space", " {\"a\": { },\n\"b\": [ [\n], {\"c\" : 1, \"d\": 2} ] }\n", "a:  {}\nb:\n  - []\n  - c:  1\n    d:  2\n"},
+		{"too deep", strings.Repeat("[", 17) + `{ "a":["\n"]}` + strings.Repeat("]", 17), strings.Repeat("- ", 16) + `{ "a":["\n"]}` + "\n"},
 		{"text that begins with a line end", `["\na"]`, "- \n  a\n"},
 		{"names that break lines", `{"a\nb":1,"c\td":{"e":2}}`, `
 a\nb:  1
@@ -100,15 +106,14 @@ c d:
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := run(t, nil, "test", "print", "--data:="+c.data)
-			assert.Equal(t, r.out, strings.TrimPrefix(c.want, "\n"))
-			assert.Equal(t, r.code, 0)
+			got, note := Data([]byte(c.data), false)
+			assert.Equal(t, got, strings.TrimPrefix(c.want, "\n"))
+			assert.Equal(t, note, "")
 		})
 	}
 }
 
 func TestDocuments(t *testing.T) {
-	onTerminal := func(std *cli.IO) { std.OutTerminal = true }
 	for _, c := range []struct {
 		name, data          string
 		piped, shown, notes string
@@ -116,19 +121,38 @@ func TestDocuments(t *testing.T) {
 		{"text", `{"path":"a","encoding":"text","content":"one\ntwo"}`, "one\ntwo", "one\ntwo\n", ""},
 		{"text with a line end", `{"encoding":"text","content":"one\r\n","truncated":false}`, "one\r\n", "one\n", ""},
 		{"empty", `{"encoding":"text","content":""}`, "", "", ""},
-		{"escape", `{"encoding":"text","content":"\u001b[2J"}`, "\x1b[2J", `\u001b[2J` + "\n", ""},
+		{"escape", `{"encoding":"text","content":"\u001b[2J"}`, "\x1b[2J", "", ""},
 		{"bytes", `{"encoding":"base64","content":"AP8="}`, "\x00\xff", "[2 bytes that are not text]\n", ""},
-		{"truncated", `{"encoding":"text","content":"x","truncated":true,"next_line":2,"next_offset":30}`, "x", "x\n", "notes: test print: there is more than this: next_line 2, next_offset 30\n"},
-		{"truncated for good", `{"encoding":"text","content":"x","truncated":true}`, "x", "x\n", "notes: test print: there is more than this\n"},
+		{"truncated", `{"encoding":"text","content":"x","truncated":true,"next_line":2,"next_offset":30}`, "x", "x\n", "there is more than this: next_line 2, next_offset 30"},
+		{"truncated for good", `{"encoding":"text","content":"x","truncated":true}`, "x", "x\n", "there is more than this"},
 		{"no encoding", `{"content":"x","id":1}`, "content:  x\nid:       1\n", "content:  x\nid:       1\n", ""},
 		{"other encoding", `{"content":"x","encoding":"gzip"}`, "content:   x\nencoding:  gzip\n", "content:   x\nencoding:  gzip\n", ""},
 		{"broken base64", `{"content":"?","encoding":"base64"}`, "content:   ?\nencoding:  base64\n", "content:   ?\nencoding:  base64\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := run(t, nil, "test", "print", "--data:="+c.data)
-			assert.Equal(t, r.out, c.piped)
-			assert.Equal(t, r.err, c.notes)
-			assert.Equal(t, run(t, onTerminal, "test", "print", "--data:="+c.data).out, c.shown)
+			got, note := Data([]byte(c.data), false)
+			assert.Equal(t, got, c.piped)
+			assert.Equal(t, note, c.notes)
+			got, note = Data([]byte(c.data), true)
+			assert.Equal(t, got, c.shown)
+			assert.Equal(t, note, c.notes)
 		})
 	}
+}
+
+func FuzzData(f *testing.F) {
+	f.Add(`{"a":"two\nlines","b":[{"c":1},{"c":"\u001b[1m"}],"d\u202e":[[],{},"x"]}`)
+	f.Add(`{"content":"\u0000","encoding":"text","truncated":true,"next_\u001b":"\n"}`)
+	f.Fuzz(func(t *testing.T, data string) {
+		if jsonscan.Valid([]byte(data)) != nil {
+			return
+		}
+		text, note := Data([]byte(data), true)
+		if printable.Text(text) != text || printable.Line(note) != note {
+			t.Fatalf("%q, note %q", text, note)
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			t.Fatalf("no line end: %q", text)
+		}
+	})
 }

@@ -1,84 +1,100 @@
-package cli
+package render
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// render shows JSON to people: an object as lines "name:  value", an array of flat objects as a table, other arrays element by element. It
-// ends with a newline, unless there is nothing to show.
-func render(value []byte) string {
+// show shows any value: an object as lines "name:  value", an array of flat objects as a table, other arrays element by element. It ends with a
+// newline, unless there is nothing to show.
+func show(value []byte) string {
 	if isEmpty(value) {
 		return ""
 	}
-	if text, ok := inline(value); ok {
+	if text, ok := Inline(value); ok {
 		return text + "\n"
 	}
-	return block(value)
+	return block(value, 0)
 }
 
 // isEmpty reports whether there is nothing in a value.
 func isEmpty(value []byte) bool {
-	switch string(value) {
-	case "", "null", "{}", "[]":
+	if len(value) == 0 || string(value) == "null" {
 		return true
 	}
-	return false
+	return isContainer(value) && len(bytes.TrimSpace(value[1:len(value)-1])) == 0
 }
 
-// inline shows a value that needs no more than a line.
-func inline(value []byte) (text string, ok bool) {
+func isContainer(value []byte) bool { return len(value) > 0 && (value[0] == '{' || value[0] == '[') }
+
+// Inline shows a value that needs no more than a line; ok is false for others. The value is valid JSON without white space around it.
+func Inline(value []byte) (text string, ok bool) {
 	if text, ok := jsonscan.Unquote(value); ok {
-		shown := printable(string(text))
+		shown := printable.Text(string(text))
 		return shown, !strings.Contains(shown, "\n")
 	}
-	return string(value), isEmpty(value) || value[0] != '{' && value[0] != '['
+	if isContainer(value) {
+		return string([]byte{value[0], value[len(value)-1]}), isEmpty(value)
+	}
+	return string(value), true
 }
 
 // block shows a value in lines of its own.
-func block(value []byte) string {
+func block(value []byte, deep int) string {
 	switch value[0] {
 	case '{':
-		return object(value)
+		return object(value, deep)
 	case '[':
-		return array(slices.Collect(jsonscan.Elements(value)))
+		return array(slices.Collect(jsonscan.Elements(value)), deep)
 	}
 	text, _ := jsonscan.Unquote(value)
-	return strings.TrimSuffix(printable(string(text)), "\n") + "\n"
+	return strings.TrimSuffix(printable.Text(string(text)), "\n") + "\n"
 }
 
-func object(value []byte) string {
+// within is Inline for what is so deep inside. Too deep, all is JSON on one line: nobody reads that far to the right, and every level copies
+// what is in it.
+func within(value []byte, deep int) (text string, ok bool) {
+	const deepest = 16
+	if text, ok = Inline(value); ok || deep < deepest {
+		return text, ok
+	}
+	return printable.Line(printable.JSON(string(value))), true
+}
+
+func object(value []byte, deep int) string {
 	var b strings.Builder
 	var flat [][]string
 	for token, member := range jsonscan.Members(value) {
-		name, _ := inline(token)
+		name, _ := Inline(token)
 		name = cell.Replace(name) + ":"
-		if text, ok := inline(member); ok {
+		if text, ok := within(member, deep); ok {
 			flat = append(flat, []string{name, text})
 			continue
 		}
-		b.WriteString(aligned(flat) + name + "\n" + indented("  ", block(member)))
+		b.WriteString(aligned(flat) + name + "\n" + indented("  ", block(member, deep+1)))
 		flat = nil
 	}
 	b.WriteString(aligned(flat))
 	return b.String()
 }
 
-func array(elements [][]byte) string {
+func array(elements [][]byte, deep int) string {
 	if rows := table(elements); rows != nil {
 		return aligned(rows)
 	}
 	var plain, marked strings.Builder
 	all := true
 	for _, element := range elements {
-		text, ok := inline(element)
+		text, ok := within(element, deep)
 		if all = all && ok; ok {
 			text += "\n"
 		} else {
-			text = block(element)
+			text = block(element, deep+1)
 		}
 		plain.WriteString(text)
 		marked.WriteString("- " + strings.TrimPrefix(indented("  ", text), "  "))
@@ -97,12 +113,12 @@ func table(elements [][]byte) [][]string {
 	column := map[string]int{}
 	rows := [][]string{nil}
 	for _, element := range elements {
-		if element[0] != '{' || len(element) == len("{}") {
+		if element[0] != '{' || isEmpty(element) {
 			return nil
 		}
 		row := make([]string, len(names))
 		for token, value := range jsonscan.Members(element) {
-			name, _ := inline(token)
+			name, _ := Inline(token)
 			n, ok := column[name]
 			if !ok {
 				if n = len(names); n == maxColumns {
@@ -111,10 +127,10 @@ func table(elements [][]byte) [][]string {
 				column[name] = n
 				names, row = append(names, name), append(row, "")
 			}
-			if value[0] == '{' || value[0] == '[' {
+			if isContainer(value) {
 				return nil
 			}
-			row[n], _ = inline(value)
+			row[n], _ = Inline(value)
 		}
 		rows = append(rows, row)
 	}

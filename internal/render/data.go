@@ -1,39 +1,46 @@
-package cli
+// Package render shows JSON to people: what an operation or a tool returned, printed as text.
+package render
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// printData prints what an operation returned, as text. A program that reads Out gets a text or a document as it is; for all else there is
-// -o json.
-func (s *surface) printData(l *line, data []byte) error {
+// Data shows what was returned: a text as it is, of a document its content, and all else in lines: an object as "name:  value", an array of flat
+// objects as a table, other arrays element by element.
+//
+// A document is an object with a member "content", which is a text, or bytes in base64, as its member "encoding" says. Away from a terminal the
+// text of either is every byte of it and no more, but for a line end behind a text that is no document; on a terminal it cannot act on that,
+// and bytes are only counted. A note is not empty if there is more of the document than this; it is one line, for stderr. The data must be
+// valid JSON.
+func Data(data []byte, terminal bool) (text, note string) {
+	data = bytes.TrimSpace(data)
 	if text, ok := jsonscan.Unquote(data); ok {
-		return s.print(s.shown(ended(string(text))))
+		return ended(shown(string(text), terminal)), ""
 	}
 	content, isText, ok := document(data)
 	switch {
 	case !ok:
-		return s.print(render(data))
-	case s.OutTerminal && !isText:
+		return show(data), ""
+	case terminal && !isText:
 		content = fmt.Sprintf("[%d bytes that are not text]\n", len(content))
-	case s.OutTerminal:
-		content = ended(s.shown(content))
+	case terminal:
+		content = ended(shown(content, terminal))
 	}
-	err := s.print(content)
-	if err == nil && string(jsonscan.Member(data, "truncated")) == "true" {
-		s.note(s.Err, l, "there is more than this"+whereNext(data))
+	if string(jsonscan.Member(data, "truncated")) == "true" {
+		note = printable.Line("there is more than this" + whereNext(data))
 	}
-	return err
+	return content, note
 }
 
-// shown is a text as it may go to Out.
-func (s *surface) shown(text string) string {
-	if s.OutTerminal {
-		return printable(text)
+func shown(text string, terminal bool) string {
+	if terminal {
+		return printable.Text(text)
 	}
 	return text
 }
@@ -67,7 +74,7 @@ func whereNext(data []byte) string {
 	var parts []string
 	for token, value := range jsonscan.Members(data) {
 		name, _ := jsonscan.Unquote(token)
-		if text, ok := inline(value); ok && strings.HasPrefix(string(name), "next_") {
+		if text, ok := Inline(value); ok && strings.HasPrefix(string(name), "next_") {
 			parts = append(parts, string(name)+" "+text)
 		}
 	}

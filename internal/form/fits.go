@@ -1,0 +1,31 @@
+package form
+
+import (
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// Fits reports whether a text is the JSON of a type, of those that JSON Schema names; 1.0 is no integer, by its looks.
+func Fits(name, text string) bool {
+	if text == "" || jsonscan.Valid([]byte(text)) != nil {
+		return false
+	}
+	switch name {
+	case "null":
+		return text == "null"
+	case "boolean":
+		return text == "true" || text == "false"
+	case "integer":
+		return Fits("number", text) && !strings.ContainsAny(text, ".eE")
+	case "number":
+		return text[0] == '-' || '0' <= text[0] && text[0] <= '9'
+	case "string":
+		return text[0] == '"'
+	case "array":
+		return text[0] == '['
+	case "object":
+		return text[0] == '{'
+	}
+	return false
+}
