@@ -201,7 +201,7 @@ func (h *opening) send(ctx context.Context, s *sent, method string, params any) 
 	return err
 }
 
-// forget gives up what is not answered. Nothing is sent for it, see cancelParams.
+// forget gives up what is not answered. Nothing is sent for it, see [Client.cancellation].
 func (h *opening) forget() {
 	for _, s := range []sent{h.probe, h.initialize} {
 		if s.Pending != nil {

@@ -329,6 +329,19 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
+// The other side closed one end and then the other, while an answer was under way: it left, which is no failure.
+func TestDrainIntoNothing(t *testing.T) {
+	var s stage
+	onWire(t, rpc.Options{Handler: s.handle, Drain: time.Hour}, func(t *testing.T, w *wire) {
+		w.send(request("1", "m"))
+		w.halfClose()
+		synctest.Wait()
+		w.from.CloseWithError(errors.New("broken pipe"))
+		close(s.gate("m"))
+		assert.Equal(t, w.peer.Wait(), io.EOF)
+	})
+}
+
 // A subscription that was detached has nobody to serve any more and ends at once; what else runs is waited for. To detach what cannot be, or too late, does
 // no harm.
 func TestDrainEndsWhatIsDetached(t *testing.T) {
