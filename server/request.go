@@ -30,14 +30,15 @@ func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
 	}
-	for name, value := range jsonscan.Members(r.Params) {
-		if r.param(name[1:len(name)-1]) != nil {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100s is there twice", name)
+	for token, value := range jsonscan.Members(r.Params) {
+		name, _ := jsonscan.Unquote(token)
+		if r.param(name) != nil {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q is there twice", name)
 		}
 		if r.count == len(r.member) {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members", r.count)
 		}
-		r.member[r.count] = member{name[1 : len(name)-1], value}
+		r.member[r.count] = member{name, value}
 		r.count++
 	}
 	return r.meta.read(r.param(paramMeta))
@@ -81,9 +82,10 @@ func (m *meta) read(raw []byte) error {
 	if raw[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta must be an object")
 	}
-	for name, value := range jsonscan.Members(raw) {
+	for token, value := range jsonscan.Members(raw) {
+		name, _ := jsonscan.Unquote(token)
 		var slot *[]byte
-		switch string(name[1 : len(name)-1]) {
+		switch string(name) {
 		case mcp.MetaProtocolVersion:
 			slot = &m.version
 		case mcp.MetaClientCapabilities:
@@ -96,7 +98,7 @@ func (m *meta) read(raw []byte) error {
 			continue
 		}
 		if *slot != nil {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta has %s twice", name)
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta has %q twice", name)
 		}
 		*slot = value
 	}
