@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 )
 
 // A Call is one request to run one operation, as a surface hands it to a [Dispatcher]. Only Operation is required.
@@ -18,11 +19,14 @@ type Call struct {
 	Principal string          // who is calling, as the surface has authenticated them
 	RequestID string          // for logs
 	Surface   string          // for logs: "mcp", "cli", "http"
-	Confirmed bool            // the caller was asked, and confirmed, that this operation is to run with these arguments
+	Confirmed bool            // a person, or who speaks for one, has said that this operation is to run with these arguments; see [Operation.Destructive]
 
 	// Logger is what [Logger] gives the operation, and may lead to the caller. The dispatcher's own log never goes there. nil: the
 	// dispatcher's.
 	Logger *slog.Logger
+
+	// Client ends when whoever made the call is gone for good, and the sessions that the call opens with it. nil: nobody can tell.
+	Client context.Context
 
 	// Progress hears what the operation reports with [Progress], on the operation's goroutines. nil: nobody listens.
 	Progress func(done, total float64, message string)
@@ -35,6 +39,14 @@ type callContext struct {
 	context.Context
 	call *Call
 	log  *slog.Logger // if the call has none
+	ends []func()     // to be done when the operation has returned
+}
+
+// end does what is to be done when the operation has returned.
+func (c *callContext) end() {
+	for _, fn := range slices.Backward(c.ends) {
+		fn()
+	}
 }
 
 func (c *callContext) Value(key any) any {

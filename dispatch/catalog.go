@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Catalog holds the operations that can be called, the codes they can fail with, and which gates are open. All its methods are safe
@@ -19,7 +20,7 @@ type Catalog struct {
 	mu        sync.Mutex
 	ops       map[string]*Operation // all that were registered, also those behind a closed gate, so that names stay unique whatever is open
 	codes     map[Code]CodeInfo
-	listeners map[*func()]struct{}
+	listeners map[*listener]struct{}
 
 	// now is what readers see of ops and codes, nil after a change until somebody looks: registering many operations one by one
 	// must not copy the list each time.
@@ -34,7 +35,7 @@ type snapshot struct {
 
 // NewCatalog returns an empty catalog with these gates open, for good: a gate is opened when a program starts, or not at all.
 func NewCatalog(open ...Gate) *Catalog {
-	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{}, codes: map[Code]CodeInfo{}, listeners: map[*func()]struct{}{}}
+	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{}, codes: map[Code]CodeInfo{}, listeners: map[*listener]struct{}{}}
 	for _, gate := range open {
 		c.open[gate] = true
 	}
@@ -123,35 +124,55 @@ func (c *Catalog) Remove(names ...string) (removed int) {
 	return removed
 }
 
-// change runs edit under the lock and tells the listeners, outside of it, if it changed the list.
+// change runs edit under the lock and sees to it that the listeners are told if it changed the list.
 func (c *Catalog) change(edit func() (changed bool, err error)) error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	changed, err := edit()
-	var told []func()
 	if changed {
 		c.now.Store(nil)
-		for fn := range c.listeners {
-			told = append(told, *fn)
+		for l := range c.listeners {
+			if l.timer == nil {
+				l.timer = time.AfterFunc(burst, func() { c.tell(l) })
+			}
 		}
-	}
-	c.mu.Unlock()
-	for _, fn := range told {
-		fn()
 	}
 	return err
 }
 
-// OnChange has fn called once after every Register and Remove that changed the list, on the goroutine that changed it and outside of
-// any lock: fn may use the catalog, and should not block. Calls may overlap, and bursts are fn's to coalesce. After stop no further
+// A listener is somebody to be told of changes.
+type listener struct {
+	fn    func()
+	timer *time.Timer // runs from the first change that it was not told of
+}
+
+const burst = 10 * time.Millisecond
+
+// OnChange has fn called when Register or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
+// own and outside of any lock, so that fn may use the catalog. A call that takes longer than that may overlap the next. After stop no further
 // call begins; one that has begun may still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {
+	l := &listener{fn: fn}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listeners[&fn] = struct{}{}
+	c.listeners[l] = struct{}{}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.listeners, &fn)
+		delete(c.listeners, l)
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+}
+
+func (c *Catalog) tell(l *listener) {
+	c.mu.Lock()
+	l.timer = nil
+	_, listening := c.listeners[l]
+	c.mu.Unlock()
+	if listening {
+		l.fn()
 	}
 }
 

@@ -48,7 +48,7 @@ var codes = [...]CodeInfo{
 	{NotRunning, true, 409, 5, "No session, or none of that id, is running.", false},
 	{StateError, true, 409, 5, "The target is not in a state that allows this.", false},
 	{PermissionDenied, false, 403, 7, "The caller, or this program, may not do this.", true},
-	{ConfirmationRequired, true, 428, 7, "This cannot be undone and was not confirmed.", true},
+	{ConfirmationRequired, true, 428, 7, "This cannot be undone and was not confirmed.", false},
 	{Blocked, false, 403, 7, "A safety rule refuses what was sent.", true},
 	{UpstreamError, true, 502, 5, "Something that this relies on failed.", false},
 	{Timeout, true, 504, 6, "The time allowed ran out.", true},

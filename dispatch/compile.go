@@ -47,13 +47,11 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	if string(s.Output) == "{}" { // of an interface
 		s.Output = nil
 	}
-	if pointer, ok := reflect.New(in).Interface().(instanced); ok {
-		if pointer.instance() == nil {
-			return errors.New("its input embeds dispatch.Instance as a pointer; embed the struct")
-		}
-		if !slices.Contains(s.Errors, UnknownInstance) {
-			s.Errors = append(s.Errors, UnknownInstance)
-		}
+	if op.selectors, err = selectors(reflect.New(in).Interface()); err != nil {
+		return err
+	}
+	for _, s := range op.selectors {
+		op.declare(s.unknown)
 	}
 	return op.checkExamples()
 }

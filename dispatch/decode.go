@@ -61,10 +61,7 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 	if err := jsonexact.Unmarshal(arguments, into); err != nil {
 		return undecodable(err)
 	}
-	if target, ok := into.(instanced); ok {
-		return settle(target.instance(), CallFrom(ctx))
-	}
-	return nil
+	return settle(op.selectors, into, CallFrom(ctx))
 }
 
 const maxShown = 40 // bytes of a value that a message repeats

@@ -16,6 +16,11 @@ type Options struct {
 	Timeout time.Duration // for operations that have none of their own; 0: none
 	Slow    time.Duration // from how long on an operation is warned of; 0: 10 s, negative: never
 
+	// Blocklist are the words that no payload of an operation of kind [Eval] may have; nil: those of [DefaultBlocklist]. Any string
+	// in the arguments is payload. Letter case, quotes and the width of white space
+	// do not count. A word is not found within another, or if it ends in * as the beginning of one.
+	Blocklist []string
+
 	// Interceptors wrap the life of every call of an operation that exists, validation included. The first is the outermost.
 	Interceptors []Interceptor
 }
@@ -34,6 +39,7 @@ type Dispatcher struct {
 	log     *slog.Logger
 	timeout time.Duration
 	slow    time.Duration
+	blocked blocklist
 	handle  Handler
 }
 
@@ -41,7 +47,10 @@ const slowByDefault = 10 * time.Second
 
 // NewDispatcher returns a dispatcher of the operations that c has at the time of each call.
 func NewDispatcher(c *Catalog, o Options) *Dispatcher {
-	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow}
+	if o.Blocklist == nil {
+		o.Blocklist = DefaultBlocklist()
+	}
+	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow, blocked: newBlocklist(o.Blocklist)}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -55,18 +64,24 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	return d
 }
 
+// Catalog returns the catalog that the operations come from.
+func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
+
 // Dispatch runs a call to its end on the caller's goroutine, and puts every outcome into the envelope. It never panics. Its life:
 //
 //  1. Look up the operation; otherwise unknown_operation. From here on the interceptors are around it.
 //  2. Validate the arguments against the input schema: missing_param if a required one is missing, invalid_input otherwise. The message
 //     says what is wrong where, and details has it as {"errors":[{"path":"/a/0","reason":"…"}]}.
-//  3. Decode them, over the defaults of the schema, into the operation's input type.
-//  4. Run the operation, in a context that carries the call and ends at the timeout.
-//  5. Encode what it returned.
+//  3. If the operation is of kind eval, look for words of the blocklist in them: blocked, with the word and its place in details.
+//  4. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The message says what it is about, for the
+//     surface to ask, and to call again.
+//  5. Decode the arguments, over the defaults of the schema, into the operation's input type.
+//  6. Run the operation, in a context that carries the call and ends at the timeout.
+//  7. Encode what it returned.
 //
 // An operation's error reaches the caller if it is, or wraps, an [*Error] (or a bare [Code], whose summary is then the message) with
 // a code that the operation declared or that any operation may return: invalid_input, missing_param, permission_denied,
-// confirmation_required, blocked, timeout, cancelled, internal_error. Only the Error itself is shown, nothing of what wraps it. A
+// blocked, timeout, cancelled, internal_error. Only the Error itself is shown, nothing of what wraps it. A
 // context.DeadlineExceeded becomes timeout and a context.Canceled cancelled, as does any other error after the call's context has
 // ended. Everything else, an undeclared code, a panic and a result that does not encode or breaks the output schema among it, becomes
 // internal_error with a fixed text; the cause goes to the log, and stays within reach of errors.Is and errors.As on [Envelope.Err].
@@ -117,12 +132,22 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.R
 	if err := op.validate(arguments); err != nil {
 		return nil, err
 	}
+	if op.spec.Kind == Eval {
+		if err := d.blocked.check(arguments); err != nil {
+			return nil, err
+		}
+	}
+	if op.spec.Destructive && !call.Confirmed {
+		return nil, Errorf(ConfirmationRequired, "%s This cannot be undone.", op.spec.Summary)
+	}
 	if timeout := cmp.Or(op.spec.Timeout, d.timeout); timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	data, err := op.run(&callContext{ctx, call, d.log}, arguments)
+	in := &callContext{Context: ctx, call: call, log: d.log}
+	defer in.end()
+	data, err := op.run(in, arguments)
 	if ended := ctx.Err(); err != nil && ended != nil {
 		err = fmt.Errorf("%w: %w", ended, err) // a plain error is then taken for a consequence of that
 	}

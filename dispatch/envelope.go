@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"strconv"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -21,12 +22,12 @@ func (e Envelope) Success() bool { return e.Err == nil }
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
 //
-// The session is not part of it. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become null.
+// If there is a session, "_meta":{"session_id":"…"} is behind the error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become null.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	if e.Err == nil {
 		dst = append(dst, `{"success":true,"data":`...)
 		dst = appendRaw(dst, e.Data)
-		return append(dst, `,"error":null}`...)
+		return e.appendEnd(append(dst, `,"error":null`...))
 	}
 	dst = append(dst, `{"success":false,"data":null,"error":{"code":`...)
 	dst = jsonscan.AppendString(dst, string(e.Err.Code))
@@ -38,10 +39,16 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 		details, _ = encode(e.Err.Details)
 	}
 	dst = appendRaw(dst, details)
-	if e.Err.Recoverable {
-		return append(dst, `,"recoverable":true}}`...)
+	dst = strconv.AppendBool(append(dst, `,"recoverable":`...), e.Err.Recoverable)
+	return e.appendEnd(append(dst, '}'))
+}
+
+func (e Envelope) appendEnd(dst []byte) []byte {
+	if e.Session == "" {
+		return append(dst, '}')
 	}
-	return append(dst, `,"recoverable":false}}`...)
+	dst = append(dst, `,"_meta":{"session_id":`...)
+	return append(jsonscan.AppendString(dst, e.Session), "}}"...)
 }
 
 // MarshalJSON returns what AppendJSON appends.

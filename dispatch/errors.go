@@ -34,6 +34,23 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return e
 }
 
+// InvalidArgument returns an [InvalidInput] about one argument, in the form in which the dispatcher itself says what is wrong with
+// arguments: surfaces can tell where it is. path is a JSON Pointer into the arguments: "/size/width".
+func InvalidArgument(path, format string, args ...any) *Error {
+	e := Errorf(InvalidInput, format, args...)
+	e.Details = map[string]any{"errors": []problem{{Path: path, Reason: e.Message}}}
+	e.Message = "invalid arguments: " + path + ": " + e.Message
+	return e
+}
+
+// MissingArgument returns a [MissingParam] about an argument that is required only in a case that the schema cannot tell, with the reason.
+func MissingArgument(name, format string, args ...any) *Error {
+	e := Errorf(MissingParam, format, args...)
+	e.Details = map[string]any{"errors": []problem{{Property: name, Reason: e.Message}}}
+	e.Message = fmt.Sprintf("invalid arguments: %q is missing: %s", name, e.Message)
+	return e
+}
+
 // With returns a copy of e with these details. They must encode as JSON.
 func (e *Error) With(details any) *Error {
 	c := *e

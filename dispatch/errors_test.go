@@ -85,7 +85,7 @@ func TestAppendJSON(t *testing.T) {
 		envelope dispatch.Envelope
 		want     string
 	}{
-		{"data", dispatch.Envelope{Data: json.RawMessage(`{"a":1}`), Session: "s"}, `{"success":true,"data":{"a":1},"error":null}`},
+		{"data", dispatch.Envelope{Data: json.RawMessage(`{"a":1}`), Session: "s\""}, `{"success":true,"data":{"a":1},"error":null,"_meta":{"session_id":"s\""}}`},
 		{"no data", dispatch.Envelope{}, `{"success":true,"data":null,"error":null}`},
 		{"error", dispatch.Envelope{Err: dispatch.Errorf(dispatch.NotFound, "no \"x\"\n<b>\xff")},
 			`{"success":false,"data":null,"error":{"code":"not_found","message":"no \"x\"\n<b>` + "\ufffd" + `","details":null,"recoverable":true}}`},
@@ -93,6 +93,8 @@ func TestAppendJSON(t *testing.T) {
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":{"a":1,"b":"<"},"recoverable":false}}`},
 		{"raw details", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(json.RawMessage(`[1]`))},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":[1],"recoverable":false}}`},
+		{"error in a session", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no"), Session: "s"},
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false},"_meta":{"session_id":"s"}}`},
 		{"details that do not encode", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false}}`},
 	} {

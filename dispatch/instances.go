@@ -24,21 +24,12 @@ type Instance struct {
 
 func (i *Instance) instance() *Instance { return i }
 
-// instanced is a pointer to an input type that embeds Instance.
-type instanced interface{ instance() *Instance }
-
-// settle makes one of the two places where a caller can name an instance. They must not disagree: one may have been used to decide
-// whether the call is allowed.
-func settle(argument *Instance, call *Call) error {
-	switch {
-	case argument.Instance == "":
-		argument.Instance = call.Instance
-	case call.Instance == "":
-		call.Instance = argument.Instance
-	case call.Instance != argument.Instance:
-		return Errorf(InvalidInput, "the call is for instance %q, its argument for %q", call.Instance, argument.Instance)
+func instanceOf(input any) (argument *string, embedded bool) {
+	in, ok := input.(interface{ instance() *Instance })
+	if !ok || in.instance() == nil {
+		return nil, ok
 	}
-	return nil
+	return &in.instance().Instance, true
 }
 
 // Instances holds the named targets of a service, one of them the default. It does not change once made, and is safe for

@@ -7,7 +7,7 @@ type Kind string
 const (
 	Read        Kind = "read"        // looks, and changes nothing
 	Write       Kind = "write"       // adds or changes, and takes nothing away that cannot be had back
-	Destructive Kind = "destructive" // takes away or overwrites for good
+	Destructive Kind = "destructive" // takes away or overwrites for good, and has to be confirmed
 	Lifecycle   Kind = "lifecycle"   // starts or ends something that lives on between calls
 	Wait        Kind = "wait"        // waits for something to happen, and changes nothing
 	Eval        Kind = "eval"        // runs code that the caller sent

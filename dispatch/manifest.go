@@ -16,6 +16,7 @@ type manifestOperation struct {
 	Summary     string            `json:"summary"`
 	Description string            `json:"description"`
 	Kind        Kind              `json:"kind"`
+	Destructive bool              `json:"destructive"`
 	Idempotent  bool              `json:"idempotent"`
 	OpenWorld   bool              `json:"open_world"`
 	Gate        Gate              `json:"gate,omitempty"`
@@ -33,7 +34,7 @@ type manifestExample struct {
 
 // Manifest returns all that the catalog lists as one JSON object, for documentation and for comparing what two builds offer:
 //
-//	{"operations":[{"name","title","summary","description","kind","idempotent","open_world","gate","timeout_ms","errors","input","output","examples":[{"summary","input"}]}],
+//	{"operations":[{"name","title","summary","description","kind","destructive","idempotent","open_world","gate","timeout_ms","errors","input","output","examples":[{"summary","input"}]}],
 //	 "codes":[{"code","recoverable","http_status","exit_code","summary"}]}
 //
 // Operations are sorted by name and codes by code. title, gate, timeout_ms, output and examples are left out if there is none. The
@@ -44,7 +45,7 @@ func (c *Catalog) Manifest() json.RawMessage {
 		spec := op.spec
 		entry := manifestOperation{
 			Name: spec.Name, Title: spec.Title, Summary: spec.Summary, Description: op.Description(),
-			Kind: spec.Kind, Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, Gate: spec.Gate,
+			Kind: spec.Kind, Destructive: op.Destructive(), Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, Gate: spec.Gate,
 			TimeoutMS: spec.Timeout.Milliseconds(), Errors: append([]Code{}, slices.Sorted(slices.Values(spec.Errors))...),
 			Input: spec.Input, Output: spec.Output,
 		}

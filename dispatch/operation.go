@@ -22,6 +22,7 @@ type Spec struct {
 	Summary     string // one sentence, required
 	Description string // everything a caller has to know; the summary if empty. The declared codes are added to it
 	Kind        Kind
+	Destructive bool          // every call of it takes away or overwrites for good, and has to be confirmed; set for the kind Destructive
 	Idempotent  bool          // calling again with the same arguments changes nothing more
 	OpenWorld   bool          // it reaches beyond what this program controls, say the network
 	Errors      []Code        // the codes it may return, beside those that any may (see [Dispatcher.Dispatch])
@@ -45,9 +46,10 @@ type Example struct {
 // An Operation is one thing that can be done: a checked and compiled [Spec] and the function behind it. It is made by [New], never
 // changes, and is safe for concurrent use.
 type Operation struct {
-	spec   Spec
-	input  *schema.Schema
-	output *schema.Schema // to check data against; nil for a schema that was inferred from the type that is encoded
+	spec      Spec
+	input     *schema.Schema
+	selectors []selector     // that the input type embeds
+	output    *schema.Schema // to check data against; nil for a schema that was inferred from the type that is encoded
 
 	results sync.Pool // of *[]byte: memory to encode a result in
 
@@ -117,14 +119,30 @@ func (op *Operation) describe() error {
 		return fmt.Errorf("kind %q is none of read, write, destructive, lifecycle, wait, eval", s.Kind)
 	case s.Timeout < 0:
 		return fmt.Errorf("the timeout %v is negative", s.Timeout)
+	case s.Destructive && (s.Kind == Read || s.Kind == Wait):
+		return fmt.Errorf("it is destructive and of kind %s, which changes nothing", s.Kind)
 	}
+	s.Destructive = s.Destructive || s.Kind == Destructive
 	s.Errors = slices.Clone(s.Errors)
 	for i, code := range s.Errors {
 		if slices.Contains(s.Errors[:i], code) {
 			return fmt.Errorf("it declares the code %q twice", code)
 		}
 	}
+	if s.Destructive {
+		op.declare(ConfirmationRequired)
+	}
+	if s.Kind == Eval {
+		op.declare(Blocked)
+	}
 	return nil
+}
+
+// declare adds a code that the operation may return by what it is.
+func (op *Operation) declare(code Code) {
+	if !slices.Contains(op.spec.Errors, code) {
+		op.spec.Errors = append(op.spec.Errors, code)
+	}
 }
 
 // Spec returns the description that the operation was made from, with Input and Output filled in: Input always, Output if anything is
@@ -145,6 +163,11 @@ func (op *Operation) Action() string {
 	_, action, _ := strings.Cut(op.spec.Name, ".")
 	return action
 }
+
+// Destructive reports whether a call of the operation may take away or overwrite something for good, and has to be confirmed then: it
+// declares [ConfirmationRequired], as every operation does for which the spec or the kind says that all its calls are destructive. One
+// that is so only at times declares it by itself, and asks with [Confirm].
+func (op *Operation) Destructive() bool { return slices.Contains(op.spec.Errors, ConfirmationRequired) }
 
 // Description returns the text that a surface shows: the description, or else the summary, and as its last line the declared codes:
 //

@@ -37,7 +37,6 @@ func TestOperationErrors(t *testing.T) {
 		{"any may: invalid_input", dispatch.Errorf(dispatch.InvalidInput, "no such unit"), failure("invalid_input", "no such unit", "null", true), ""},
 		{"any may: missing_param", dispatch.MissingParam, failure("missing_param", "A required argument is missing.", "null", true), ""},
 		{"any may: permission_denied", dispatch.Errorf(dispatch.PermissionDenied, "no"), failure("permission_denied", "no", "null", false), ""},
-		{"any may: confirmation_required", dispatch.Errorf(dispatch.ConfirmationRequired, "sure?"), failure("confirmation_required", "sure?", "null", true), ""},
 		{"any may: blocked", dispatch.Errorf(dispatch.Blocked, "no"), failure("blocked", "no", "null", false), ""},
 		{"any may: timeout", dispatch.Errorf(dispatch.Timeout, "too slow"), failure("timeout", "too slow", "null", true), ""},
 		{"any may: cancelled", dispatch.Errorf(dispatch.Cancelled, "stop"), failure("cancelled", "stop", "null", true), ""},

@@ -48,6 +48,8 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // twice the data, the second time with some escapes
 	dst = append(dst, '{')
 	var envelope []byte
+	session := t.Session
+	t.Session = "" // MCP has a place of its own for it
 	if t.era.structured {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
@@ -62,14 +64,14 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(dst, `}],"isError":`...)
 	dst = strconv.AppendBool(dst, !t.Success())
 	switch {
-	case t.era.modern && t.Session == "":
+	case t.era.modern && session == "":
 		return t.server.appendModern(dst), nil
 	case t.era.modern:
 		dst = append(append(append(dst, t.server.modernEnd...), ','), metaSession...)
-	case t.Session == "":
+	case session == "":
 		return append(dst, '}'), nil
 	default:
 		dst = append(dst, `,"_meta":{`+metaSession...)
 	}
-	return append(jsonscan.AppendString(dst, t.Session), "}}"...), nil
+	return append(jsonscan.AppendString(dst, session), "}}"...), nil
 }

@@ -49,6 +49,14 @@ type Options struct {
 	PageSize     int              // tools in one answer to tools/list; 0: 1000
 	// MaxSubscriptions is how many subscriptions/listen streams one connection may have open; 0: 1024.
 	MaxSubscriptions int
+	// Tools says how operations are projected as tools; the default is one for each.
+	Tools Projection
+	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
+	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
+	TrustClients bool
+	// StateKey is the secret that seals what modern clients carry for the server from one request to the next, 32 random bytes or more. Servers
+	// that stand in for each other share it; nil: a random one.
+	StateKey []byte
 	// ListTTL is how long a modern client may keep the list of tools without asking again; 0: not at all.
 	ListTTL time.Duration
 	// PublicLists lets shared caches keep the list of tools, which is otherwise the private matter of each client.
@@ -64,6 +72,7 @@ type Server struct {
 	o          Options
 	info       json.RawMessage // Info, encoded
 	modernEnd  []byte          // see there
+	sealer     sealer
 	catalog    *dispatch.Catalog
 	dispatcher *dispatch.Dispatcher
 	log        *slog.Logger
@@ -92,7 +101,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Info cannot be encoded: " + err.Error()) // only a foreign field can be broken
 	}
 	return &Server{
-		o: o, info: encoded, modernEnd: modernEnd(encoded), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
+		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: o.Logger, conns: make(map[*conn]struct{}),
 	}
 }

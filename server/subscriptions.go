@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -85,22 +84,13 @@ func (c *conn) unsubscribe(sub *subscription) {
 	delete(c.subscriptions, sub.id)
 }
 
-// settle is how long the list of tools has to be quiet before clients are told that it changed.
-const settle = 10 * time.Millisecond
-
-// watchCatalog tells all connections when the list of tools has changed, once for a burst of changes.
+// watchCatalog tells all connections when the list of tools has changed.
 func (s *Server) watchCatalog() (stop func()) {
-	timer := time.AfterFunc(time.Hour, func() {
+	return s.catalog.OnChange(func() {
 		for _, c := range s.connections() {
 			c.toolsChanged(c.peer)
 		}
 	})
-	timer.Stop()
-	unwatch := s.catalog.OnChange(func() { timer.Reset(settle) })
-	return func() {
-		unwatch()
-		timer.Stop()
-	}
 }
 
 // toolsChanged tells a connection's client that the list of tools has changed, as often as it asked for, without waiting for it: if it does not read,

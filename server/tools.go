@@ -22,8 +22,9 @@ type toolSet struct {
 
 type tool struct {
 	name       string
-	operation  string
-	definition []byte // as it stands in tools/list
+	operation  string   // "" for a service
+	service    *service // nil for an operation
+	definition []byte   // as it stands in tools/list
 }
 
 // toolName is an operation's name in MCP, where names are flat.
@@ -36,47 +37,67 @@ func (s *Server) toolSet() *toolSet {
 		return set
 	}
 	set := &toolSet{operations: operations, byName: make(map[string]*tool, len(operations))}
-	for _, op := range operations {
-		name := toolName(op.Name())
-		if other := set.byName[name]; other != nil {
-			s.log.Error("two operations have the same name as a tool; the second cannot be called", "tool", name, "first", other.operation, "second", op.Name())
-			continue
+	single := operations
+	if s.o.Tools == ToolPerService {
+		var grouped []*service
+		grouped, single = services(operations)
+		for _, svc := range grouped {
+			s.add(set, &tool{name: svc.name, service: svc, definition: svc.definition()})
 		}
-		t := &tool{name: name, operation: op.Name(), definition: definition(name, op)}
-		set.byName[name] = t
-		set.sorted = append(set.sorted, t)
+	}
+	for _, op := range single {
+		s.add(set, &tool{name: toolName(op.Name()), operation: op.Name(), definition: definition(op)})
 	}
 	slices.SortFunc(set.sorted, func(a, b *tool) int { return strings.Compare(a.name, b.name) })
 	s.tools.Store(set)
 	return set
 }
 
+func (s *Server) add(set *toolSet, t *tool) {
+	if set.byName[t.name] != nil {
+		s.log.Error("two operations have the same name as a tool; the second cannot be called", "tool", t.name, "second", t.operation)
+		return
+	}
+	set.byName[t.name] = t
+	set.sorted = append(set.sorted, t)
+}
+
 func same(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// definition encodes what tools/list says of an operation.
-func definition(name string, op *dispatch.Operation) []byte {
+// toolDefinition is what tools/list says of a tool.
+type toolDefinition struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description"`
+	Input       json.RawMessage `json:"inputSchema"`
+	Output      json.RawMessage `json:"outputSchema"`
+	Annotations annotations     `json:"annotations"`
+}
+
+// annotations are what a kind is to MCP.
+type annotations struct {
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+	OpenWorld   bool `json:"openWorldHint"`
+}
+
+func annotationsOf(op *dispatch.Operation) annotations {
 	spec := op.Spec()
 	readOnly := spec.Kind == dispatch.Read || spec.Kind == dispatch.Wait
-	destructive := spec.Kind == dispatch.Destructive || spec.Kind == dispatch.Eval
-	encoded, err := json.Marshal(struct {
-		Name        string          `json:"name"`
-		Title       string          `json:"title,omitempty"`
-		Description string          `json:"description"`
-		Input       json.RawMessage `json:"inputSchema"`
-		Output      json.RawMessage `json:"outputSchema"`
-		Annotations any             `json:"annotations"`
-	}{
-		name, spec.Title, op.Description(), op.Input(), envelopeSchema(op.Output()), struct {
-			ReadOnly    bool `json:"readOnlyHint"`
-			Destructive bool `json:"destructiveHint"`
-			Idempotent  bool `json:"idempotentHint"`
-			OpenWorld   bool `json:"openWorldHint"`
-		}{readOnly, destructive, spec.Idempotent || readOnly, spec.OpenWorld},
-	})
+	return annotations{readOnly, op.Destructive() || spec.Kind == dispatch.Eval, spec.Idempotent || readOnly, spec.OpenWorld}
+}
+
+func definition(op *dispatch.Operation) []byte {
+	return toolDefinition{toolName(op.Name()), op.Spec().Title, op.Description(), op.Input(), envelopeSchema(op.Output()), annotationsOf(op)}.encode()
+}
+
+func (d toolDefinition) encode() []byte {
+	encoded, err := json.Marshal(d)
 	if err != nil {
-		panic("server: the operation " + op.Name() + " cannot be encoded: " + err.Error()) // its schemas were compiled
+		panic("server: the tool " + d.Name + " cannot be encoded: " + err.Error()) // its schemas were compiled
 	}
 	return encoded
 }
@@ -170,7 +191,23 @@ func callTool(ctx context.Context, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	call := &dispatch.Call{Operation: t.operation, Arguments: r.param(paramArguments), RequestID: r.ID.String(), Surface: "mcp"}
+	operation, arguments := t.operation, json.RawMessage(r.param(paramArguments))
+	if t.service != nil {
+		op, params, answer := t.service.route(arguments)
+		if op == nil {
+			return &toolResult{s, r.era, answer}, nil
+		}
+		operation, arguments = op.Name(), params
+	}
+	var x *exchange // only few calls need one
+	if r.param(paramRequestState) != nil {
+		if x, err = newExchange(r); err != nil {
+			return nil, err
+		}
+	}
+	call := dispatch.Call{
+		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp", Client: r.conn.ctx, Confirmed: s.o.TrustClients,
+	}
 	if level != "" {
 		call.Logger = slog.New(&clientLog{ctx: ctx, peer: r.Peer(), level: level.Slog(), logger: t.name})
 	}
@@ -179,5 +216,14 @@ func callTool(ctx context.Context, r *request) (any, error) {
 		call.Progress = p.report
 		defer p.end()
 	}
-	return &toolResult{s, r.era, s.dispatcher.Dispatch(ctx, call)}, nil
+	envelope := s.dispatcher.Dispatch(ctx, &call)
+	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired && !call.Confirmed {
+		if x == nil {
+			x = &exchange{r: r}
+		}
+		if envelope, err = x.confirm(ctx, call, envelope); err != nil {
+			return x.result()
+		}
+	}
+	return &toolResult{s, r.era, envelope}, nil
 }

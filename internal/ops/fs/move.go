@@ -17,8 +17,9 @@ var moveSpec = dispatch.Spec{
 	Name:        "fs.move",
 	Title:       "Move file",
 	Summary:     "Move or rename a file or directory within a root.",
-	Description: "Move or rename a file or directory within a root. What is at the new path is not replaced, unless it is a file and overwrite is set.",
-	Kind:        dispatch.Destructive, // with overwrite
+	Description: "Move or rename a file or directory within a root. What is at the new path is not replaced, unless it is a file, overwrite is set, and that is confirmed.",
+	Kind:        dispatch.Write,
+	Errors:      []dispatch.Code{dispatch.ConfirmationRequired},
 	Timeout:     time.Minute,
 	Gate:        dispatch.GateWrite,
 	Examples:    []dispatch.Example{{Summary: "Rename", Input: json.RawMessage(`{"from":"a.txt","to":"b.txt"}`)}},
@@ -94,7 +95,9 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	case os.SameFile(info, there):
 		err = r.dir.Remove(from) // two links to one file, which rename would leave both
 	default:
-		err = r.dir.Rename(from, to)
+		if err = dispatch.Confirm(ctx, "This replaces %q and what is in it with %q.", to, from); err == nil {
+			err = r.dir.Rename(from, to)
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && !in.CreateDirs {
 		return out, dispatch.Errorf(dispatch.NotFound, "cannot move to %q: its directory does not exist; set create_dirs", to)

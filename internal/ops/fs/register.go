@@ -26,6 +26,7 @@ package fs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -51,7 +52,7 @@ func Register(c *dispatch.Catalog, roots *Roots) error {
 }
 
 func operation[In, Out any](errs *[]error, roots *Roots, spec dispatch.Spec, fn func(context.Context, In) (Out, error)) *dispatch.Operation {
-	spec.Errors = failures
+	spec.Errors = append(slices.Clip(failures), spec.Errors...)
 	if names := roots.instances.Names(); len(names) > 1 {
 		spec.Description += " Roots (instances): " + strings.Join(names, ", ") + "; the default is " + roots.instances.Default() + "."
 	}

@@ -90,7 +90,7 @@ func (s *service) dispatch(ctx context.Context, operation string, args any) disp
 		}
 		text = string(encoded)
 	}
-	return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: operation, Arguments: json.RawMessage(text)})
+	return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: operation, Arguments: json.RawMessage(text), Confirmed: true})
 }
 
 // run calls an operation, which must succeed, and returns its data.

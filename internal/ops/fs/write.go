@@ -16,8 +16,10 @@ var writeSpec = dispatch.Spec{
 	Title:   "Write file",
 	Summary: "Create a file, or replace all of its content.",
 	Description: "Create a file, or replace all of its content, in one step: it is never seen half written, and a failure leaves it as it was. " +
-		"Pass if_sha256 with the sha256 that fs.read returned to be sure that nobody else changed it since; if somebody did, it fails with state_error and the present sha256 in details.",
-	Kind:       dispatch.Destructive,
+		"Pass if_sha256 with the sha256 that fs.read returned to be sure that nobody else changed it since; if somebody did, it fails with state_error and the present sha256 in details. " +
+		"Without it, replacing a file has to be confirmed.",
+	Kind:       dispatch.Write,
+	Errors:     []dispatch.Code{dispatch.ConfirmationRequired},
 	Idempotent: true,
 	Timeout:    time.Minute,
 	Gate:       dispatch.GateWrite,
@@ -50,12 +52,25 @@ func (rs *Roots) write(ctx context.Context, in WriteInput) (out WriteOutput, err
 		return out, err
 	}
 	err = rs.change(ctx, in.Instance, in.Path, in.CreateDirs, func(p *replacement) error {
-		p.want = in.IfSHA256
+		if p.want = in.IfSHA256; p.want == "" {
+			if err := p.confirm(ctx); err != nil {
+				return err
+			}
+		}
 		created, err := p.run(ctx, data)
 		out = WriteOutput{Path: p.shown, Size: int64(len(data)), SHA256: hexSum(data), Created: created}
 		return err
 	})
 	return out, err
+}
+
+// confirm sees that nobody loses a file of which the caller has not shown that it knows what is in it.
+func (p *replacement) confirm(ctx context.Context) error {
+	old, err := p.check(ctx)
+	if err != nil || old == nil {
+		return err
+	}
+	return dispatch.Confirm(ctx, "This replaces %q and what is in it.", p.shown)
 }
 
 // change finds and locks a file that is to be replaced, and has fn do it.

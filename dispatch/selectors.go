@@ -1,0 +1,66 @@
+package dispatch
+
+import (
+	"errors"
+	"reflect"
+)
+
+// A selector is an argument by which a caller says what the call is about, beside the place that a surface may have for it in the [Call].
+// There are two: [Instance] and [Session].
+type selector struct {
+	name     string                                            // of the argument
+	typeName string                                            // of what is embedded
+	value    func(input any) (argument *string, embedded bool) // nil if it is embedded as a pointer
+	inCall   func(*Call) *string
+	unknown  Code // what a value that names nothing fails with
+}
+
+var allSelectors = [...]selector{
+	{"instance", "Instance", instanceOf, func(c *Call) *string { return &c.Instance }, UnknownInstance},
+	{"session", "Session", sessionOf, func(c *Call) *string { return &c.Session }, NotRunning},
+}
+
+// selectors returns those that an input type embeds.
+func selectors(input any) (found []selector, err error) {
+	input = pointee(input)
+	for _, s := range allSelectors {
+		switch argument, embedded := s.value(input); {
+		case embedded && argument == nil:
+			return nil, errors.New("its input embeds dispatch." + s.typeName + " as a pointer; embed the struct")
+		case embedded:
+			found = append(found, s)
+		}
+	}
+	return found, nil
+}
+
+// pointee sees through an input type that is a pointer itself: of pointers to pointers, the last one.
+func pointee(input any) any {
+	v := reflect.ValueOf(input)
+	for ; v.Elem().Kind() == reflect.Pointer; v = v.Elem() {
+		if v.Elem().IsNil() {
+			v.Elem().Set(reflect.New(v.Elem().Type().Elem()))
+		}
+	}
+	return v.Interface()
+}
+
+// settle makes one of the two places where a caller can select. They must not disagree: one may have been used to decide whether the
+// call is allowed.
+func settle(chosen []selector, input any, call *Call) error {
+	if len(chosen) > 0 {
+		input = pointee(input)
+	}
+	for _, s := range chosen {
+		argument, _ := s.value(input)
+		switch given := s.inCall(call); {
+		case *argument == "":
+			*argument = *given
+		case *given == "":
+			*given = *argument
+		case *given != *argument:
+			return InvalidArgument("/"+s.name, "the call is for %s %q, its argument for %q", s.name, *given, *argument)
+		}
+	}
+	return nil
+}

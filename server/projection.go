@@ -1,0 +1,192 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A Projection says what the tools of a catalog are.
+type Projection int
+
+const (
+	// ToolPerOperation makes a tool of each operation, with the operation's own arguments: fs.read is fs_read.
+	ToolPerOperation Projection = iota
+	// ToolPerService makes a tool of each service, which is what operations have in common before the first dot of their names. It takes the
+	// rest of the name as "action", and the operation's arguments as "params"; the actions help and schema tell what there is, unless the service has
+	// operations of these names. An operation without a dot in its name is a tool of its own.
+	ToolPerService
+)
+
+const (
+	actionHelp   = "help"
+	actionSchema = "schema"
+)
+
+// A service is the operations behind one tool.
+type service struct {
+	name     string
+	byAction map[string]*dispatch.Operation
+	actions  []string // sorted, those of the service alone
+}
+
+// services groups operations. What is without a dot in its name is left over.
+func services(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
+	for _, op := range operations { // sorted by name
+		if op.Action() == "" {
+			rest = append(rest, op)
+			continue
+		}
+		i := slices.IndexFunc(all, func(s *service) bool { return s.name == op.Service() })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &service{name: op.Service(), byAction: map[string]*dispatch.Operation{}})
+		}
+		all[i].byAction[op.Action()] = op
+		all[i].actions = append(all[i].actions, op.Action())
+	}
+	return all, rest
+}
+
+// choices are all values of the argument "action".
+func (s *service) choices() []string {
+	all := slices.Clone(s.actions)
+	for _, name := range []string{actionHelp, actionSchema} {
+		if s.byAction[name] == nil {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func (s *service) definition() []byte {
+	var text strings.Builder
+	fmt.Fprintf(&text, "Operations of %s. The action is what to do and params are its arguments; the action %s with params {\"action\":…} explains one, %s has its JSON Schemas.\n\nActions:",
+		s.name, actionHelp, actionSchema)
+	all := annotations{ReadOnly: true, Idempotent: true}
+	for _, action := range s.actions {
+		op := s.byAction[action]
+		fmt.Fprintf(&text, "\n- %s: %s", action, op.Spec().Summary)
+		a := annotationsOf(op)
+		all.ReadOnly = all.ReadOnly && a.ReadOnly
+		all.Idempotent = all.Idempotent && a.Idempotent
+		all.Destructive = all.Destructive || a.Destructive
+		all.OpenWorld = all.OpenWorld || a.OpenWorld
+	}
+	choices, _ := json.Marshal(s.choices()) // strings encode
+	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` + string(choices) +
+		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
+	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input), Output: envelopeSchema(nil), Annotations: all}.encode()
+}
+
+// route finds what the arguments of a service's tool ask for: the operation and its arguments, or else the answer.
+func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage, answer dispatch.Envelope) {
+	action, params, err := s.read(arguments)
+	if err != nil {
+		return nil, nil, dispatch.Envelope{Err: err}
+	}
+	if op := s.byAction[action]; op != nil {
+		return op, params, answer
+	}
+	switch action {
+	case actionHelp, actionSchema:
+		return nil, nil, s.explain(action, params)
+	}
+	return nil, nil, dispatch.Envelope{Err: s.unknown(action)}
+}
+
+func (s *service) unknown(action string) *dispatch.Error {
+	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name, action, strings.Join(s.choices(), ", ")).
+		With(map[string]any{"actions": s.choices()})
+}
+
+// read takes arguments apart: {"action":"…","params":{…}}.
+func (s *service) read(arguments []byte) (action string, params json.RawMessage, err *dispatch.Error) {
+	if len(arguments) > 0 && arguments[0] != '{' && string(arguments) != "null" {
+		return "", nil, dispatch.InvalidArgument("", "must be an object")
+	}
+	var token json.RawMessage
+	for name, value := range jsonscan.Members(arguments) {
+		name, _ := jsonscan.Text(name)
+		slot := map[string]*json.RawMessage{"action": &token, "params": &params}[name]
+		switch {
+		case slot == nil:
+			return "", nil, dispatch.InvalidArgument("/"+name, "is unknown here; what the action takes belongs into params")
+		case *slot != nil:
+			return "", nil, dispatch.InvalidArgument("/"+name, "is there twice")
+		}
+		*slot = value
+	}
+	if token == nil {
+		return "", nil, dispatch.MissingArgument("action", "it is one of %s", strings.Join(s.choices(), ", "))
+	}
+	action, ok := jsonscan.Text(token)
+	if !ok {
+		return "", nil, dispatch.InvalidArgument("/action", "must be a string")
+	}
+	return action, params, nil
+}
+
+// An explanation is what help and schema say of an action.
+type explanation struct {
+	Action      string             `json:"action"`
+	Title       string             `json:"title,omitempty"`
+	Summary     string             `json:"summary,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Examples    []dispatch.Example `json:"examples,omitempty"`
+	Input       json.RawMessage    `json:"input,omitempty"`
+	Output      json.RawMessage    `json:"output,omitempty"`
+}
+
+// explain answers help and schema, about one action if params name it, and otherwise about all.
+func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope {
+	action, err := s.subject(params)
+	if err != nil {
+		return dispatch.Envelope{Err: err}
+	}
+	about := s.actions
+	if action != "" {
+		about = []string{action}
+	}
+	list := []explanation{}
+	for _, name := range about {
+		op := s.byAction[name]
+		spec := op.Spec()
+		e := explanation{Action: name}
+		switch {
+		case how == actionSchema:
+			e.Input, e.Output = spec.Input, spec.Output
+		case action == "":
+			e.Title, e.Summary = spec.Title, spec.Summary
+		default:
+			e.Title, e.Summary, e.Description, e.Examples, e.Input = spec.Title, spec.Summary, op.Description(), spec.Examples, spec.Input
+		}
+		list = append(list, e)
+	}
+	data, _ := json.Marshal(map[string]any{"service": s.name, "actions": list}) // schemas and examples were compiled
+	return dispatch.Envelope{Data: data}
+}
+
+func (s *service) subject(params json.RawMessage) (action string, err *dispatch.Error) {
+	if len(params) > 0 && params[0] != '{' && string(params) != "null" {
+		return "", dispatch.InvalidArgument("/params", "must be an object")
+	}
+	for name, value := range jsonscan.Members(params) {
+		if !jsonscan.KeyIs(name, "action") {
+			return "", dispatch.InvalidArgument("/params", `takes "action" and nothing else`)
+		}
+		text, ok := jsonscan.Text(value)
+		if !ok {
+			return "", dispatch.InvalidArgument("/params/action", "must be a string")
+		}
+		if s.byAction[text] == nil {
+			return "", s.unknown(text)
+		}
+		action = text
+	}
+	return action, nil
+}
