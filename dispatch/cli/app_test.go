@@ -23,7 +23,7 @@ const asProgram = "STDWIRE_TEST_CLI_PROGRAM"
 func TestMain(m *testing.M) {
 	if name := os.Getenv(asProgram); name != "" {
 		catalog := notesCatalog()
-		os.Exit(cli.Run(context.Background(), newDispatcher(catalog), catalog, os.Args[1:], cli.Stdio(name)))
+		os.Exit(cli.Run(context.Background(), newDispatcher(catalog), os.Args[1:], cli.Stdio(name)))
 	}
 	os.Exit(m.Run())
 }
@@ -151,7 +151,7 @@ func runOn(t *testing.T, catalog *dispatch.Catalog, change func(*cli.IO), args .
 	if change != nil {
 		change(&std)
 	}
-	r.code = cli.Run(t.Context(), newDispatcher(catalog, listen), catalog, args, std)
+	r.code = cli.Run(t.Context(), newDispatcher(catalog, listen), args, std)
 	r.out, r.err = out.String(), errs.String()
 	return r
 }

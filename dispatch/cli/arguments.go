@@ -12,6 +12,7 @@ import (
 // arguments makes the arguments of the call: the object of --json, if there is one, with the flags on top of it.
 func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	from := &sources{ctx: ctx, stdin: stdin}
+	defer func() { l.readInput = from.taken != "" }()
 	object := []byte("{}")
 	if l.whole != nil {
 		var err error

@@ -269,7 +269,7 @@ func TestCancelWhileReading(t *testing.T) {
 		<-reading
 		cancel()
 	}()
-	code := cli.Run(ctx, newDispatcher(catalog), catalog, []string{"note", "add", "--title", "-"}, std)
+	code := cli.Run(ctx, newDispatcher(catalog), []string{"note", "add", "--title", "-"}, std)
 	assert.Equal(t, code, 130)
 	assert.Equal(t, errs.String(), "notes: note add: cancelled: --title: interrupted while reading standard input\n")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -14,12 +15,13 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// IO is what a command line is connected to. Everything but the two bools is required.
+// IO is what a command line is connected to. Everything but the bools is required.
 type IO struct {
 	Program     string    // as it is typed: "notes"; or more words, if it takes those to get to Run: "stdwire run"
-	In          io.Reader // standard input; it is read only if a flag asks for it
-	Out         io.Writer // for results and help
-	Err         io.Writer // for failures, notes and progress
+	In          io.Reader // standard input; it is read only if a flag asks for it, for command lines, and for an answer to a question
+	Out         io.Writer // for results and help; if it has a method Flush() error, that is called between command lines from In
+	Err         io.Writer // for failures, notes, questions and progress
+	InTerminal  bool      // In is a terminal; if Err is one too, there is somebody to be asked
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
 }
@@ -28,7 +30,7 @@ type IO struct {
 func Stdio(program string) IO {
 	return IO{
 		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		OutTerminal: terminal.Is(os.Stdout), ErrTerminal: terminal.Is(os.Stderr),
+		InTerminal: terminal.Is(os.Stdin), OutTerminal: terminal.Is(os.Stdout), ErrTerminal: terminal.Is(os.Stderr),
 	}
 }
 
@@ -37,15 +39,20 @@ type surface struct {
 	IO
 	dispatcher *dispatch.Dispatcher
 	catalog    *dispatch.Catalog
+	output     string // how to print where -o does not say
+	line       int    // of the script that the command line is from, 0 if it is from none
 }
 
-// Run does what the arguments of a program say, its own name not among them, and returns the exit code: 0, or that of the error's code. d is
-// a dispatcher of c.
+// Run does what the arguments of a program say, its own name not among them, and returns the exit code: 0, or that of the error's code.
 //
-// It blocks until the operation has returned. When ctx ends the operation is cancelled; a read of standard input or of a pipe that is
-// under way then is abandoned, its goroutine with it, which is why Run suits programs that end with it.
-func Run(ctx context.Context, d *dispatch.Dispatcher, c *dispatch.Catalog, args []string, std IO) int {
-	s := &surface{std, d, c}
+// It blocks until the operation has returned, or all of those that the command lines on standard input name. When ctx ends the operation is
+// cancelled; a read of standard input or of a pipe that is under way then is abandoned, its goroutine with it, which is why Run suits programs
+// that end with it.
+func Run(ctx context.Context, d *dispatch.Dispatcher, args []string, std IO) int {
+	return (&surface{IO: std, dispatcher: d, catalog: d.Catalog(), output: outputs[0]}).run(ctx, args)
+}
+
+func (s *surface) run(ctx context.Context, args []string) int {
 	if len(args) > 0 && args[0] == completeCommand && !s.has(completeCommand) {
 		return s.exit(&line{}, s.print(s.complete(args[1:])))
 	}
@@ -55,33 +62,39 @@ func Run(ctx context.Context, d *dispatch.Dispatcher, c *dispatch.Catalog, args 
 		err = s.print(s.manual(l.op))
 	case l.help && s.isCompletion(l.words):
 		err = s.print(s.completionManual())
+	case l.help && s.isScript(l.words):
+		err = s.print(s.scriptManual())
 	case l.help && (len(l.words) == 0 || s.has(l.name())):
 		err = s.print(s.overview(l.words))
 	case err != nil:
 	case s.isCompletion(l.words):
 		err = s.printScript(l.words[1:])
+	case s.isScript(l.words):
+		if err = s.refuseScript(l); err == nil {
+			return s.script(ctx, l)
+		}
 	default:
 		err = s.call(ctx, l)
 	}
 	return s.exit(l, err)
 }
 
-// call runs the operation and prints its result.
+// call runs the operation, asks if it has to be confirmed, and prints its result.
 func (s *surface) call(ctx context.Context, l *line) error {
 	arguments, err := l.arguments(ctx, s.In)
 	if err != nil {
 		return err
 	}
-	status := &status{what: strings.Join(l.words, " ")}
-	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli"}
-	if s.ErrTerminal {
-		status.w, call.Progress = s.Err, status.show
+	envelope := s.dispatch(ctx, l, arguments, l.yes)
+	if !l.yes && !envelope.Success() && envelope.Err.Code == dispatch.ConfirmationRequired {
+		if err := s.confirm(ctx, l, envelope.Err); err != nil {
+			return &refusal{err, l.op, arguments, envelope.Session}
+		}
+		envelope = s.dispatch(ctx, l, arguments, true)
 	}
-	envelope := s.dispatcher.Dispatch(ctx, call)
-	status.end()
 	switch {
 	case !envelope.Success():
-		return &refusal{envelope.Err, l.op, arguments}
+		return &refusal{envelope.Err, l.op, arguments, envelope.Session}
 	case l.output == "json":
 		return s.print(s.jsonLine(envelope, s.OutTerminal))
 	}
@@ -91,6 +104,16 @@ func (s *surface) call(ctx context.Context, l *line) error {
 	}
 	s.note(s.Err, l, note)
 	return nil
+}
+
+func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte, confirmed bool) dispatch.Envelope {
+	status := &status{what: strings.Join(l.words, " ")}
+	defer status.end()
+	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli", Confirmed: confirmed}
+	if s.ErrTerminal {
+		status.w, call.Progress = s.Err, status.show
+	}
+	return s.dispatcher.Dispatch(ctx, call)
 }
 
 // jsonLine is an envelope as one line.
@@ -105,9 +128,13 @@ func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
 // print writes a result to Out, in one piece.
 func (s *surface) print(text string) error {
 	if _, err := io.WriteString(s.Out, text); err != nil {
-		return dispatch.Errorf(dispatch.InternalError, "cannot print the result: %w", err)
+		return cannotPrint(err)
 	}
 	return nil
+}
+
+func cannotPrint(err error) error {
+	return dispatch.Errorf(dispatch.InternalError, "cannot print the result: %w", err)
 }
 
 // exit says what went wrong, if anything did, and returns the exit code.
@@ -121,7 +148,14 @@ func (s *surface) exit(l *line, err error) int {
 	}
 	var text bytes.Buffer
 	if l.output == "json" {
-		text.WriteString(s.jsonLine(dispatch.Envelope{Err: e}, s.ErrTerminal))
+		envelope := dispatch.Envelope{Err: e}
+		if r, ok := errors.AsType[*refusal](err); ok {
+			envelope.Session = r.session
+		}
+		if s.line > 0 {
+			envelope.Err = withMessage(e, fmt.Sprintf("line %d: %s", s.line, e.Message))
+		}
+		text.WriteString(s.jsonLine(envelope, s.ErrTerminal))
 	} else {
 		s.note(&text, l, string(e.Code)+": "+explain(err, e))
 	}
@@ -135,9 +169,17 @@ func (s *surface) exit(l *line, err error) int {
 
 // note writes a line that begins with the program and the operation.
 func (s *surface) note(w io.Writer, l *line, text string) {
+	_, _ = io.WriteString(w, s.headed(l, text)+"\n")
+}
+
+// headed is a text on one line that begins with the program, the line of the script, if there is one, and the operation.
+func (s *surface) headed(l *line, text string) string {
 	parts := []string{s.Program}
+	if s.line > 0 {
+		parts = append(parts, fmt.Sprintf("line %d", s.line))
+	}
 	if len(l.words) > 0 {
 		parts = append(parts, strings.Join(l.words, " "))
 	}
-	_, _ = io.WriteString(w, printable.Line(strings.Join(append(parts, text), ": "))+"\n")
+	return printable.Line(strings.Join(append(parts, text), ": "))
 }

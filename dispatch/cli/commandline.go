@@ -25,7 +25,7 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	f, ok := s.find(strings.Join(path, "."))
 	switch {
-	case !ok || !slices.Equal(f.path, path) || isReserved(f.name()) || shellQuoted(f.name()) != f.name():
+	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) || shellQuoted(f.name()) != f.name():
 		return nil, false
 	case f.shape.isSwitch() && string(value) == "true":
 		return []string{f.name()}, true

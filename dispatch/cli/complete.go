@@ -70,7 +70,7 @@ func (s *surface) candidates(before []string, current string) (all []candidate) 
 		}
 		return all
 	}
-	if len(l.given) == 0 && l.whole == nil {
+	if len(l.given) == 0 && l.whole == nil && !l.yes {
 		all = s.segments(l)
 	}
 	if l.op != nil {
@@ -99,8 +99,10 @@ func (s *surface) segments(l *line) (all []candidate) {
 		}
 		all = append(all, c)
 	}
-	if len(l.words) == 0 && s.isCompletion([]string{completionCommand}) {
-		all = append(all, candidate{completionCommand, "Print a script that completes commands in a shell"})
+	if len(l.words) == 0 {
+		for _, row := range s.ownCommands() {
+			all = append(all, candidate{row[0], row[1]})
+		}
 	}
 	return all
 }
@@ -113,7 +115,8 @@ func (l *line) flags(current string) (all []candidate) {
 		}
 		all = append(all, candidate{name, f.shape.doc()})
 	}
-	for _, f := range shapeOf(l.op.Input()).flags() {
+	input := shapeOf(l.op)
+	for _, f := range input.flags() {
 		given := slices.ContainsFunc(l.given, func(g given) bool { return slices.Equal(g.path, f.path) })
 		if f.free || given && !f.shape.is("array") {
 			continue
@@ -122,6 +125,9 @@ func (l *line) flags(current string) (all []candidate) {
 		if f.shape.isSwitch() && strings.HasPrefix(current, "--no-") {
 			add(f, "--no-"+strings.TrimPrefix(f.name(), "--"))
 		}
+	}
+	if input.asks && !l.yes {
+		all = append(all, candidate{yesFlag, "Confirm it: do not ask"})
 	}
 	if l.whole == nil {
 		all = append(all, candidate{wholeFlag, "All arguments as one object"})
@@ -137,8 +143,9 @@ func (l *line) values(name string) (all []candidate) {
 	if l.op == nil {
 		return nil
 	}
-	f, ok := shapeOf(l.op.Input()).find(strings.TrimPrefix(name, "--"))
-	if !ok {
+	input := shapeOf(l.op)
+	f, ok := input.find(strings.TrimPrefix(name, "--"))
+	if !ok || input.isReserved(name) {
 		return nil
 	}
 	if f.shape.isSwitch() {

@@ -11,7 +11,7 @@ import (
 
 func TestComplete(t *testing.T) {
 	for _, c := range []struct{ words, want string }{ // words are separated by spaces, the last is to be completed
-		{"", "note: Say how many notes there are|open: Take any arguments|test|completion: Print a script that completes commands in a shell"},
+		{"", "note: Say how many notes there are|open: Take any arguments|test|completion: Print a script that completes commands in a shell|-: Run command lines from standard input"},
 		{"n", "note: Say how many notes there are"},
 		{"x", ""},
 		{"test ", "fail: Fail|print: Return what is given|wait: Wait until cancelled"},
@@ -21,7 +21,7 @@ func TestComplete(t *testing.T) {
 		{"note ", "add: Add a note|archive|--json: All arguments as one object"},
 		{"note --", "--json: All arguments as one object|--help: Show help"},
 		{"nope ", ""},
-		{"-", "-o: How to print the result|--help: Show help"},
+		{"-", "-: Run command lines from standard input|-o: How to print the result|--help: Show help"},
 		{"-o ", "text|json"},
 		{"-o j", "json"},
 		{"-o=", "-o=text|-o=json"},
@@ -54,6 +54,14 @@ func TestComplete(t *testing.T) {
 		{"note add --unknown=", ""},
 		{"note add milk --ti", "--title: What the note is about"},
 		{"test wait --x=", ""},
+
+		{"note archive old ", "--yes: Confirm it: do not ask|--json: All arguments as one object"},
+		{"note archive old --y", "--yes: Confirm it: do not ask"},
+		{"note archive old -y --", "--json: All arguments as one object|--help: Show help"},
+		{"note archive old --yes=", ""},
+		{"note add --y", ""},
+		{"- ", ""},
+		{"- -", "-o: How to print the result|--help: Show help"},
 	} {
 		t.Run(c.words, func(t *testing.T) {
 			r := run(t, nil, append([]string{"__complete"}, strings.Split(c.words, " ")...)...)

@@ -3,7 +3,7 @@
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog, dispatch.Spec{Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write}, add)
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
-//	os.Exit(cli.Run(ctx, dispatcher, catalog, os.Args[1:], cli.Stdio("notes")))
+//	os.Exit(cli.Run(ctx, dispatcher, os.Args[1:], cli.Stdio("notes")))
 //
 // That is a program with commands, help and shell completion:
 //
@@ -15,7 +15,7 @@
 //
 // The words before the first flag, joined by dots, name the operation: "note add" is note.add. There are no arguments but flags. -o text|json
 // says how to print, --help or -h shows the help of what the words name, be it an operation or the beginning of some; both may stand
-// anywhere but in the place of a value.
+// anywhere but in the place of a value. In place of an operation, - runs the command lines on standard input, see below.
 //
 // # Flags
 //
@@ -32,9 +32,38 @@
 //	--title -, --title @-   standard input, once
 //	--json '{"count":5}'    all arguments as one object, or @FILE, or -; flags go on top of it
 //
-// Only --json takes a property that is itself named json or help. Text that does not fit its type is passed on as a string: whether arguments
+// Only --json takes a property that is itself named json or help, or yes where that is a flag, see below. Text that does not fit its type is passed on as a string: whether arguments
 // fit is for the dispatcher alone to say. A file goes into a property with contentEncoding base64 encoded so. A file, or standard input,
 // may have 64 MiB.
+//
+// # Confirmation
+//
+// If an operation answers confirmation_required, and both In and Err are terminals, the person there is asked, and the operation is called again
+// if the answer is y or yes:
+//
+//	notes: note delete: Delete a note. This cannot be undone. Go on? [y/N]
+//
+// Where nobody can be asked, or standard input was read for a flag, the call fails. The flag --yes or -y confirms from the start. Operations have
+// it for which [dispatch.Operation.Destructive] holds.
+//
+// # Scripts
+//
+// The word - runs command lines from standard input, each as soon as it is complete, on the same dispatcher, so that what one opens, a session,
+// is there for the next:
+//
+//	notes -o json - <<'END'
+//	note add --title 'Buy milk' --tags home   # a comment
+//	note add --title Bread //	    --tags home
+//	END
+//
+// A line is split into words as by a POSIX shell that expands nothing: spaces, tabs and carriage returns separate words; between ' all is kept;
+// between " a backslash keeps ", \, $, ` and takes a line end away, elsewhere it keeps any character; # at the beginning of a word begins a
+// comment. Quotes may reach over lines. A command line may have 1 MiB, its
+// end included. Options before - are for all lines that do not have their own. Flags
+// cannot read standard input, what has to be confirmed wants --yes, and - is no command line.
+//
+// The first failure ends the script with its exit code, unless a person types it; its message has the number of the line, "line 3", where the command line begins. The
+// script is read byte by byte and no further than it was run. A person at a terminal is shown a prompt.
 //
 // # Results
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/cli"
@@ -28,7 +29,7 @@ func Example() {
 	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 
-	code := cli.Run(context.Background(), dispatcher, catalog, []string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
+	code := cli.Run(context.Background(), dispatcher, []string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
 	fmt.Println("exit code", code)
 	// Output:
 	// Hello, Ann!
@@ -44,7 +45,7 @@ func ExampleRun() {
 	std := cli.IO{Program: "hello", In: os.Stdin, Out: os.Stdout, Err: os.Stdout}
 
 	for _, args := range [][]string{{"greet"}, {"greet", "--nam", "Ann"}, {"greet", "--times", "often", "--name", "Ann", "-o", "json"}} {
-		fmt.Println("exit code", cli.Run(context.Background(), dispatcher, catalog, args, std))
+		fmt.Println("exit code", cli.Run(context.Background(), dispatcher, args, std))
 	}
 	// Output:
 	// hello: greet: missing_param: --name is missing
@@ -53,4 +54,26 @@ func ExampleRun() {
 	// exit code 2
 	// {"success":false,"data":null,"error":{"code":"invalid_input","message":"invalid arguments: /times: must be an integer, is a string","details":{"errors":[{"path":"/times","reason":"must be an integer, is a string"}]},"recoverable":true}}
 	// exit code 2
+}
+
+// With the word - the command lines come from standard input, and what could lose something for good wants to be confirmed.
+func ExampleRun_script() {
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatch.Add(catalog, dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Kind: dispatch.Destructive},
+		func(context.Context, struct{}) (string, error) { return "Who are you?", nil })
+	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
+	script := strings.NewReader(`
+		greet --name 'Ann and Bob'   # two words, and a comment
+		forget --yes
+		forget
+		greet --name Ann`)
+
+	code := cli.Run(context.Background(), dispatcher, []string{"-"}, cli.IO{Program: "hello", In: script, Out: os.Stdout, Err: os.Stdout})
+	fmt.Println("exit code", code)
+	// Output:
+	// Hello, Ann and Bob!
+	// Who are you?
+	// hello: line 4: forget: confirmation_required: Forget everybody. This cannot be undone. Give --yes to confirm it.
+	// exit code 7
 }

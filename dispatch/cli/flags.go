@@ -5,16 +5,20 @@ import (
 	"strings"
 )
 
-// The flags that every operation has, which a property of the same name has to stand back for.
+// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of the same name has to stand back for them.
 const (
 	helpFlag, shortHelpFlag = "--help", "-h"
 	outputFlag              = "-o"
 	wholeFlag               = "--json"
+	yesFlag, shortYesFlag   = "--yes", "-y"
 )
 
 var outputs = []string{"text", "json"}
 
-func isReserved(flag string) bool { return flag == helpFlag || flag == wholeFlag }
+// isReserved reports whether a flag has a meaning of its own, if s is the shape of all arguments.
+func (s shape) isReserved(flag string) bool {
+	return flag == helpFlag || flag == wholeFlag || flag == yesFlag && s.asks
+}
 
 // A flag stands for a property of the arguments, or for one of a property that is an object.
 type flag struct {
@@ -47,7 +51,7 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 		switch recursive := slices.ContainsFunc(property.parts(), func(p part) bool { return slices.Contains(within, &p.at[0]) }); {
 		case len(dst) == maxFlags:
 			return dst
-		case isReserved(f.name()):
+		case outer.shape.isReserved(f.name()):
 		default:
 			n := len(dst)
 			if property.isObject() && !recursive {
@@ -118,18 +122,10 @@ func (s shape) flagOf(path []string) (name string, covered int) {
 		at = property
 		covered++
 	}
-	if name = "--" + strings.Join(path[:covered], "."); covered == 0 || isReserved(name) {
+	if name = "--" + strings.Join(path[:covered], "."); covered == 0 || s.isReserved(name) {
 		return "", 0
 	}
 	return name, covered
-}
-
-// flagNames are the flags as they are typed.
-func flagNames(flags []flag) (all []string) {
-	for _, f := range flags {
-		all = append(all, f.name())
-	}
-	return all
 }
 
 func kebab(name string) string { return strings.ReplaceAll(name, "_", "-") }

@@ -15,7 +15,7 @@ import (
 // Whatever is typed, what the dispatcher gets is JSON (see runOn), a failure is one line, and the exit code is one of the table.
 func FuzzCommandLine(f *testing.F) {
 	for _, line := range []string{
-		"note\nadd\n--title\nx\n--size.width=3\n--tags:=[1]", "note\nadd\n--json\n{\"title\":1}\n--done", "--help", "note\nadd\n-h", "completion\nbash", "__complete\nnote\nadd\n--",
+		"note\nadd\n--title\nx\n--size.width=3\n--tags:=[1]", "note\nadd\n--json\n{\"title\":1}\n--done", "--help", "note\nadd\n-h", "-o\njson\n-", "note\narchive\nold\n--yes", "completion\nbash", "__complete\nnote\nadd\n--",
 		"open\n--a.b=1\n--a:={}\n--a.b:={}\n--a.b.c", "test\nprint\n--data:=[{\"a\":1},{\"b\":\"\\u001b\"}]", "note\nadd\n--no-\n--=\n--.=\n--:=1",
 	} {
 		f.Add(line)

@@ -16,12 +16,25 @@ func (s *surface) overview(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n", strings.Join(append([]string{s.Program}, words...), " "))
 	rows := summaries(s.below(strings.Join(words, ".")))
-	if len(words) == 0 && s.isCompletion([]string{completionCommand}) {
-		rows = append(rows, [2]string{completionCommand, "Print a script that completes commands in a shell."})
+	if len(words) == 0 {
+		rows = append(rows, s.ownCommands()...)
 	}
 	explained(&b, rows)
 	fmt.Fprintf(&b, "\nMore with %s OPERATION %s.\n", s.Program, helpFlag)
 	return printable.Text(b.String())
+}
+
+// ownCommands are the commands that are no operations, and what they do.
+func (s *surface) ownCommands() (rows [][2]string) {
+	for _, row := range [][2]string{
+		{completionCommand, "Print a script that completes commands in a shell."},
+		{scriptCommand, "Run command lines from standard input."},
+	} {
+		if !s.has(row[0]) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 func summaries(ops []*dispatch.Operation) (rows [][2]string) {
@@ -34,7 +47,7 @@ func summaries(ops []*dispatch.Operation) (rows [][2]string) {
 // manual is the help of an operation.
 func (s *surface) manual(op *dispatch.Operation) string {
 	var b strings.Builder
-	spec, input, command := op.Spec(), shapeOf(op.Input()), s.Program+" "+typed(op)
+	spec, input, command := op.Spec(), shapeOf(op), s.Program+" "+typed(op)
 	flags := input.flags()
 	usage := "usage: " + command
 	var rows [][2]string
@@ -46,6 +59,9 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	}
 	if len(flags) == maxFlags {
 		rows = append(rows, [2]string{"…", "There are more."})
+	}
+	if input.asks {
+		rows = append(rows, [2]string{yesFlag + ", " + shortYesFlag, "Confirm it: do not ask before something is lost for good."})
 	}
 	rows = append(rows,
 		[2]string{wholeFlag + " JSON|@FILE|-", "All arguments as one object. What other flags say goes on top of it."},
@@ -89,7 +105,7 @@ func valueNotes(input shape, flags []flag) string {
 			notes = append(notes, note.text)
 		}
 	}
-	hidden := slices.DeleteFunc(input.properties(), func(name string) bool { return !isReserved("--" + name) })
+	hidden := slices.DeleteFunc(input.properties(), func(name string) bool { return !input.isReserved("--" + name) })
 	if len(hidden) > 0 {
 		notes = append(notes, "Only "+wholeFlag+" takes "+strings.Join(hidden, " and ")+".")
 	}

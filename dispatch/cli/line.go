@@ -9,13 +9,15 @@ import (
 
 // A line is what the arguments of the program say.
 type line struct {
-	words  []string // of the operation's name
-	op     *dispatch.Operation
-	given  []given
-	whole  *string // of --json
-	output string  // of -o
-	help   bool
-	wants  string // the flag that the arguments end with, and that has to have a value
+	words     []string // of the operation's name
+	op        *dispatch.Operation
+	given     []given
+	whole     *string // of --json
+	output    string  // of -o
+	help      bool
+	yes       bool   // confirmed from the start
+	readInput bool   // a flag has read standard input
+	wants     string // the flag that the arguments end with, and that has to have a value
 }
 
 // given is a flag with what was given to it.
@@ -29,7 +31,7 @@ func (l *line) name() string { return strings.Join(l.words, ".") }
 
 // parse reads arguments. It reads on after what is wrong, of which the first is the error, because how to print the error may come last.
 func (s *surface) parse(args []string) (*line, error) {
-	l := &line{output: outputs[0]}
+	l := &line{output: s.output}
 	var first error
 	settled := false // whether all words are there, and op if they name one
 	settle := func() (err error) {
@@ -105,17 +107,27 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 		l.whole = &text
 		return args, err
 	}
+	if l.op.Destructive() && (name == yesFlag || name == shortYesFlag) {
+		if hasText {
+			return args, dispatch.Errorf(dispatch.InvalidInput, "%s takes no value", name)
+		}
+		l.yes = true
+		return args, nil
+	}
 	g := given{text: text}
 	if hasText {
 		name, g.isRaw = strings.CutSuffix(name, ":")
 	}
-	input := shapeOf(l.op.Input())
+	input := shapeOf(l.op)
+	if input.isReserved(name) {
+		return args, dispatch.Errorf(dispatch.InvalidInput, "%s is not for a property; only %s takes one of that name", name, wholeFlag)
+	}
 	bare, long := strings.CutPrefix(name, "--")
 	var known bool
 	if long {
 		g.flag, known = input.find(bare)
 	}
-	if negated, ok := strings.CutPrefix(bare, "no-"); long && ok && (!known || g.free) {
+	if negated, ok := strings.CutPrefix(bare, "no-"); long && ok && (!known || g.free) && !input.isReserved("--"+negated) {
 		if f, ok := input.find(negated); ok && f.shape.isSwitch() {
 			if hasText {
 				return args, dispatch.Errorf(dispatch.InvalidInput, "%s takes no value", name)
@@ -126,7 +138,7 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	}
 	switch {
 	case !known:
-		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, instead(name, append(flagNames(input.flags()), wholeFlag, outputFlag, helpFlag)))
+		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, instead(name, l.flagNames()))
 	case !hasText && g.shape.isSwitch():
 		g.text = "true"
 	default:
@@ -136,12 +148,24 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	return args, err
 }
 
+// flagNames are the flags of the operation as they are typed.
+func (l *line) flagNames() (names []string) {
+	input := shapeOf(l.op)
+	for _, f := range input.flags() {
+		names = append(names, f.name())
+	}
+	if input.asks {
+		names = append(names, yesFlag)
+	}
+	return append(names, wholeFlag, outputFlag, helpFlag)
+}
+
 // unexpected refuses an argument that is no flag and no value of one.
 func (l *line) unexpected(arg string) error {
 	hint := ""
 	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() && (arg == "true" || arg == "false") {
 		hint = "; write " + l.given[n-1].name() + "=" + arg
-	} else if f, ok := firstText(shapeOf(l.op.Input())); ok {
+	} else if f, ok := firstText(shapeOf(l.op)); ok {
 		hint = "; did you mean " + f.name() + " " + shellQuoted(arg) + "?"
 	}
 	return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q%s", arg, hint)

@@ -28,7 +28,7 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 	if op, ok := s.catalog.Lookup(l.name()); ok {
 		return op, nil
 	}
-	if s.isCompletion(l.words) {
+	if s.isCompletion(l.words) || s.isScript(l.words) {
 		return nil, nil
 	}
 	see := strings.Join(append(append([]string{s.Program}, l.words...), helpFlag), " ")

@@ -13,9 +13,10 @@ import (
 
 // A refusal is the error of a call that was made.
 type refusal struct {
-	err       *dispatch.Error
+	err       error
 	op        *dispatch.Operation
 	arguments []byte
+	session   string
 }
 
 func (r *refusal) Error() string { return r.err.Error() }
@@ -52,7 +53,7 @@ type problem struct {
 }
 
 func (r *refusal) explain(p problem) string {
-	input, path := shapeOf(r.op.Input()), []string{}
+	input, path := shapeOf(r.op), []string{}
 	if p.Path != "" {
 		path = form.Tokens(p.Path)
 	}

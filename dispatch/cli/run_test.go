@@ -25,15 +25,19 @@ func TestExitCodes(t *testing.T) {
 	for _, info := range codes {
 		t.Run(string(info.Code), func(t *testing.T) {
 			args := []string{"test", "fail", "--code", string(info.Code), "--message", "it\nis so"}
+			wayOut := ""
+			if info.Code == dispatch.ConfirmationRequired {
+				wayOut = ". Give --yes to confirm it."
+			}
 			r := run(t, nil, args...)
 			assert.Equal(t, r.code, info.ExitCode)
 			assert.Equal(t, r.out, "")
-			assert.Equal(t, r.err, fmt.Sprintf("notes: test fail: %s: it is so\n", info.Code))
+			assert.Equal(t, r.err, fmt.Sprintf("notes: test fail: %s: it is so%s\n", info.Code, wayOut))
 
 			r = run(t, nil, append(args, "-o", "json")...)
 			assert.Equal(t, r.code, info.ExitCode)
 			assert.Equal(t, r.out, "")
-			assert.Equal(t, r.err, fmt.Sprintf(`{"success":false,"data":null,"error":{"code":%q,"message":"it\nis so","details":null,"recoverable":%t}}`+"\n", info.Code, info.Recoverable))
+			assert.Equal(t, r.err, fmt.Sprintf(`{"success":false,"data":null,"error":{"code":%q,"message":"it\nis so%s","details":null,"recoverable":%t}}`+"\n", info.Code, wayOut, info.Recoverable))
 		})
 	}
 	r := run(t, nil, "test", "fail", "--code", "overdrawn", "--message", "")
@@ -62,11 +66,11 @@ func TestFailureAsJSON(t *testing.T) {
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ args, out string }{
 		{"note", "3\n"},
-		{"note archive old", ""},
-		{"note archive.old", ""},
-		{"note.archive.old", ""},
+		{"note archive old --yes", ""},
+		{"note archive.old -y", ""},
+		{"note.archive.old --yes --yes", ""},
 		{"-o json note", `{"success":true,"data":3,"error":null}` + "\n"},
-		{"-o=json note archive old", `{"success":true,"data":{},"error":null}` + "\n"},
+		{"-o=json note archive old --yes", `{"success":true,"data":{},"error":null}` + "\n"},
 	} {
 		r := run(t, nil, strings.Fields(c.args)...)
 		assert.Equal(t, r.code, 0, r.err)
@@ -94,6 +98,8 @@ func TestHelp(t *testing.T) {
 		{"note add", "help-note-add.txt"},
 		{"note add --nope -o yaml", "help-note-add.txt"},
 		{"note archive", "help-note-archive.txt"},
+		{"note archive old", "help-note-archive-old.txt"},
+		{"-", "help-script.txt"},
 		{"test fail", "help-test-fail.txt"},
 		{"open", "help-open.txt"},
 		{"completion", "help-completion.txt"},
@@ -161,7 +167,7 @@ func TestCancel(t *testing.T) {
 		var out, errs bytes.Buffer
 		done := make(chan int)
 		go func() {
-			done <- cli.Run(ctx, newDispatcher(catalog), catalog, []string{"test", "wait"}, cli.IO{Program: "notes", In: unread{t}, Out: &out, Err: &errs})
+			done <- cli.Run(ctx, newDispatcher(catalog), []string{"test", "wait"}, cli.IO{Program: "notes", In: unread{t}, Out: &out, Err: &errs})
 		}()
 		synctest.Wait()
 		cancel()
@@ -185,7 +191,7 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all bytes.Buffer // both are one terminal
 		std := cli.IO{Program: "jobs", Out: &all, Err: &all, OutTerminal: true, ErrTerminal: true}
-		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), catalog, []string{"job", "run"}, std), 0)
+		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std), 0)
 		const erase = "\r\x1b[K"
 		assert.Equal(t, all.String(), erase+`job run: 0% step`+
 			erase+`job run: 20% step `+strings.Repeat("x", 40)+
@@ -194,7 +200,7 @@ func TestProgress(t *testing.T) {
 
 		all.Reset()
 		std.ErrTerminal = false
-		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), catalog, []string{"job", "run"}, std), 0)
+		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std), 0)
 		assert.Equal(t, all.String(), "done\n")
 	})
 }
@@ -242,7 +248,7 @@ func TestRunsAtOnce(t *testing.T) {
 	done := make(chan int)
 	for range 8 {
 		go func() {
-			done <- cli.Run(t.Context(), d, catalog, []string{"note", "add", "--title", "x"}, cli.IO{Program: "notes", Out: io.Discard, Err: io.Discard})
+			done <- cli.Run(t.Context(), d, []string{"note", "add", "--title", "x"}, cli.IO{Program: "notes", Out: io.Discard, Err: io.Discard})
 		}()
 	}
 	for range 8 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -12,9 +13,14 @@ import (
 type shape struct {
 	root []byte // the whole schema, in which references are looked up
 	at   []byte // the part of it that this is about
+	asks bool   // it is of the arguments of an operation that may have to be confirmed
 }
 
-func shapeOf(schema []byte) shape { return shape{schema, schema} }
+// shapeOf is the shape of an operation's arguments.
+func shapeOf(op *dispatch.Operation) shape { return shape{op.Input(), op.Input(), op.Destructive()} }
+
+// inner is the shape of what a part of the schema is about.
+func (s shape) inner(at []byte) shape { return shape{root: s.root, at: at} }
 
 // A part is a schema that applies to the same value as another.
 type part struct {
@@ -32,7 +38,7 @@ func (s shape) parts() (all []part) {
 			return
 		}
 		seen[&at[0]] = true
-		p := part{shape{s.root, at}, always}
+		p := part{s.inner(at), always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.keyword("$ref")); ok {
 			visit(form.Pointed(s.root, string(ref)), always)
@@ -134,7 +140,7 @@ func (s shape) values() (values [][]byte) {
 func (s shape) items() shape {
 	for _, p := range s.parts() {
 		if at := p.keyword("items"); len(at) > 0 && at[0] == '{' {
-			return shape{s.root, at}
+			return s.inner(at)
 		}
 	}
 	return shape{}
@@ -156,7 +162,7 @@ func (s shape) properties() (names []string) {
 func (s shape) property(name string) (shape, bool) {
 	for _, p := range s.parts() {
 		if at := jsonscan.Member(p.keyword("properties"), name); at != nil {
-			return shape{s.root, at}, true
+			return s.inner(at), true
 		}
 	}
 	return shape{}, false
@@ -180,7 +186,7 @@ func (s shape) additional() (shape, bool) {
 	for _, p := range s.parts() {
 		switch at := p.keyword("additionalProperties"); {
 		case len(at) > 0 && at[0] == '{':
-			return shape{s.root, at}, true
+			return s.inner(at), true
 		case string(at) == "false" && p.keyword("patternProperties") == nil:
 			open = false
 		}

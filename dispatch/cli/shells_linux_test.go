@@ -24,7 +24,9 @@ type completion struct {
 var completions = []completion{
 	{"notes te", []string{"test"}},
 	{"notes test ", []string{"fail", "print", "wait"}},
+	{"notes ", []string{"-", "completion", "note", "open", "test"}},
 	{"notes completion ", []string{"bash", "fish", "zsh"}},
+	{"notes note archive old --y", []string{"--yes"}},
 	{"notes note add --dr", []string{"--dry_run"}},
 	{"notes note add --dry-", []string{"--dry-run"}},
 	{"notes note add --title 'two words' --format m", []string{"markdown"}},

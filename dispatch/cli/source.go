@@ -22,8 +22,8 @@ var errTooLarge = errors.New("it has more than 64 MiB")
 // sources reads the files that arguments name, and standard input.
 type sources struct {
 	ctx   context.Context
-	stdin io.Reader
-	taken string // the flag that standard input went to
+	stdin io.Reader // nil: it is a script
+	taken string    // the flag that standard input went to
 }
 
 // text returns what the text of a flag stands for where a string may be: itself, or a file's content.
@@ -71,27 +71,19 @@ func (s *sources) read(flag, source string) ([]byte, error) {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: the name of a file is missing after @; write @@ for a text that begins with @", flag)
 	case name == "-" && s.taken != "":
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: standard input has been read already, for %s", flag, s.taken)
+	case name == "-" && s.stdin == nil:
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: %s is standard input, which is where the command lines come from; give @FILE", flag, source)
 	case name == "-":
 		s.taken, name = flag, "standard input"
 	}
-	type result struct {
-		data []byte
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() { // reading a terminal or a pipe cannot be interrupted
-		data, err := readAll(name, source, s.stdin)
-		done <- result{data, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name, r.err)
-		}
-		return r.data, nil
-	case <-s.ctx.Done():
+	data, err := await(s.ctx, func() ([]byte, error) { return readAll(name, source, s.stdin) })
+	switch {
+	case err == errInterrupted:
 		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag, name)
+	case err != nil:
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name, err)
 	}
+	return data, nil
 }
 
 func readAll(name, source string, stdin io.Reader) ([]byte, error) {

@@ -25,6 +25,26 @@ type terminal struct {
 // newTerminal starts a shell on a terminal of its own.
 func newTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	t.Helper()
+	term := &terminal{t, startOnTerminal(t, cmd), make(chan string, 1000)}
+	go func() {
+		defer close(term.lines)
+		for scanner := bufio.NewScanner(term.master); scanner.Scan(); {
+			term.lines <- strings.TrimRight(scanner.Text(), "\r")
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		for range term.lines { // until the terminal is gone
+		}
+		_ = term.master.Close()
+	})
+	return term
+}
+
+// startOnTerminal starts a program on a terminal of its own, and returns the end of it where somebody sits.
+func startOnTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
@@ -40,22 +60,7 @@ func newTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	assert.NilError(t, cmd.Start())
-
-	term := &terminal{t, master, make(chan string, 1000)}
-	go func() {
-		defer close(term.lines)
-		for scanner := bufio.NewScanner(master); scanner.Scan(); {
-			term.lines <- strings.TrimRight(scanner.Text(), "\r")
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		for range term.lines { // until the terminal is gone
-		}
-		_ = master.Close()
-	})
-	return term
+	return master
 }
 
 // run types a line with this key behind it, which puts into the line all that it may become, and returns the words of the line then.
