@@ -22,9 +22,11 @@ func (op *Operation) compile(in, out reflect.Type) error {
 		s.Input = json.RawMessage(`{"type":"object"}`)
 	case s.Input == nil:
 		s.Input, err = schema.ForType(in)
+	default:
+		s.Input, err = compact(s.Input)
 	}
 	if err == nil {
-		s.Input, op.input, err = compiled(s.Input)
+		op.input, err = schema.Compile(s.Input, schema.AssertFormats())
 	}
 	if err == nil && string(jsonscan.Member(s.Input, "type")) != `"object"` {
 		err = errors.New(`it must have "type":"object" at its top: arguments have names`)
@@ -37,7 +39,9 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	}
 	switch {
 	case s.Output != nil:
-		s.Output, op.output, err = compiled(s.Output)
+		if s.Output, err = compact(s.Output); err == nil {
+			op.output, err = schema.Compile(s.Output, schema.AssertFormats())
+		}
 	case out != rawJSON:
 		s.Output, err = schema.ForType(out, schema.Output())
 	}
@@ -56,20 +60,10 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	return op.checkExamples()
 }
 
-// compiled returns a schema on one line, in memory of its own, and compiled.
-func compiled(text json.RawMessage) (json.RawMessage, *schema.Schema, error) {
-	text, err := compact(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := schema.Compile(text, schema.AssertFormats())
-	return text, s, err
-}
-
 // checkDefaults finds defaults that the schema itself refuses: what is wrong within the arguments if all of them are left out.
 func checkDefaults(input *schema.Schema) error {
 	filled, err := input.FillDefaults([]byte("{}"))
-	if err != nil {
+	if err != nil || string(filled) == "{}" {
 		return err
 	}
 	if failure, ok := errors.AsType[*schema.Error](input.ValidateScanned(filled)); ok {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -70,19 +71,59 @@ func BenchmarkValidateFails(b *testing.B) {
 	}
 }
 
+// What the input of an operation looks like.
+type typicalInput struct {
+	Path   string `json:"path" doc:"File to read, relative to the root."`
+	Mode   string `json:"mode" doc:"How to read it." enum:"text,binary,lines" default:"text"`
+	Limit  int    `json:"limit" doc:"How many lines at most." default:"100" min:"1" max:"1000"`
+	Follow bool   `json:"follow,omitempty" doc:"Whether to wait for more."`
+}
+
 func BenchmarkCompile(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Compile([]byte(smallSchema)); err != nil {
-			b.Fatal(err)
-		}
+	typical, err := For[typicalInput]()
+	assert.NilError(b, err)
+	for _, bc := range []struct{ name, schema string }{{"small", smallSchema}, {"union", unionSchema}, {"typical", string(typical)}} {
+		b.Run(bc.name, func(b *testing.B) {
+			text := []byte(bc.schema)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Compile(text, AssertFormats()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
 func BenchmarkFor(b *testing.B) {
+	for _, bc := range []struct {
+		name    string
+		of      reflect.Type
+		options []InferOption
+	}{
+		{"recursive", reflect.TypeFor[tree](), nil},
+		{"typical input", reflect.TypeFor[typicalInput](), nil},
+		{"typical output", reflect.TypeFor[address](), []InferOption{Output()}},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := ForType(bc.of, bc.options...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkFillDefaults(b *testing.B) {
+	typical, err := For[typicalInput]()
+	assert.NilError(b, err)
+	s := MustCompile(string(typical))
+	document := []byte(`{"path":"a.txt"}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := For[tree](); err != nil {
+		if _, err := s.FillDefaults(document); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -29,6 +29,7 @@ type subschema struct {
 	res     *resource
 	node    uint32
 	verdict verdict
+	search  search
 
 	types    typeSet // 0 for any
 	values   *valueRules
@@ -48,6 +49,14 @@ const (
 	depends verdict = iota
 	accepts         // true and {}
 	refuses         // false
+)
+
+// A search is how far findLoop is with a subschema.
+type search uint8
+
+const (
+	running search = iota + 1
+	over
 )
 
 // A CompileOption changes what Compile does.
@@ -79,9 +88,8 @@ func AssertFormats() CompileOption {
 func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 	c := &compiler{
 		defaultDialect: Draft202012,
-		dialects:       map[string]*dialect{},
-		resources:      map[string]*resource{},
-		done:           map[place]*subschema{},
+		standard:       standardDialects,
+		all:            make([]*subschema, 0, 8),
 	}
 	for _, option := range options {
 		option(c)
@@ -98,8 +106,11 @@ func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 	if err := c.drain(); err != nil {
 		return nil, err
 	}
-	if err := c.findLoop(); err != nil {
-		return nil, err
+	for _, s := range c.all {
+		if err := s.findLoop(); err != nil {
+			return nil, err
+		}
+		s.res.doc.asked = nil // of use to the compiler only
 	}
 	return &Schema{root: root, dynamic: len(c.dynamicNames) > 0, defaults: c.defaults, seed: maphash.MakeSeed()}, nil
 }
@@ -113,21 +124,16 @@ func MustCompile(raw string, options ...CompileOption) *Schema {
 	return s
 }
 
-// A place is a node of a document.
-type place struct {
-	doc  *document
-	node uint32
-}
-
 type compiler struct {
 	load           func(uri string) ([]byte, error)
 	defaultDialect string
 	assertFormats  bool
 
-	dialects     map[string]*dialect
-	resources    map[string]*resource // by URI
-	done         map[place]*subschema
-	all          []*subschema // in the order in which they were asked for
+	standard     map[string]*dialect
+	custom       map[string]*dialect  // of other meta-schemas, nil while one is being read
+	root         *resource            // of the schema itself, as long as nothing else has no URI
+	resources    map[string]*resource // all that have one, by URI
+	all          []*subschema         // in the order in which they were asked for
 	dynamicNames map[string]bool
 	defaults     bool
 	bytes        int // of all documents
@@ -139,11 +145,10 @@ func (c *compiler) subschema(res *resource, n uint32) *subschema {
 	if inner := res.doc.resources[n]; inner != nil {
 		res = inner
 	}
-	at := place{res.doc, n}
-	s := c.done[at]
+	s := res.doc.asked[n]
 	if s == nil {
 		s = &subschema{res: res, node: n}
-		c.done[at] = s
+		res.doc.asked[n] = s
 		c.all = append(c.all, s)
 	}
 	return s
@@ -196,16 +201,13 @@ func (c *compiler) compile(s *subschema) error {
 	default:
 		return s.res.errorAt(s.node, fmt.Errorf("a schema must be an object or a boolean, is %s", x.typeName(s.node)))
 	}
-	seen := map[string]bool{}
+	if again := x.twice(s.node); again != 0 {
+		return s.res.errorAt(again, errors.New("is there twice"))
+	}
 	alone := s.res.dialect.draft == in07 && x.member(s.node, "$ref") != 0
 	for nameAt, value := range x.members(s.node) {
-		name := string(x.text(nameAt))
-		if seen[name] {
-			return s.res.errorAt(value, errors.New("is there twice"))
-		}
-		seen[name] = true
-		k := s.res.dialect.keywords[name]
-		if k == nil || k.compile == nil || alone && name != "$ref" {
+		k := s.res.dialect.keywords[string(x.text(nameAt))]
+		if k == nil || k.compile == nil || alone && k.name != "$ref" {
 			continue
 		}
 		if err := k.compile(c, s, value); err != nil {
@@ -220,31 +222,20 @@ func (c *compiler) compile(s *subschema) error {
 }
 
 // findLoop looks for a subschema that leads back to itself without going down into the instance: it could never be decided.
-func (c *compiler) findLoop() error {
-	const open, closed = 1, 2
-	state := make(map[*subschema]int, len(c.all))
-	var visit func(s *subschema) error
-	visit = func(s *subschema) error {
-		switch state[s] {
-		case open:
-			return s.res.errorAt(s.node, errors.New("refers to itself for the same instance, so it can never be decided"))
-		case closed:
-			return nil
-		}
-		state[s] = open
-		for next := range s.inPlace {
-			if err := visit(next); err != nil {
-				return err
-			}
-		}
-		state[s] = closed
+func (s *subschema) findLoop() error {
+	switch s.search {
+	case running:
+		return s.res.errorAt(s.node, errors.New("refers to itself for the same instance, so it can never be decided"))
+	case over:
 		return nil
 	}
-	for _, s := range c.all {
-		if err := visit(s); err != nil {
+	s.search = running
+	for next := range s.inPlace {
+		if err := next.findLoop(); err != nil {
 			return err
 		}
 	}
+	s.search = over
 	return nil
 }
 

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,5 +128,42 @@ func TestMCPSchemas(t *testing.T) {
 		assert.Assert(t, len(all) > 50, "%s has %d definitions", file, len(all))
 		_, err = Compile([]byte(`{"anyOf":[`+strings.Join(all, ",")+`]}`), load, AssertFormats())
 		assert.NilError(t, err, file)
+	}
+}
+
+// A name that is there twice is found in small and in large schemas, also if it is written in two ways.
+func TestTwice(t *testing.T) {
+	for _, others := range []int{0, 3, 15, 100} {
+		var text strings.Builder
+		for i := range others {
+			fmt.Fprintf(&text, `"x%d":[{}],`, i)
+		}
+		_, err := Compile([]byte(`{` + text.String() + `"title":"a","\u0074itle":"b"}`))
+		assert.Error(t, err, `schema #/title: is there twice`, "%d", others)
+		_, err = Compile([]byte(`{` + text.String() + `"title":"a"}`))
+		assert.NilError(t, err, "%d", others)
+	}
+}
+
+// A schema without $id can be referred to relative to nothing, and what names things is found however it is written.
+func TestNamesAndReferences(t *testing.T) {
+	for _, schema := range []string{
+		`{"properties":{"a":{"$ref":"./"}},"type":"object"}`,
+		`{"properties":{"a":{"$ref":"#"}},"type":"object"}`,
+		`{"properties":{"a":{"$ref":"#me"}},"type":"object","$anchor":"me"}`,
+		`{"properties":{"a":{"\u0024ref":"#me"}},"type":"object","\u0024anchor":"me"}`,
+		`{"properties":{"a":{"\u0024ref":"x"}},"type":"object","\u0024id":"x"}`,
+	} {
+		s := MustCompile(schema)
+		assert.NilError(t, s.Validate([]byte(`{"a":{"a":{}}}`)), schema)
+		assert.Error(t, s.Validate([]byte(`{"a":{"a":1}}`)), "/a/a: must be an object, is an integer", schema)
+	}
+}
+
+// Formats are asserted for one Compile and not for the next: what they share does not change.
+func TestAssertFormatsIsOfOneCompile(t *testing.T) {
+	for range 2 {
+		assert.Assert(t, MustCompile(`{"format":"ipv4"}`, AssertFormats()).Validate([]byte(`"x"`)) != nil)
+		assert.NilError(t, MustCompile(`{"format":"ipv4"}`).Validate([]byte(`"x"`)))
 	}
 }

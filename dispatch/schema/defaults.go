@@ -9,12 +9,18 @@ import (
 )
 
 func compileDefault(c *compiler, s *subschema, at uint32) error {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, s.res.doc.raw(at)); err != nil {
-		return err
-	}
-	s.fallback, c.defaults = compact.Bytes(), true
+	s.fallback, c.defaults = compact(s.res.doc.raw(at)), true
 	return nil
+}
+
+// compact returns JSON without white space, data itself if there is none in it.
+func compact(data []byte) []byte {
+	if !bytes.ContainsAny(data, " \t\r\n") {
+		return data
+	}
+	var out bytes.Buffer
+	_ = json.Compact(&out, data) // which has an error only for what is not JSON
+	return out.Bytes()
 }
 
 // An insertion is a member that is missing from an object.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -17,6 +18,8 @@ type draft uint8
 const (
 	in07 draft = 1 << iota
 	in2020
+
+	inBoth = in07 | in2020
 )
 
 // A vocabulary is a set of vocabularies (Core, section 8.1.2).
@@ -61,115 +64,118 @@ type keyword struct {
 	compile    func(c *compiler, s *subschema, at uint32) error
 }
 
-func keywords() []keyword {
-	const both = in07 | in2020
-	return []keyword{
-		{"$ref", both, core, noSchema, compileRef},
-		{"$dynamicRef", in2020, core, noSchema, compileDynamicRef},
-		{"$defs", in2020, core, mapOfSchemas, nil},
-		{"definitions", both, core, mapOfSchemas, nil},
+var keywords = []keyword{
+	{"$ref", inBoth, core, noSchema, compileRef},
+	{"$dynamicRef", in2020, core, noSchema, compileDynamicRef},
+	{"$defs", in2020, core, mapOfSchemas, nil},
+	{"definitions", inBoth, core, mapOfSchemas, nil},
 
-		{"type", both, validation, noSchema, compileType},
-		{"enum", both, validation, noSchema, compileEnum},
-		{"const", both, validation, noSchema, compileConst},
+	{"type", inBoth, validation, noSchema, compileType},
+	{"enum", inBoth, validation, noSchema, compileEnum},
+	{"const", inBoth, validation, noSchema, compileConst},
 
-		{"minimum", both, validation, noSchema, compileBound("minimum", 0, 1, "at least")},
-		{"maximum", both, validation, noSchema, compileBound("maximum", -1, 0, "at most")},
-		{"exclusiveMinimum", both, validation, noSchema, compileBound("exclusiveMinimum", 1, 1, "greater than")},
-		{"exclusiveMaximum", both, validation, noSchema, compileBound("exclusiveMaximum", -1, -1, "less than")},
-		{"multipleOf", both, validation, noSchema, compileMultipleOf},
+	{"minimum", inBoth, validation, noSchema, compileBound("minimum", 0, 1, "at least")},
+	{"maximum", inBoth, validation, noSchema, compileBound("maximum", -1, 0, "at most")},
+	{"exclusiveMinimum", inBoth, validation, noSchema, compileBound("exclusiveMinimum", 1, 1, "greater than")},
+	{"exclusiveMaximum", inBoth, validation, noSchema, compileBound("exclusiveMaximum", -1, -1, "less than")},
+	{"multipleOf", inBoth, validation, noSchema, compileMultipleOf},
 
-		{"minLength", both, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().minLength })},
-		{"maxLength", both, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().maxLength })},
-		{"pattern", both, validation, noSchema, compilePatternKeyword},
-		{"format", both, formatAnnotation | formatAssertion, noSchema, compileFormat},
+	{"minLength", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().minLength })},
+	{"maxLength", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().maxLength })},
+	{"pattern", inBoth, validation, noSchema, compilePatternKeyword},
+	{"format", inBoth, formatAnnotation | formatAssertion, noSchema, compileFormat},
 
-		{"prefixItems", in2020, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
-		{"items", in2020, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().rest })},
-		{"items", in07, applicator, oneOrList, compileItems07},
-		{"additionalItems", in07, applicator, oneSchema, compileAdditionalItems},
-		{"contains", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().contains })},
-		{"minContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minContains })},
-		{"maxContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxContains })},
-		{"minItems", both, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minItems })},
-		{"maxItems", both, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxItems })},
-		{"uniqueItems", both, validation, noSchema, compileUniqueItems},
-		{"unevaluatedItems", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().items })},
+	{"prefixItems", in2020, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
+	{"items", in2020, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().rest })},
+	{"items", in07, applicator, oneOrList, compileItems07},
+	{"additionalItems", in07, applicator, oneSchema, compileAdditionalItems},
+	{"contains", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().contains })},
+	{"minContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minContains })},
+	{"maxContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxContains })},
+	{"minItems", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minItems })},
+	{"maxItems", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxItems })},
+	{"uniqueItems", inBoth, validation, noSchema, compileUniqueItems},
+	{"unevaluatedItems", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().items })},
 
-		{"properties", both, applicator, mapOfSchemas, compileProperties},
-		{"patternProperties", both, applicator, mapOfSchemas, compilePatternProperties},
-		{"additionalProperties", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().additional })},
-		{"propertyNames", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
-		{"minProperties", both, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().minProperties })},
-		{"maxProperties", both, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().maxProperties })},
-		{"required", both, validation, noSchema, compileRequired},
-		{"dependentRequired", in2020, validation, noSchema, compileDependencies("dependentRequired", namesOnly)},
-		{"dependentSchemas", in2020, applicator, mapOfSchemas, compileDependencies("dependentSchemas", schemasOnly)},
-		{"dependencies", both, applicator, mapOfSchemas, compileDependencies("dependencies", namesOrSchemas)},
-		{"unevaluatedProperties", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().properties })},
+	{"properties", inBoth, applicator, mapOfSchemas, compileProperties},
+	{"patternProperties", inBoth, applicator, mapOfSchemas, compilePatternProperties},
+	{"additionalProperties", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().additional })},
+	{"propertyNames", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
+	{"minProperties", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().minProperties })},
+	{"maxProperties", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().maxProperties })},
+	{"required", inBoth, validation, noSchema, compileRequired},
+	{"dependentRequired", in2020, validation, noSchema, compileDependencies("dependentRequired", namesOnly)},
+	{"dependentSchemas", in2020, applicator, mapOfSchemas, compileDependencies("dependentSchemas", schemasOnly)},
+	{"dependencies", inBoth, applicator, mapOfSchemas, compileDependencies("dependencies", namesOrSchemas)},
+	{"unevaluatedProperties", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().properties })},
 
-		{"allOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
-		{"anyOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
-		{"oneOf", both, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
-		{"not", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().not })},
-		{"if", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().condition })},
-		{"then", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().then })},
-		{"else", both, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().otherwise })},
+	{"allOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
+	{"anyOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
+	{"oneOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
+	{"not", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().not })},
+	{"if", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().condition })},
+	{"then", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().then })},
+	{"else", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().otherwise })},
 
-		{"contentSchema", in2020, content, oneSchema, nil},
-		{"default", both, metaData, noSchema, compileDefault},
-	}
+	{"contentSchema", in2020, content, oneSchema, nil},
+	{"default", inBoth, metaData, noSchema, compileDefault},
 }
 
 // A dialect is the keywords that a schema may use.
 type dialect struct {
 	draft         draft
 	keywords      map[string]*keyword
-	assertFormats bool
+	assertFormats bool // by its vocabularies
 }
 
-func newDialect(d draft, vocabularies vocabulary, assertFormats bool) *dialect {
-	table := keywords()
-	built := &dialect{
-		draft:         d,
-		keywords:      make(map[string]*keyword, len(table)),
-		assertFormats: assertFormats || vocabularies&formatAssertion != 0,
-	}
-	for i, k := range table {
-		if k.drafts&d != 0 && k.vocabulary&vocabularies != 0 {
-			built.keywords[k.name] = &table[i]
+// The dialects that are there without a meta-schema, by URI. A compiler has them as a field: a keyword's compile that named this variable, which is
+// made of the keywords, would be a cycle.
+var standardDialects = map[string]*dialect{Draft07: newDialect(in07), Draft202012: newDialect(in2020)}
+
+const secureDraft07 = "https://json-schema.org/draft-07/schema"
+
+func newDialect(d draft) *dialect {
+	built := &dialect{draft: d, keywords: map[string]*keyword{}}
+	for i, k := range keywords {
+		if k.drafts&d != 0 {
+			built.keywords[k.name] = &keywords[i]
 		}
 	}
 	return built
+}
+
+// only returns a dialect of these vocabularies of d.
+func (d *dialect) only(active vocabulary) *dialect {
+	reduced := &dialect{draft: d.draft, keywords: maps.Clone(d.keywords), assertFormats: active&formatAssertion != 0}
+	maps.DeleteFunc(reduced.keywords, func(_ string, k *keyword) bool { return k.vocabulary&active == 0 })
+	return reduced
 }
 
 // dialect returns the dialect that a $schema names. A URI that is not one of the known two names a meta-schema, which must be
 // there (see Loader); its own $schema and $vocabulary say what it means.
 func (c *compiler) dialect(uri string) (*dialect, error) {
 	uri = strings.TrimSuffix(uri, "#")
-	if uri == "https"+strings.TrimPrefix(Draft07, "http") {
+	if uri == secureDraft07 {
 		uri = Draft07
 	}
-	if d, ok := c.dialects[uri]; ok {
+	if d := c.standard[uri]; d != nil {
+		return d, nil
+	}
+	if d, ok := c.custom[uri]; ok {
 		if d == nil {
 			return nil, fmt.Errorf("%w: the meta-schema %s describes itself", ErrDialect, uri)
 		}
 		return d, nil
 	}
-	var d *dialect
-	switch uri {
-	case Draft07:
-		d = newDialect(in07, ^formatAssertion, c.assertFormats)
-	case Draft202012:
-		d = newDialect(in2020, ^formatAssertion, c.assertFormats)
-	default:
-		c.dialects[uri] = nil // until it is known
-		var err error
-		if d, err = c.customDialect(uri); err != nil {
-			return nil, err
-		}
+	if c.custom == nil {
+		c.custom = map[string]*dialect{}
 	}
-	c.dialects[uri] = d
+	c.custom[uri] = nil // until it is known
+	d, err := c.customDialect(uri)
+	if err != nil {
+		return nil, err
+	}
+	c.custom[uri] = d
 	return d, nil
 }
 
@@ -198,7 +204,7 @@ func (c *compiler) customDialect(uri string) (*dialect, error) {
 		}
 		active |= known
 	}
-	return newDialect(in2020, active, c.assertFormats), nil
+	return c.standard[Draft202012].only(active), nil
 }
 
 // dialectOf returns the dialect of the schema at a node: what its $schema says, without one the dialect of what is around it.

@@ -130,6 +130,16 @@ func stringEnd(data []byte, i int) int {
 // ends has the bytes that end a number or literal.
 var ends = [256]bool{' ': true, '\n': true, '\r': true, '\t': true, ',': true, ':': true, '}': true, ']': true, '{': true, '[': true, '"': true}
 
+// nodesIn guesses how many nodes the index of data will have. What is within strings and empty containers makes it too many, so that large
+// texts, which may be made for that, are not believed.
+func nodesIn(data []byte) int {
+	count := 1
+	for _, before := range []byte("{[,:") { // of each of them stands before a node
+		count += bytes.Count(data, []byte{before})
+	}
+	return min(count, 4096+len(data)/16)
+}
+
 func (x *index) kind(n uint32) kind { return x.nodes[n].kind }
 
 // raw returns the text of a value.
@@ -174,6 +184,32 @@ func (x *index) members(n uint32) iter.Seq2[uint32, uint32] {
 		for i, end := n+1, x.nodes[n].next; i < end && yield(i, i+1); i = x.nodes[i+1].next {
 		}
 	}
+}
+
+// twice returns the value of the first member of an object whose name another has before it, 0 if all names differ. Few members are compared
+// pair by pair.
+func (x *index) twice(n uint32) uint32 {
+	const few = 16
+	var seen map[string]bool
+	if x.count(n) > few {
+		seen = map[string]bool{}
+	}
+	for name, value := range x.members(n) {
+		text := x.text(name)
+		if seen != nil {
+			if seen[string(text)] {
+				return value
+			}
+			seen[string(text)] = true
+			continue
+		}
+		for before := n + 1; before < name; before = x.nodes[before+1].next {
+			if string(x.text(before)) == string(text) {
+				return value
+			}
+		}
+	}
+	return 0
 }
 
 // member returns the value of an object's member, 0 if there is none or n is not an object.

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -63,111 +62,45 @@ func For[T any](options ...InferOption) (json.RawMessage, error) {
 
 // ForType is [For] for a type that is known at run time only.
 func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
-	i := &inference{names: map[reflect.Type]string{}}
+	i := &inference{}
 	for _, option := range options {
 		option(i)
 	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	root, err := i.element(t, t.String())
+	i.where = []string{t.String()}
+	root, err := i.element(t)
 	if err != nil {
 		return nil, err
 	}
 	for n := 0; n < len(i.recursive); n++ { // which grows
 		t := i.recursive[n]
-		definition, err := i.expand(t, t.String())
+		i.where = []string{t.String()}
+		definition, err := i.expand(t)
 		if err != nil {
 			return nil, err
 		}
-		root.Defs = append(root.Defs, property{i.names[t], definition})
+		root.defs = append(root.defs, property{i.names[t], definition})
 	}
-	return encode(root)
+	return root.append(make([]byte, 0, 512)), nil
 }
 
 // inference is the making of one schema.
 type inference struct {
 	open, output bool
+	where        []string       // the way from the type to what is being made, for errors
 	within       []reflect.Type // the types being expanded, outermost first
 	recursive    []reflect.Type // those that hold themselves
 	names        map[reflect.Type]string
 	made         int
 }
 
-// inferred is a schema in the making. Its fields are in the order in which they are written.
-type inferred struct {
-	Ref                  string            `json:"$ref,omitempty"`
-	Type                 typeNames         `json:"type,omitempty"`
-	Description          string            `json:"description,omitempty"`
-	Enum                 []json.RawMessage `json:"enum,omitempty"`
-	Default              json.RawMessage   `json:"default,omitempty"`
-	Minimum              json.Number       `json:"minimum,omitempty"`
-	Maximum              json.Number       `json:"maximum,omitempty"`
-	MinLength            *int              `json:"minLength,omitempty"`
-	MaxLength            *int              `json:"maxLength,omitempty"`
-	Pattern              string            `json:"pattern,omitempty"`
-	Format               string            `json:"format,omitempty"`
-	ContentEncoding      string            `json:"contentEncoding,omitempty"`
-	MinItems             *int              `json:"minItems,omitempty"`
-	MaxItems             *int              `json:"maxItems,omitempty"`
-	Items                *inferred         `json:"items,omitempty"`
-	Properties           properties        `json:"properties,omitempty"`
-	Required             []string          `json:"required,omitempty"`
-	PropertyNames        *inferred         `json:"propertyNames,omitempty"`
-	AdditionalProperties any               `json:"additionalProperties,omitempty"` // false or *inferred
-	AnyOf                []*inferred       `json:"anyOf,omitempty"`
-	Defs                 properties        `json:"$defs,omitempty"`
-}
-
-// typeNames is written as one string if it holds one.
-type typeNames []string
-
-func (t typeNames) MarshalJSON() ([]byte, error) {
-	if len(t) == 1 {
-		return encode(t[0])
-	}
-	return encode([]string(t))
-}
-
-// properties are written in their order.
-type properties []property
-
-type property struct {
-	name   string
-	schema *inferred
-}
-
-func (p properties) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	for i, member := range p {
-		name, err := encode(member.name)
-		if err != nil {
-			return nil, err
-		}
-		schema, err := encode(member.schema)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&out, "%c%s:%s", "{,"[min(i, 1)], name, schema)
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
-}
-
-// encode is json.Marshal without escapes for HTML, which would make patterns unreadable.
-func encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
+func (i *inference) path() string { return strings.Join(i.where, "") }
 
 // element makes the schema of a type where a nil is written as null: everywhere but in a field that is left out then.
-func (i *inference) element(t reflect.Type, where string) (*inferred, error) {
-	s, err := i.schema(t, where)
+func (i *inference) element(t reflect.Type) (*inferred, error) {
+	s, err := i.schema(t)
 	if err == nil && i.output && isNilable(t) {
 		s.allowNull()
 	}
@@ -179,26 +112,29 @@ func isNilable(t reflect.Type) bool {
 }
 
 // schema makes the schema of a type, a reference if the type is being expanded already.
-func (i *inference) schema(t reflect.Type, where string) (*inferred, error) {
+func (i *inference) schema(t reflect.Type) (*inferred, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if i.made++; i.made > maxInferred {
-		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", where, maxInferred)
+		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(), maxInferred)
 	}
 	if s := i.known(t); s != nil {
 		return s, nil
 	}
 	if !slices.Contains(i.within, t) {
-		return i.expand(t, where)
+		return i.expand(t)
 	}
 	name, ok := i.names[t]
 	if !ok {
 		name = i.nameFor(t)
+		if i.names == nil {
+			i.names = map[reflect.Type]string{}
+		}
 		i.names[t] = name
 		i.recursive = append(i.recursive, t)
 	}
-	return &inferred{Ref: "#/$defs/" + name}, nil
+	return &inferred{ref: "#/$defs/" + name}, nil
 }
 
 var (
@@ -212,18 +148,21 @@ var (
 
 // known returns the schema of a type whose kind does not say how it looks in JSON, nil for all others.
 func (i *inference) known(t reflect.Type) *inferred {
+	if k := t.Kind(); t.PkgPath() == "" && k != reflect.Struct && k != reflect.Interface {
+		return nil // it has no methods
+	}
 	pointer := reflect.PointerTo(t)
 	switch {
 	case t == timeType:
-		return &inferred{Type: typeNames{"string"}, Format: "date-time"}
+		return &inferred{types: typeString, format: "date-time"}
 	case t == numberType:
-		return &inferred{Type: typeNames{"number"}}
+		return &inferred{types: typeNumber}
 	case i.output && t.Implements(marshalerType), !i.output && pointer.Implements(unmarshalerType):
 		return &inferred{}
 	case i.output && pointer.Implements(marshalerType):
 		return &inferred{} // its method is called for some values of the type and not for others
 	case i.output && t.Implements(textMarshalerType), !i.output && pointer.Implements(textUnmarshalerType):
-		return &inferred{Type: typeNames{"string"}}
+		return &inferred{types: typeString}
 	case i.output && pointer.Implements(textMarshalerType):
 		return &inferred{}
 	}
@@ -231,85 +170,89 @@ func (i *inference) known(t reflect.Type) *inferred {
 }
 
 // expand makes the schema of a type by its kind.
-func (i *inference) expand(t reflect.Type, where string) (*inferred, error) {
+func (i *inference) expand(t reflect.Type) (*inferred, error) {
 	i.within = append(i.within, t)
 	defer func() { i.within = i.within[:len(i.within)-1] }()
 	switch t.Kind() {
 	case reflect.String:
-		return &inferred{Type: typeNames{"string"}}, nil
+		return &inferred{types: typeString}, nil
 	case reflect.Bool:
-		return &inferred{Type: typeNames{"boolean"}}, nil
+		return &inferred{types: typeBoolean}, nil
 	case reflect.Float32, reflect.Float64:
-		return &inferred{Type: typeNames{"number"}}, nil
+		return &inferred{types: typeNumber}, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		s := &inferred{Type: typeNames{"integer"}}
+		s := &inferred{types: integer}
 		if bits := t.Bits(); bits <= 32 && t.Kind() != reflect.Int {
-			s.Minimum = json.Number(strconv.FormatInt(-1<<(bits-1), 10))
-			s.Maximum = json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
+			s.minimum = json.Number(strconv.FormatInt(-1<<(bits-1), 10))
+			s.maximum = json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
 		}
 		return s, nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		s := &inferred{Type: typeNames{"integer"}, Minimum: "0"}
+		s := &inferred{types: integer, minimum: "0"}
 		if bits := t.Bits(); bits <= 32 && t.Kind() != reflect.Uint && t.Kind() != reflect.Uintptr {
-			s.Maximum = json.Number(strconv.FormatUint(1<<bits-1, 10))
+			s.maximum = json.Number(strconv.FormatUint(1<<bits-1, 10))
 		}
 		return s, nil
 	case reflect.Interface:
 		return &inferred{}, nil
 	case reflect.Slice, reflect.Array:
-		return i.list(t, where)
+		return i.list(t)
 	case reflect.Map:
-		return i.mapping(t, where)
+		return i.mapping(t)
 	case reflect.Struct:
-		return i.structure(t, where)
+		return i.structure(t)
 	}
-	return nil, fmt.Errorf("schema: %s: %s has no form in JSON", where, t)
+	return nil, fmt.Errorf("schema: %s: %s has no form in JSON", i.path(), t)
 }
 
-func (i *inference) list(t reflect.Type, where string) (*inferred, error) {
+func (i *inference) list(t reflect.Type) (*inferred, error) {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && i.known(t.Elem()) == nil {
-		return &inferred{Type: typeNames{"string"}, ContentEncoding: "base64"}, nil
+		return &inferred{types: typeString, contentEncoding: "base64"}, nil
 	}
-	items, err := i.element(t.Elem(), where+"[]")
+	i.where = append(i.where, "[]")
+	items, err := i.element(t.Elem())
+	i.where = i.where[:len(i.where)-1]
 	if err != nil {
 		return nil, err
 	}
-	s := &inferred{Type: typeNames{"array"}, Items: items}
+	s := &inferred{types: typeArray, items: items}
 	if t.Kind() == reflect.Array {
 		length := t.Len()
-		s.MinItems, s.MaxItems = &length, &length
+		s.minItems, s.maxItems = &length, &length
 	}
 	return s, nil
 }
 
-func (i *inference) mapping(t reflect.Type, where string) (*inferred, error) {
-	s := &inferred{Type: typeNames{"object"}}
+func (i *inference) mapping(t reflect.Type) (*inferred, error) {
+	s := &inferred{types: typeObject}
 	key := t.Key()
 	switch {
 	case key.Kind() == reflect.String:
 	case i.output && key.Implements(textMarshalerType), !i.output && reflect.PointerTo(key).Implements(textUnmarshalerType):
 	case key.Kind() >= reflect.Int && key.Kind() <= reflect.Int64:
-		s.PropertyNames = &inferred{Pattern: "^-?[0-9]+$"}
+		s.propertyNames = &inferred{pattern: "^-?[0-9]+$"}
 	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
-		s.PropertyNames = &inferred{Pattern: "^[0-9]+$"}
+		s.propertyNames = &inferred{pattern: "^[0-9]+$"}
 	default:
-		return nil, fmt.Errorf("schema: %s: keys of type %s are no strings in JSON", where, key)
+		return nil, fmt.Errorf("schema: %s: keys of type %s are no strings in JSON", i.path(), key)
 	}
-	values, err := i.element(t.Elem(), where+"{}")
-	s.AdditionalProperties = values
+	i.where = append(i.where, "{}")
+	values, err := i.element(t.Elem())
+	i.where = i.where[:len(i.where)-1]
+	s.additionalProperties = values
 	return s, err
 }
 
 // allowNull makes a schema accept null too.
 func (s *inferred) allowNull() {
 	switch {
-	case s.Ref != "":
-		s.AnyOf = []*inferred{{Ref: s.Ref}, {Type: typeNames{"null"}}}
-		s.Ref = ""
-	case len(s.Type) > 0 && !slices.Contains(s.Type, "null"):
-		s.Type = append(s.Type, "null")
-		if s.Enum != nil {
-			s.Enum = append(s.Enum, json.RawMessage("null"))
+	case s.ref != "":
+		s.anyOf = []*inferred{{ref: s.ref}, {types: typeNull}}
+		s.ref = ""
+	case s.types != 0 && s.types&typeNull == 0:
+		s.types |= typeNull
+		if s.enum != nil {
+			s.enum = append(s.enum, json.RawMessage("null"))
 		}
 	}
 }

@@ -15,57 +15,57 @@ type field struct {
 	tagged   bool // the name comes from the tag
 	index    []int
 	t        reflect.Type
-	tag      reflect.StructTag
+	tags     tags
 	goName   string
 	optional bool // omitempty, omitzero, or behind an embedded pointer
 	quoted   bool // the string option
 }
 
 // structure makes the schema of a struct.
-func (i *inference) structure(t reflect.Type, where string) (*inferred, error) {
-	s := &inferred{Type: typeNames{"object"}}
-	if !i.open {
-		s.AdditionalProperties = false
-	}
-	for _, f := range fieldsOf(t) {
-		fieldWhere := where + "." + f.goName
+func (i *inference) structure(t reflect.Type) (*inferred, error) {
+	s := &inferred{types: typeObject, closed: !i.open}
+	fields, where := fieldsOf(t), len(i.where)
+	s.properties, s.required = make([]property, 0, len(fields)), make([]string, 0, len(fields))
+	for _, f := range fields {
+		i.where = append(i.where[:where], ".", f.goName)
 		var p *inferred
 		if f.quoted {
 			p = quotedSchema(f.t)
 		} else {
 			var err error
-			if p, err = i.schema(f.t, fieldWhere); err != nil {
+			if p, err = i.schema(f.t); err != nil {
 				return nil, err
 			}
 		}
 		if err := p.applyTags(f); err != nil {
-			return nil, fmt.Errorf("schema: %s: %w", fieldWhere, err)
+			return nil, fmt.Errorf("schema: %s: %w", i.path(), err)
 		}
 		pointer := f.t.Kind() == reflect.Pointer
 		if pointer && !i.output || isNilable(f.t) && i.output && !f.optional {
 			p.allowNull()
 		}
-		s.Properties = append(s.Properties, property{f.name, p})
-		if !f.optional && (i.output || !pointer && p.Default == nil) {
-			s.Required = append(s.Required, f.name)
+		s.properties = append(s.properties, property{f.name, p})
+		if !f.optional && (i.output || !pointer && p.fallback == nil) {
+			s.required = append(s.required, f.name)
 		}
 	}
+	i.where = i.where[:where]
 	return s, nil
 }
 
 // quotedSchema is the schema of a field with the string option.
 func quotedSchema(t reflect.Type) *inferred {
-	s := &inferred{Type: typeNames{"string"}}
+	s := &inferred{types: typeString}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
-		s.Pattern = "^(true|false)$"
+		s.pattern = "^(true|false)$"
 	case k >= reflect.Int && k <= reflect.Int64:
-		s.Pattern = "^-?[0-9]+$"
+		s.pattern = "^-?[0-9]+$"
 	case k >= reflect.Uint && k <= reflect.Uintptr:
-		s.Pattern = "^[0-9]+$"
+		s.pattern = "^[0-9]+$"
 	}
 	return s
 }
@@ -77,25 +77,25 @@ func fieldsOf(t reflect.Type) []field {
 		t        reflect.Type
 		index    []int
 		optional bool
+		again    bool // more than once at its level
 	}
-	var all []field
-	seen := map[reflect.Type]bool{}
-	level, times := []embedded{{t: t}}, map[reflect.Type]int{t: 1}
-	for len(level) > 0 {
+	all := make([]field, 0, t.NumField())
+	var seen []reflect.Type
+	for level := []embedded{{t: t}}; len(level) > 0; {
 		var below []embedded
-		timesBelow := map[reflect.Type]int{}
 		for _, e := range level {
-			if seen[e.t] {
+			if slices.Contains(seen, e.t) {
 				continue
 			}
-			seen[e.t] = true
+			seen = append(seen, e.t)
 			for n := range e.t.NumField() {
 				sf := e.t.Field(n)
 				inner := sf.Type
 				if inner.Kind() == reflect.Pointer && inner.Name() == "" {
 					inner = inner.Elem()
 				}
-				tag := sf.Tag.Get("json")
+				tags := tagsOf(sf.Tag)
+				tag, _ := tags.lookup("json")
 				if tag == "-" || !sf.IsExported() && (!sf.Anonymous || inner.Kind() != reflect.Struct) {
 					continue
 				}
@@ -106,22 +106,24 @@ func fieldsOf(t reflect.Type) []field {
 				index := append(slices.Clone(e.index), n)
 				optional := e.optional || hasOption(options, "omitempty") || hasOption(options, "omitzero")
 				if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-					if timesBelow[inner]++; timesBelow[inner] == 1 {
-						below = append(below, embedded{inner, index, optional || sf.Type.Kind() == reflect.Pointer})
+					if k := slices.IndexFunc(below, func(e embedded) bool { return e.t == inner }); k >= 0 {
+						below[k].again = true
+						continue
 					}
+					below = append(below, embedded{t: inner, index: index, optional: optional || sf.Type.Kind() == reflect.Pointer})
 					continue
 				}
 				f := field{
-					name: cmp.Or(name, sf.Name), tagged: name != "", index: index, t: sf.Type, tag: sf.Tag, goName: sf.Name,
+					name: cmp.Or(name, sf.Name), tagged: name != "", index: index, t: sf.Type, tags: tags, goName: sf.Name,
 					optional: optional, quoted: hasOption(options, "string") && canBeQuoted(inner),
 				}
 				all = append(all, f)
-				if times[e.t] > 1 {
+				if e.again {
 					all = append(all, f) // a type that is embedded twice at one level conflicts with itself
 				}
 			}
 		}
-		level, times = below, timesBelow
+		level = below
 	}
 	return dominant(all)
 }
@@ -131,7 +133,7 @@ func dominant(all []field) []field {
 	slices.SortStableFunc(all, func(a, b field) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)), compareBool(b.tagged, a.tagged))
 	})
-	var fields []field
+	fields := all[:0]
 	for i := 0; i < len(all); {
 		same := i + 1
 		for same < len(all) && all[same].name == all[i].name {
@@ -158,13 +160,18 @@ func compareBool(a, b bool) int {
 }
 
 func hasOption(options, name string) bool {
-	return slices.Contains(strings.Split(options, ","), name)
+	for option := range strings.SplitSeq(options, ",") {
+		if option == name {
+			return true
+		}
+	}
+	return false
 }
 
 // isFieldName reports whether encoding/json takes a name from a tag.
 func isFieldName(name string) bool {
 	for _, r := range name {
-		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
 			return false
 		}
 	}

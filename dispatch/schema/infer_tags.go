@@ -16,33 +16,70 @@ import (
 // first. types are the JSON types that a tag can be on.
 var fieldTags = []struct {
 	name  string
-	types []string
+	types typeSet
 	apply func(s *inferred, value string) error
 }{
-	{"min", []string{"integer", "number"}, func(s *inferred, value string) error { return setNumber(&s.Minimum, s, value) }},
-	{"max", []string{"integer", "number"}, func(s *inferred, value string) error { return setNumber(&s.Maximum, s, value) }},
-	{"minLength", []string{"string"}, func(s *inferred, value string) error { return setNatural(&s.MinLength, value) }},
-	{"maxLength", []string{"string"}, func(s *inferred, value string) error { return setNatural(&s.MaxLength, value) }},
-	{"pattern", []string{"string"}, setPattern},
-	{"format", []string{"string"}, setFormat},
-	{"enum", []string{"string", "integer", "number"}, setEnum},
-	{"minItems", []string{"array"}, func(s *inferred, value string) error { return setNatural(&s.MinItems, value) }},
-	{"maxItems", []string{"array"}, func(s *inferred, value string) error { return setNatural(&s.MaxItems, value) }},
+	{"min", integer | typeNumber, func(s *inferred, value string) error { return setNumber(&s.minimum, s, value) }},
+	{"max", integer | typeNumber, func(s *inferred, value string) error { return setNumber(&s.maximum, s, value) }},
+	{"minLength", typeString, func(s *inferred, value string) error { return setNatural(&s.minLength, value) }},
+	{"maxLength", typeString, func(s *inferred, value string) error { return setNatural(&s.maxLength, value) }},
+	{"pattern", typeString, setPattern},
+	{"format", typeString, setFormat},
+	{"enum", typeString | integer | typeNumber, setEnum},
+	{"minItems", typeArray, func(s *inferred, value string) error { return setNatural(&s.minItems, value) }},
+	{"maxItems", typeArray, func(s *inferred, value string) error { return setNatural(&s.maxItems, value) }},
+}
+
+// tags are the keys and values of a struct tag.
+type tags [][2]string
+
+// tagsOf reads a struct tag once, as reflect.StructTag.Lookup does for each key: what is not of the form key:"value" ends it.
+func tagsOf(text reflect.StructTag) tags {
+	rest := string(text)
+	all := make(tags, 0, 4)
+	for {
+		key, quoted, _ := strings.Cut(strings.TrimLeft(rest, " "), ":")
+		if key == "" || quoted == "" || quoted[0] != '"' || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7F }) {
+			return all
+		}
+		end := 1
+		for end < len(quoted) && quoted[end] != '"' {
+			if quoted[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(quoted) {
+			return all
+		}
+		if value, err := strconv.Unquote(quoted[:end+1]); err == nil {
+			all = append(all, [2]string{key, value})
+		}
+		rest = quoted[end+1:]
+	}
+}
+
+func (t tags) lookup(key string) (value string, ok bool) {
+	for _, tag := range t {
+		if tag[0] == key {
+			return tag[1], true
+		}
+	}
+	return "", false
 }
 
 // applyTags applies the tags of a field to its schema.
 func (s *inferred) applyTags(f field) error {
-	s.Description = f.tag.Get("doc")
 	for _, tag := range fieldTags {
-		value, ok := f.tag.Lookup(tag.name)
+		value, ok := f.tags.lookup(tag.name)
 		if !ok {
 			continue
 		}
 		on := s
-		for slices.Contains(on.Type, "array") && !slices.Contains(tag.types, "array") && on.Items != nil {
-			on = on.Items
+		for on.types&typeArray != 0 && tag.types&typeArray == 0 && on.items != nil {
+			on = on.items
 		}
-		if len(on.Type) == 0 || !slices.Contains(tag.types, on.Type[0]) {
+		if on.types&tag.types == 0 {
 			return fmt.Errorf("tag %s:%q: %s cannot have it", tag.name, value, f.t)
 		}
 		if err := tag.apply(on, value); err != nil {
@@ -52,11 +89,12 @@ func (s *inferred) applyTags(f field) error {
 			return fmt.Errorf("tag %s:%q: %w", tag.name, value, err)
 		}
 	}
-	if value, ok := f.tag.Lookup("default"); ok {
+	if value, ok := f.tags.lookup("default"); ok {
 		if err := s.setDefault(f, value); err != nil {
 			return fmt.Errorf("tag default:%q: %w", value, err)
 		}
 	}
+	s.description, _ = f.tags.lookup("doc") // last: the default need not be checked against a text with that in it
 	return nil
 }
 
@@ -64,7 +102,7 @@ func setNumber(field *json.Number, s *inferred, value string) error {
 	if !isJSONNumber(value) {
 		return errors.New("must be a number")
 	}
-	if d := parseDecimal([]byte(value)); s.Type[0] == "integer" && !d.isInteger() {
+	if d := parseDecimal([]byte(value)); s.types&integer != 0 && !d.isInteger() {
 		return errors.New("must be an integer, as the field is")
 	}
 	*field = json.Number(value)
@@ -88,7 +126,7 @@ func setNatural(field **int, value string) error {
 func setPattern(s *inferred, value string) error {
 	c := compiler{}
 	_, err := c.pattern(value)
-	s.Pattern = value
+	s.pattern = value
 	return err
 }
 
@@ -96,36 +134,37 @@ func setFormat(s *inferred, value string) error {
 	if value == "" {
 		return errors.New("must name a format")
 	}
-	s.Format = value
+	s.format = value
 	return nil
 }
 
 func setEnum(s *inferred, list string) error {
+	s.enum = make([]json.RawMessage, 0, strings.Count(list, ",")+1)
 	for value := range strings.SplitSeq(list, ",") {
 		value = strings.TrimSpace(value)
 		item := json.RawMessage(value)
-		if s.Type[0] == "string" {
+		if s.types&typeString != 0 {
 			item = jsonscan.AppendString(nil, value)
-		} else if d := parseDecimal(item); !isJSONNumber(value) || s.Type[0] == "integer" && !d.isInteger() {
-			return fmt.Errorf("%q is no %s", value, s.Type[0])
+		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&integer != 0 && !d.isInteger() {
+			return fmt.Errorf("%q is no %s", value, (s.types &^ typeNull).name())
 		}
-		if value == "" || slices.ContainsFunc(s.Enum, func(other json.RawMessage) bool { return string(other) == string(item) }) {
+		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool { return string(other) == string(item) }) {
 			return fmt.Errorf("the value %q is empty or there twice", value)
 		}
-		s.Enum = append(s.Enum, item)
+		s.enum = append(s.enum, item)
 	}
 	return nil
 }
 
 // checkOrder refuses limits that nothing can meet.
 func (s *inferred) checkOrder() error {
-	if s.Minimum != "" && s.Maximum != "" {
-		low, high := parseDecimal([]byte(s.Minimum)), parseDecimal([]byte(s.Maximum))
+	if s.minimum != "" && s.maximum != "" {
+		low, high := parseDecimal([]byte(s.minimum)), parseDecimal([]byte(s.maximum))
 		if low.compare(&high) > 0 {
-			return fmt.Errorf("the minimum %s is greater than the maximum %s", s.Minimum, s.Maximum)
+			return fmt.Errorf("the minimum %s is greater than the maximum %s", s.minimum, s.maximum)
 		}
 	}
-	for _, limits := range [][2]*int{{s.MinLength, s.MaxLength}, {s.MinItems, s.MaxItems}} {
+	for _, limits := range [][2]*int{{s.minLength, s.maxLength}, {s.minItems, s.maxItems}} {
 		if limits[0] != nil && limits[1] != nil && *limits[0] > *limits[1] {
 			return fmt.Errorf("the minimum %d is greater than the maximum %d", *limits[0], *limits[1])
 		}
@@ -136,7 +175,7 @@ func (s *inferred) checkOrder() error {
 // setDefault sets the default, which must decode into the field and fit its schema.
 func (s *inferred) setDefault(f field, value string) error {
 	fallback := json.RawMessage(value)
-	if slices.Contains(s.Type, "string") && len(s.Type) == 1 {
+	if s.types == typeString {
 		fallback = jsonscan.AppendString(nil, value)
 	}
 	if err := jsonscan.Valid(fallback); err != nil {
@@ -147,16 +186,13 @@ func (s *inferred) setDefault(f field, value string) error {
 			return err
 		}
 	}
-	own, err := encode(s)
-	if err != nil {
-		return err
-	}
-	compiled, err := Compile(own, AssertFormats())
+	compiled, err := Compile(s.append(make([]byte, 0, 128)), AssertFormats())
 	if errors.Is(err, ErrReference) { // to a recursive type, of which decoding has said enough
 		err = nil
 	} else if err == nil {
-		err = compiled.ValidateScanned(fallback)
+		once := run{schema: compiled}
+		err = once.validate(fallback)
 	}
-	s.Default = fallback
+	s.fallback = compact(fallback)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -340,4 +341,41 @@ func TestForErrors(t *testing.T) {
 		S string `pattern:"(?<=a)"`
 	}]()
 	assert.Assert(t, errors.Is(err, ErrPattern))
+}
+
+// A tag is read as reflect reads it, also one that is not well-formed.
+func TestTagsOf(t *testing.T) {
+	for _, tag := range []reflect.StructTag{
+		``, ` `, `json:"a"`, `json:"a" doc:"b"`, `json:"a"doc:"b"`, `  json:"a"   doc:"say \"x\": \\" min:"1"`, `json:"a" json:"b"`, `json:""`, `json: "a" doc:"b"`,
+		`json:a doc:"b"`, `json:"a`, `json:"a\`, `json:"a\"`, `json`, `json:`, `:"a"`, `js on:"a"`, `json:"\q" doc:"b"`, "json:\"a\nb\" doc:\"b\"",
+		"json:\"\u00e9\\u00e9\" doc:\"\xff\"", "json:`a`", `"json:"a"`, "doc:\"b\"\tjson:\"a\"", "j\x7f:\"a\" json:\"b\"",
+	} {
+		found := tagsOf(tag)
+		for _, key := range []string{"json", "doc", "min", "js on", "on", "j"} {
+			value, ok := found.lookup(key)
+			wantValue, want := tag.Lookup(key)
+			assert.Check(t, ok == want && value == wantValue, "%s of %q: %q %v, want %q %v", key, tag, value, ok, wantValue, want)
+		}
+	}
+}
+
+// What is written of text from tags is JSON and spells the same, whatever is in it.
+func TestForWritesAnyText(t *testing.T) {
+	raw, err := For[struct {
+		A string `json:"a/~é" doc:"\"\\ \n \x01 \u2028 <&> \U0001F600" default:"\t\"\x02"`
+		B []int  `json:"b" default:"[ 1,\n 2 ]"`
+	}]()
+	assert.NilError(t, err)
+	var got struct {
+		Properties map[string]struct {
+			Description string
+			Default     any
+		}
+	}
+	assert.NilError(t, json.Unmarshal(raw, &got))
+	assert.Equal(t, got.Properties["a/~é"].Description, "\"\\ \n \x01 \u2028 <&> \U0001F600")
+	assert.Equal(t, got.Properties["a/~é"].Default, "\t\"\x02")
+	assert.Assert(t, strings.Contains(string(raw), `"default":[1,2]`), "%s", raw)
+	_, err = Compile(raw)
+	assert.NilError(t, err)
 }

@@ -22,7 +22,7 @@ type bound struct {
 
 func (s *subschema) numerics() *numericRules {
 	if s.numeric == nil {
-		s.numeric = &numericRules{}
+		s.numeric = &numericRules{bounds: make([]bound, 0, 2)}
 	}
 	return s.numeric
 }

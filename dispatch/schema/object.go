@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // objectRules are the keywords for objects.
@@ -63,6 +64,7 @@ func compileProperties(c *compiler, s *subschema, at uint32) error {
 		return fmt.Errorf("must be an object of schemas, is %s", x.describe(at))
 	}
 	o := s.objects()
+	o.slots = slices.Grow(o.slots, x.count(at))
 	for name, value := range x.members(at) {
 		i := o.slot(string(x.text(name)))
 		if o.slots[i].schema != nil {
@@ -94,7 +96,7 @@ func (o *objectRules) namesAt(x *index, at uint32) ([]int, error) {
 	if x.kind(at) != array {
 		return nil, fmt.Errorf("must be a list of property names, is %s", x.describe(at))
 	}
-	var names []int
+	names := make([]int, 0, x.count(at))
 	for item := range x.items(at) {
 		if x.kind(item) != str {
 			return nil, fmt.Errorf("must be a list of property names, has %s in it", x.describe(item))

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,7 +13,8 @@ import (
 // A document is one JSON text with the schema resources in it.
 type document struct {
 	index
-	resources map[uint32]*resource // by the node at which they start
+	resources map[uint32]*resource // those within it, by the node at which they start
+	asked     []*subschema         // those that were asked for, by their node, while it is compiled
 }
 
 // A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core, section 4.3.5).
@@ -63,8 +65,11 @@ func (c *compiler) parse(data []byte) (*document, error) {
 	if err := jsonscan.Valid(data); err != nil {
 		return nil, err
 	}
-	doc := &document{resources: map[uint32]*resource{}}
-	return doc, doc.build(data)
+	doc := &document{}
+	doc.nodes = make([]node, 0, nodesIn(data))
+	err := doc.build(data)
+	doc.asked = make([]*subschema, len(doc.nodes))
+	return doc, err
 }
 
 // add registers a document under the URI it was got by, and all resources and anchors in it.
@@ -75,9 +80,30 @@ func (c *compiler) add(doc *document, uri string) (*resource, error) {
 		return nil, root.errorAt(0, err)
 	}
 	root.dialect = d
-	c.resources[uri] = root
-	doc.resources[0] = root
+	if uri == "" {
+		c.root = root
+	} else {
+		c.register(uri, root)
+	}
+	if bytes.IndexByte(doc.data, '$') < 0 && bytes.IndexByte(doc.data, '\\') < 0 {
+		return root, nil // nothing can be named $id or $anchor
+	}
 	return root, c.identify(root, 0)
+}
+
+// resource returns the resource of that URI, nil if it is not known.
+func (c *compiler) resource(uri string) *resource {
+	if uri == "" {
+		return c.root
+	}
+	return c.resources[uri]
+}
+
+func (c *compiler) register(uri string, res *resource) {
+	if c.resources == nil {
+		c.resources = map[string]*resource{}
+	}
+	c.resources[uri] = res
 }
 
 // identify walks the subschemas at and below a node and registers the resources and anchors that they declare. It looks only where the
@@ -170,12 +196,16 @@ func (c *compiler) identifyID(res *resource, n, at uint32) (*resource, error) {
 			if inner.dialect, err = c.dialectOf(x, n, res.dialect); err != nil {
 				return res, err
 			}
+			if res.doc.resources == nil {
+				res.doc.resources = map[uint32]*resource{}
+			}
 			res.doc.resources[n] = inner
 		}
-		if known := c.resources[uri]; known != nil && known != inner {
+		if known := c.resource(uri); known != nil && known != inner {
 			return res, fmt.Errorf("%q is the identifier of another schema already", uri)
 		}
-		inner.uri, c.resources[uri] = uri, inner
+		inner.uri = uri
+		c.register(uri, inner)
 		res = inner
 	}
 	if fragment != "" {
@@ -220,7 +250,7 @@ func (c *compiler) find(from *resource, reference string) (res *resource, n uint
 		if uri, err = resolve(from.uri, uri); err != nil {
 			return nil, 0, "", fmt.Errorf("%w: %w", ErrReference, err)
 		}
-		if res = c.resources[uri]; res == nil {
+		if res = c.resource(uri); res == nil {
 			doc, err := c.document(uri)
 			if err != nil {
 				return nil, 0, "", err

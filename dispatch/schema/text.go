@@ -29,12 +29,12 @@ func compilePatternKeyword(c *compiler, s *subschema, at uint32) error {
 	return err
 }
 
-func compileFormat(_ *compiler, s *subschema, at uint32) error {
+func compileFormat(c *compiler, s *subschema, at uint32) error {
 	x := &s.res.doc.index
 	if x.kind(at) != str {
 		return fmt.Errorf("must be the name of a format, is %s", x.describe(at))
 	}
-	if f, ok := formats[string(x.text(at))]; ok && s.res.dialect.assertFormats {
+	if f, ok := formats[string(x.text(at))]; ok && (c.assertFormats || s.res.dialect.assertFormats) {
 		s.strings().format = &f
 	}
 	return nil

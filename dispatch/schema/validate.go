@@ -50,7 +50,7 @@ func (s *Schema) get() *run {
 	if v, ok := s.runs.Get().(*run); ok {
 		return v
 	}
-	v := &run{schema: s}
+	v := &run{schema: s, room: new(room)}
 	v.forget()
 	return v
 }
@@ -84,10 +84,14 @@ type run struct {
 	found   []finding
 	omitted int
 
-	// Room that is enough for most documents, so that a run is one allocation.
-	nodeRoom  [64]node
-	wordRoom  [16]uint64
-	scopeRoom [8]*resource
+	room *room // nil in a run that is not kept
+}
+
+// A room is memory that is enough for most documents.
+type room struct {
+	nodes [64]node
+	words [16]uint64
+	scope [8]*resource
 }
 
 // A finding is a Cause in the making.
@@ -141,13 +145,13 @@ func (v *run) begin(quick bool) {
 func (v *run) forget() {
 	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
 	if v.doc.nodes == nil || cap(v.doc.nodes) > keptNodes {
-		v.doc.nodes = v.nodeRoom[:0]
+		v.doc.nodes = v.room.nodes[:0]
 	}
 	if v.words == nil || cap(v.words) > keptNodes {
-		v.words = v.wordRoom[:0]
+		v.words = v.room.words[:0]
 	}
 	if v.scope == nil {
-		v.scope = v.scopeRoom[:0]
+		v.scope = v.room.scope[:0]
 	}
 }
 

@@ -13,14 +13,28 @@ import (
 // A typeSet is a set of JSON types: a bit for each kind, and one for integers, which are numbers.
 type typeSet uint8
 
-const integer typeSet = 1 << (object + 1)
+const (
+	typeNull typeSet = 1 << iota
+	typeBoolean
+	typeNumber
+	typeString
+	typeArray
+	typeObject
+	integer
+)
 
-// typeWords are the types in the order of their bits, with an article for messages.
-var typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object", "an integer"}
+// The types in the order of their bits, as schemas name them and as messages do.
+var (
+	typeNames = [...]string{"null", "boolean", "number", "string", "array", "object", "integer"}
+	typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object", "an integer"}
+)
 
-func typeNamed(name string) (typeSet, bool) {
-	i := slices.IndexFunc(typeWords[:], func(word string) bool { return word[strings.IndexByte(word, ' ')+1:] == name })
-	return 1 << max(i, 0), i >= 0
+// name returns the name of a type, "" for none.
+func (t typeSet) name() string {
+	if t == 0 {
+		return ""
+	}
+	return typeNames[bits.TrailingZeros8(uint8(t))]
 }
 
 func (t typeSet) has(x *index, n uint32) bool {
@@ -84,11 +98,11 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 		if x.kind(n) != str {
 			return fmt.Errorf("must name a type, is %s", x.describe(n))
 		}
-		t, ok := typeNamed(string(x.text(n)))
-		if !ok {
+		i := slices.Index(typeNames[:], string(x.text(n)))
+		if i < 0 {
 			return fmt.Errorf("%s is no type; it must be null, boolean, integer, number, string, array or object", x.describe(n))
 		}
-		s.types |= t
+		s.types |= 1 << i
 		return nil
 	}
 	if x.kind(at) != array {
@@ -107,9 +121,9 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 
 // valueRules are const and enum. The values stay in the schema's document.
 type valueRules struct {
-	constant uint32 // the node of const, 0 if there is none
-	enum     uint32 // the node of enum, 0 if there is none
-	strings  map[string]bool
+	constant uint32   // the node of const, 0 if there is none
+	enum     uint32   // the node of enum, 0 if there is none
+	strings  [][]byte // sorted
 	others   []uint32
 }
 
@@ -131,14 +145,15 @@ func compileEnum(_ *compiler, s *subschema, at uint32) error {
 		return fmt.Errorf("must be a list of values, is %s", x.describe(at))
 	}
 	rules := s.valueRules()
-	rules.enum, rules.strings = at, map[string]bool{}
+	rules.enum, rules.strings = at, make([][]byte, 0, x.count(at))
 	for item := range x.items(at) {
 		if x.kind(item) == str {
-			rules.strings[string(x.text(item))] = true
+			rules.strings = append(rules.strings, x.text(item))
 		} else {
 			rules.others = append(rules.others, item)
 		}
 	}
+	slices.SortFunc(rules.strings, bytes.Compare)
 	return nil
 }
 
@@ -155,7 +170,7 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 		return ok
 	}
 	if v.doc.kind(n) == str {
-		if rules.strings[string(v.doc.text(n))] {
+		if _, found := slices.BinarySearchFunc(rules.strings, v.doc.text(n), bytes.Compare); found {
 			return ok
 		}
 	} else if slices.ContainsFunc(rules.others, func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {

@@ -22,7 +22,7 @@ func TestWhatHasToBeConfirmed(t *testing.T) {
 		{"a file whose content is known", "fs.write", `{"path":"old","content":"x","if_sha256":"` + hexSum([]byte("old\n")) + `"}`, "", ""},
 		{"a file that must not be there", "fs.write", `{"path":"old","content":"x","if_sha256":"absent"}`, dispatch.StateError, ""},
 		{"a directory", "fs.write", `{"path":"dir","content":"x"}`, dispatch.StateError, ""},
-		{"a change of what is quoted", "fs.edit", `{"path":"old","edits":[{"old":"old","new":"new"}]}`, "", ""},
+		{"a change of what is quoted", "fs.edit", `{"path":"old","old":"old","new":"new"}`, "", ""},
 		{"a move to where nothing is", "fs.move", `{"from":"old","to":"new","overwrite":true}`, "", ""},
 		{"a move to where a file is", "fs.move", `{"from":"old","to":"other"}`, dispatch.StateError, ""},
 		{"a move over a file", "fs.move", `{"from":"old","to":"other","overwrite":true}`, dispatch.ConfirmationRequired, `This replaces "other" and what is in it with "old".`},
