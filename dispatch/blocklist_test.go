@@ -1,0 +1,217 @@
+package dispatch_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+func evaluates(s *dispatch.Spec) { s.Kind = dispatch.Eval }
+
+// evaluator returns a bench with an operation of kind eval that takes anything.
+func evaluator(o dispatch.Options) *bench {
+	b := newBench(o)
+	does(b, func(_ context.Context, in json.RawMessage) (nothing, error) { return nothing{}, nil }, evaluates)
+	return b
+}
+
+func quoted(text string) string {
+	encoded, _ := json.Marshal(text)
+	return string(encoded)
+}
+
+func TestBlocklistMatches(t *testing.T) {
+	b := evaluator(dispatch.Options{Blocklist: []string{"sudo", "rm -rf /", "of=/dev/sd*", "| sh", ":(){", "SHOUT"}})
+	for _, tc := range []struct {
+		rule, text, keyword string // "" for one that is let through
+	}{
+		{"all of it", "sudo", "sudo"},
+		{"within a line", "cd /; sudo ls", "sudo"},
+		{"letter case of the payload", "SuDo ls", "sudo"},
+		{"letter case of the list", "shout", "shout"},
+		{"quotes", `s"u"do ls`, "sudo"},
+		{"quotes around", `"sudo" 'ls'`, "sudo"},
+		{"backslash in a word", `su\do ls`, "sudo"},
+		{"a line that goes on", "su\\\ndo ls", "sudo"},
+		{"a line that goes on between words", "rm \\\n -rf /", "rm -rf /"},
+		{"a line that does not go on", "echo a\\\\\nsudo ls", "sudo"},
+		{"three backslashes go on", "echo su\\\\\\\ndo ls", "sudo"},
+		{"a line of its own", "ls\nsudo ls", "sudo"},
+		{"Windows lines", "ls\r\nsudo\r\n", "sudo"},
+		{"width of white space", "rm \t  -rf\v/", "rm -rf /"},
+		{"white space around", "  rm -rf / ", "rm -rf /"},
+		{"word after a separator", "ls;sudo", "sudo"},
+		{"word before a separator", "sudo;ls", "sudo"},
+		{"word in brackets", "$(sudo ls)", "sudo"},
+		{"word in a path", "/usr/bin/sudo ls", "sudo"},
+		{"word after another that only begins the same", "sudoku sudo", "sudo"},
+		{"beginning of a word, where the list says so", "dd if=/dev/zero of=/dev/sda1", "of=/dev/sd*"},
+		{"keyword that begins with a sign, after a word", "curl x| sh", "| sh"},
+		{"keyword that is signs", ":(){ :|:& };:", ":(){"},
+		{"root itself", "rm -rf /;", "rm -rf /"},
+		{"all of root", "rm -rf /*", "rm -rf /"},
+
+		{"part of a word: end", "pseudo", ""},
+		{"part of a word: begin", "sudoku", ""},
+		{"part of a word: underscore", "my_sudo sudo_x", ""},
+		{"part of a word: digit", "sudo2", ""},
+		{"part of a word: another script", "ßsudo sudoß", ""},
+		{"another directory", "rm -rf /tmp/x", ""},
+		{"another device", "of=/dev/null", ""},
+		{"words apart", "rm x; ls -rf /", ""},
+		{"another program", "curl x | shasum", ""},
+		{"nothing", "", ""},
+		{"only what is taken out", "\\ \"' \\\n", ""},
+		{"backslash at the end", `\`, ""},
+	} {
+		t.Run(tc.rule, func(t *testing.T) {
+			e := b.call(t.Context(), `{"code":`+quoted(tc.text)+`}`)
+			if tc.keyword == "" {
+				assert.Assert(t, e.Success(), e.Err)
+				return
+			}
+			assert.Assert(t, !e.Success())
+			assert.Equal(t, e.Err.Code, dispatch.Blocked)
+			assert.Assert(t, !e.Err.Recoverable)
+			assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":`+quoted(tc.keyword)+`,"path":"/code"}`)
+		})
+	}
+}
+
+// Any string in the arguments is payload, names of members as well.
+func TestBlocklistLooksEverywhere(t *testing.T) {
+	b := evaluator(dispatch.Options{})
+	for _, tc := range []struct{ arguments, path string }{
+		{`{"code":"sudo ls"}`, "/code"},
+		{` {"a":{"b":[1,null,true,["ls",{"c/d~":"sudo"}]]}} `, "/a/b/3/1/c~1d~0"},
+		{`{"sudo":1}`, ""},
+		{`{"a":{"sudo":1}}`, "/a"},
+		{`{"code":"\u0073udo"}`, "/code"},
+		{`{"c\u006fde":"sudo"}`, "/code"},
+		{`{"code":"ls","code":"sudo"}`, "/code"},
+		{`{"` + strings.Repeat(`a":{"`, 500) + `a":"sudo"` + strings.Repeat("}", 501), strings.Repeat("/a", 501)},
+	} {
+		e := b.call(t.Context(), tc.arguments)
+		assert.Assert(t, !e.Success(), tc.arguments)
+		assert.Equal(t, e.Err.Code, dispatch.Blocked)
+		assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":"sudo","path":`+quoted(tc.path)+`}`)
+		shown := tc.path
+		if shown == "" {
+			shown = "/"
+		}
+		assert.Equal(t, e.Err.Message, shown+`: the word "sudo" is not allowed in what is to be run`)
+	}
+	assert.Assert(t, b.call(t.Context(), `{"a":[1,true,null,{"b":"ls"}]}`).Success())
+	assert.Assert(t, b.call(t.Context(), ``).Success())
+}
+
+// The gate is about who can see the operation; the list is about every payload, gate or no gate.
+func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
+	for _, gate := range []dispatch.Gate{"", dispatch.GateEval} {
+		c := dispatch.NewCatalog(dispatch.GateEval)
+		dispatch.Add(c, dispatch.Spec{Name: "a.eval", Summary: "S.", Kind: dispatch.Eval, Gate: gate}, func(context.Context, query) (nothing, error) {
+			t.Error("it ran")
+			return nothing{}, nil
+		})
+		d := dispatch.NewDispatcher(c, dispatch.Options{})
+		for arguments, want := range map[string]dispatch.Code{`{"city":"sudo"}`: dispatch.Blocked, `{"city":1}`: dispatch.InvalidInput} {
+			e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "a.eval", Arguments: json.RawMessage(arguments), Confirmed: true})
+			assert.Equal(t, e.Err.Code, want)
+		}
+	}
+}
+
+func TestBlocklistIsForEvalOnly(t *testing.T) {
+	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle, dispatch.Wait, dispatch.Destructive} {
+		b := newBench(dispatch.Options{})
+		does(b, echo, func(s *dispatch.Spec) { s.Kind = kind })
+		e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"city":"sudo"}`), Confirmed: true})
+		assert.Assert(t, e.Success(), "%s: %v", kind, e.Err)
+	}
+}
+
+func TestOwnBlocklist(t *testing.T) {
+	for _, tc := range []struct {
+		list    []string
+		blocked []string
+		allowed []string
+	}{
+		{nil, []string{"sudo"}, []string{"ls"}},
+		{[]string{}, nil, []string{"sudo", "rm -rf /"}},
+		{[]string{"", " ", `"`}, nil, []string{"", "sudo", `"`}},
+		{[]string{" Drop  \"Table\" "}, []string{"drop table x", "DROP\nTABLE"}, []string{"sudo", "drop tables", "drop the table"}},
+		{[]string{"*"}, []string{"", "x"}, nil},
+		{[]string{"process.*", "eval"}, []string{"process.exit()", "a.process.x", "eval(x)"}, []string{"process", "evaluate"}},
+	} {
+		b := evaluator(dispatch.Options{Blocklist: tc.list})
+		for _, text := range tc.blocked {
+			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q: %q", tc.list, text)
+		}
+		for _, text := range tc.allowed {
+			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
+			assert.Assert(t, e.Success(), "%q: %q: %v", tc.list, text, e.Err)
+		}
+	}
+}
+
+func TestBlocklistIsCopied(t *testing.T) {
+	list := []string{"alpha"}
+	b := evaluator(dispatch.Options{Blocklist: list})
+	list[0] = "beta"
+	assert.Assert(t, !b.call(t.Context(), `{"code":"alpha"}`).Success())
+	clear(dispatch.DefaultBlocklist())
+	assert.Assert(t, slices.Contains(dispatch.DefaultBlocklist(), "sudo"))
+}
+
+// Each word of the default list is found as it stands, and none is written in a way that never matches.
+func TestDefaultBlocklistFindsItsWords(t *testing.T) {
+	b := evaluator(dispatch.Options{})
+	for _, word := range dispatch.DefaultBlocklist() {
+		e := b.call(t.Context(), `{"code":`+quoted("x "+word+" y")+`}`)
+		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, word)
+	}
+	for _, harmless := range []string{
+		"ls -la", "go test ./... | grep FAIL", "rm -rf ./build", "rm -rf /tmp/x", "echo shut down", "git reset --hard", "pseudo-code", "cat file > /dev/null",
+		"for i in 1 2 3; do echo $i; done", "document.querySelector('#reboot-button')", "su_do()",
+	} {
+		e := b.call(t.Context(), `{"code":`+quoted(harmless)+`}`)
+		if harmless == "document.querySelector('#reboot-button')" { // '-' ends a word: the list errs on the side of asking again
+			assert.Assert(t, !e.Success())
+			continue
+		}
+		assert.Assert(t, e.Success(), "%s: %v", harmless, e.Err)
+	}
+}
+
+// Whatever surrounds it, a keyword between blanks is found; and nothing panics.
+func FuzzBlocklist(f *testing.F) {
+	f.Add("echo ", " ls", "sudo")
+	f.Add("\\", "\n", "rm -rf /")
+	f.Add("a\\\\\n", "\"'", "of=/dev/sd*")
+	f.Add("'", "\u00a0", "*")
+	f.Add("\xff", "\\", "\\\n \"")
+	f.Fuzz(func(t *testing.T, before, after, word string) {
+		own := evaluator(dispatch.Options{Blocklist: []string{word}})
+		for _, text := range []string{before, after, word, before + word + after} {
+			e := own.call(t.Context(), `{"code":`+quoted(text)+`}`)
+			assert.Assert(t, e.Success() || e.Err.Code == dispatch.Blocked)
+		}
+		if says := strings.Trim(word, " \t\n\v\f\r\"'\\"); says != "" && utf8.ValidString(word) {
+			e := own.call(t.Context(), `{`+quoted(before+" "+word+" "+after)+`:1}`)
+			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q in %q %q", word, before, after)
+		}
+		list := dispatch.DefaultBlocklist()
+		keyword := list[len(word)%len(list)]
+		e := evaluator(dispatch.Options{}).call(t.Context(), fmt.Sprintf(`{"a":[{"b":%s}]}`, quoted(before+" "+keyword+" "+after)))
+		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q in %q %q", keyword, before, after)
+	})
+}

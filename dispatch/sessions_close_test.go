@@ -1,0 +1,327 @@
+package dispatch_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// Sessions are torn down idempotently.
+func TestCloseIsIdempotent(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{})
+	s.openAll(t, "a", "b")
+	for i, want := range []string{"true", "false", "false"} {
+		e := s.do(t, "close", `{"session":"a"}`)
+		assert.Assert(t, e.Success(), "%d: %v", i, e.Err)
+		assert.Equal(t, string(e.Data), want)
+	}
+	e := s.do(t, "close", `{"session":"never-opened"}`)
+	assert.Equal(t, string(e.Data), "false", e.Err)
+	closed, err := s.all.Close(t.Context(), "a")
+	assert.Assert(t, err == nil && !closed)
+	assert.DeepEqual(t, s.gone(), []string{"a#1"})
+	assert.Equal(t, s.do(t, "use", `{"session":"a"}`).Err.Code, dispatch.NotRunning)
+}
+
+func TestCloseWithoutAnIDIsAsParticularAsGet(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{})
+	assert.Equal(t, s.do(t, "close", `{}`).Err.Code, dispatch.NotRunning)
+	s.openAll(t, "a", "b")
+	e := s.do(t, "close", `{}`)
+	assert.Equal(t, e.Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, e.Err.Message, "several sessions are running; say which: a, b")
+	_, err := s.all.Close(t.Context(), "")
+	assert.Assert(t, errors.Is(err, dispatch.InvalidInput))
+	assert.Equal(t, string(s.do(t, "close", `{}`, in("b")).Data), "true")
+	assert.Equal(t, string(s.do(t, "close", `{}`).Data), "true")
+	assert.DeepEqual(t, s.gone(), []string{"b#2", "a#1"})
+}
+
+// Who closes a session that is being closed waits until it is. It cannot be used meanwhile, and its id is not free.
+func TestSecondCloseWaitsForTheFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
+		s.openAll(t, "a", "b")
+		first := make(chan dispatch.Envelope, 1)
+		go func() { first <- s.do(t, "close", `{"session":"a"}`) }()
+		synctest.Wait()
+
+		used := s.do(t, "use", `{"session":"a"}`)
+		assert.Equal(t, used.Err.Message, `no session "a" is running; there is b`)
+		assert.Equal(t, s.do(t, "use", `{}`).Session, "b")
+		start := time.Now()
+		second := s.do(t, "close", `{"session":"a"}`)
+		assert.Equal(t, string(second.Data), "false", second.Err)
+		assert.Equal(t, time.Since(start), 10*time.Second)
+		assert.Equal(t, string((<-first).Data), "true")
+		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+	})
+}
+
+func TestIDOfASessionThatIsBeingClosedIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
+		s.openAll(t, "a")
+		go s.all.Close(t.Context(), "a")
+		synctest.Wait()
+		assert.Equal(t, s.do(t, "open", `{"id":"a"}`).Err.Code, dispatch.StateError)
+		synctest.Wait()
+		s.openAll(t, "a")
+		assert.DeepEqual(t, s.gone(), []string{"a#1", "a#2"})
+	})
+}
+
+func TestWaitingForAnotherToClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return errors.New("stuck") }
+		s.openAll(t, "a")
+		start := time.Now()
+		go s.all.Close(t.Context(), "a")
+		synctest.Wait()
+
+		hasty, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		closed, err := s.all.Close(hasty, "a")
+		assert.Assert(t, !closed)
+		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), err)
+		assert.Equal(t, time.Since(start), time.Second)
+
+		closed, err = s.all.Close(t.Context(), "a")
+		assert.Assert(t, !closed)
+		assert.Error(t, err, "stuck") // who waited hears how it went
+		assert.Equal(t, time.Since(start), 10*time.Second)
+
+		closed, err = s.all.Close(t.Context(), "a")
+		assert.Assert(t, !closed && err == nil) // it is gone all the same
+		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+	})
+}
+
+func TestCloseThatPanicsIsAnError(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{})
+	s.onClose = func(context.Context, string) error { panic("boom") }
+	s.openAll(t, "a", "b")
+	closed, err := s.all.Close(t.Context(), "a")
+	assert.Assert(t, closed)
+	assert.Error(t, err, "panic: boom")
+	assert.Equal(t, s.do(t, "close", `{}`).Err.Code, dispatch.InternalError)
+	assert.DeepEqual(t, s.ids(t.Context()), []string{})
+	s.openAll(t, "a")
+}
+
+func TestNothingToClose(t *testing.T) {
+	all := dispatch.NewSessions(dispatch.SessionOptions[string]{})
+	id, err := all.Open(t.Context(), func(context.Context) (string, string, error) { return "a", "value", nil })
+	assert.NilError(t, err)
+	assert.Equal(t, id, "a")
+	closed, err := all.Close(t.Context(), "a")
+	assert.Assert(t, closed && err == nil)
+}
+
+// Shutdown closes all sessions, the last opened first.
+func TestShutdownClosesInReverse(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{})
+	s.openAll(t, "a", "b", "c")
+	s.onClose = func(_ context.Context, id string) error {
+		if id == "b" {
+			return errors.New("stuck")
+		}
+		return nil
+	}
+	assert.Error(t, s.all.Shutdown(t.Context()), `session "b": stuck`)
+	assert.DeepEqual(t, s.gone(), []string{"c#3", "b#2", "a#1"})
+	assert.DeepEqual(t, s.ids(t.Context()), []string{})
+	assert.NilError(t, s.all.Shutdown(t.Context()))
+
+	refused := s.do(t, "open", `{"id":"d"}`)
+	assert.Equal(t, refused.Err.Code, dispatch.StateError)
+	assert.Equal(t, refused.Err.Message, "no session can be opened any more: the program is ending")
+	assert.Equal(t, s.opened, 3, "open is not even tried")
+}
+
+func TestShutdownOfNothing(t *testing.T) {
+	assert.NilError(t, dispatch.NewSessions(dispatch.SessionOptions[int]{}).Shutdown(t.Context()))
+}
+
+// Each session has its share of what is left of the deadline: one that is stubborn until its context ends does not eat the others' time.
+func TestShutdownSharesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.openAll(t, "a", "b", "c", "d")
+		shares := map[string]time.Duration{}
+		s.onClose = func(ctx context.Context, id string) error {
+			deadline, _ := ctx.Deadline()
+			shares[id] = time.Until(deadline)
+			if id == "d" || id == "b" {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second)
+		defer cancel()
+		start := time.Now()
+		err := s.all.Shutdown(ctx)
+		assert.Error(t, err, "session \"d\": context deadline exceeded\nsession \"b\": context deadline exceeded")
+		// d is stubborn for its quarter of 12 s; c takes nothing of its third of 9 s; b is stubborn for half of 9 s.
+		assert.DeepEqual(t, shares, map[string]time.Duration{"d": 3 * time.Second, "c": 3 * time.Second, "b": 4500 * time.Millisecond, "a": 4500 * time.Millisecond})
+		assert.Equal(t, time.Since(start), 7500*time.Millisecond)
+		assert.DeepEqual(t, s.gone(), []string{"d#4", "c#3", "b#2", "a#1"})
+	})
+}
+
+// After the deadline the rest is closed with a context that has ended: not one is left out.
+func TestShutdownAfterItsDeadline(t *testing.T) {
+	for name, context_ := range map[string]func(t *testing.T) (context.Context, context.CancelFunc){
+		"deadline": func(t *testing.T) (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), -1) },
+		"cancelled": func(t *testing.T) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			return ctx, cancel
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShells(dispatch.SessionOptions[int]{})
+			s.openAll(t, "a", "b")
+			s.onClose = func(ctx context.Context, _ string) error { return ctx.Err() }
+			ctx, cancel := context_(t)
+			defer cancel()
+			err := s.all.Shutdown(ctx)
+			assert.Assert(t, errors.Is(err, ctx.Err()), err)
+			assert.Equal(t, strings.Count(err.Error(), "session "), 2)
+			assert.DeepEqual(t, s.gone(), []string{"b#2", "a#1"})
+		})
+	}
+}
+
+// A session that is being opened when Shutdown comes is closed at once, and Shutdown waits for that.
+func TestShutdownWaitsForWhatIsBeingOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.openAll(t, "a")
+		s.onOpen = func(context.Context, string) error { time.Sleep(5 * time.Second); return nil }
+		s.onClose = func(context.Context, string) error { time.Sleep(time.Second); return nil }
+		start, late := time.Now(), make(chan dispatch.Envelope)
+		go func() { late <- s.do(t, "open", `{"id":"late"}`) }()
+		synctest.Wait()
+
+		hasty, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		assert.Error(t, s.all.Shutdown(hasty), "a session is still being opened: context deadline exceeded")
+		assert.Equal(t, time.Since(start), 3*time.Second)
+		go func() {
+			e := <-late
+			if assert.Check(t, !e.Success()) {
+				assert.Check(t, e.Err.Error() == `state_error: session "late" was closed at once: the program is ending`)
+			}
+			assert.Check(t, e.Session == "")
+		}()
+		assert.NilError(t, s.all.Shutdown(t.Context()))
+		assert.Equal(t, time.Since(start), 6*time.Second)
+		assert.DeepEqual(t, s.gone(), []string{"a#1", "late#2"})
+		synctest.Wait()
+	})
+}
+
+func TestShutdownWaitsForWhoIsClosing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.openAll(t, "a")
+		s.onClose = func(context.Context, string) error { time.Sleep(5 * time.Second); return nil }
+		start := time.Now()
+		go s.all.Close(t.Context(), "a")
+		synctest.Wait()
+		assert.NilError(t, s.all.Shutdown(t.Context()))
+		assert.Equal(t, time.Since(start), 5*time.Second)
+		assert.DeepEqual(t, s.gone(), []string{"a#1"})
+	})
+}
+
+// When the client that opened a session is gone for good, so is the session.
+func TestSessionEndsWithItsClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{})
+		s.onClose = func(ctx context.Context, id string) error {
+			assert.Check(t, ctx.Err() == nil, "there is time left to close, though the client's context has ended")
+			if id == "b" {
+				return errors.New("stuck")
+			}
+			return nil
+		}
+		client, leave := context.WithCancel(t.Context())
+		of := func(c *dispatch.Call) { c.Client = client }
+		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, of).Success())
+		assert.Assert(t, s.do(t, "open", `{"id":"b"}`, of).Success())
+		assert.Assert(t, s.do(t, "open", `{"id":"early"}`, of).Success())
+		s.openAll(t, "stays")
+		assert.Equal(t, string(s.do(t, "close", `{"session":"early"}`).Data), "true")
+
+		leave()
+		synctest.Wait()
+		assert.DeepEqual(t, s.ids(t.Context()), []string{"stays"})
+		gone := s.gone()
+		slices.Sort(gone[1:])
+		assert.DeepEqual(t, gone, []string{"early#3", "a#1", "b#2"})
+		assert.Assert(t, strings.Contains(s.log.String(), `msg="session did not close" session=b error=stuck`), s.log.String())
+		assert.Equal(t, strings.Count(s.log.String(), "\n"), 1)
+
+		// One that is opened for a client that has left ends as soon as it is there.
+		assert.Assert(t, s.do(t, "open", `{"id":"late"}`, of).Success())
+		synctest.Wait()
+		assert.DeepEqual(t, s.ids(t.Context()), []string{"stays"})
+	})
+}
+
+// A watched context counts who waits for its end.
+type watched struct {
+	context.Context
+	watchers int
+}
+
+func (w *watched) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (w *watched) AfterFunc(func()) (stop func() bool) {
+	w.watchers++
+	return func() bool { w.watchers--; return true }
+}
+
+// A client that stays, and opens and closes sessions all day, does not hold on to those that are closed.
+func TestClosedSessionLeavesNothingWithItsClient(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{})
+	client := &watched{Context: t.Context()}
+	for range 3 {
+		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, func(c *dispatch.Call) { c.Client = client }).Success())
+		assert.Equal(t, client.watchers, 1)
+		assert.Assert(t, s.do(t, "close", `{}`).Success())
+		assert.Equal(t, client.watchers, 0)
+	}
+}
+
+// Whoever closes a session that nobody waits for gives up in time; the goroutine that does it ends, as synctest sees.
+func TestCloseThatNobodyWaitsForIsLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShells(dispatch.SessionOptions[int]{Idle: time.Minute})
+		start := time.Now()
+		took := make(chan time.Duration, 1)
+		s.onClose = func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			took <- time.Since(start)
+			return ctx.Err()
+		}
+		s.openAll(t, "a")
+		assert.Equal(t, <-took, time.Minute+10*time.Second)
+		synctest.Wait()
+		assert.Assert(t, strings.Contains(s.log.String(), `session=a error="context deadline exceeded"`), s.log.String())
+	})
+}
