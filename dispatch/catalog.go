@@ -55,8 +55,7 @@ func (c *Catalog) Declare(codes ...CodeInfo) error {
 		if err := info.check(); err != nil {
 			return fmt.Errorf("dispatch: %w", err)
 		}
-		known, ok := added[info.Code]
-		if info.universal = known.universal; ok && known != info {
+		if known, ok := added[info.Code]; ok && known != info {
 			return fmt.Errorf("dispatch: code %q is declared already, and differently", info.Code)
 		}
 		added[info.Code] = info

@@ -34,7 +34,7 @@ type CodeInfo struct {
 	HTTPStatus  int    `json:"http_status"` // 400 to 599
 	ExitCode    int    `json:"exit_code"`   // of a command line, 1 to 125, or 130 for interrupted
 	Summary     string `json:"summary"`     // when it fires, one sentence
-	universal   bool   // whether any operation may return it without declaring it
+	Universal   bool   `json:"universal"`   // whether any operation may return it without declaring it
 }
 
 // codes is the closed set. The exit codes tell apart: 1 internal, 2 misuse, 5 the operation failed, 6 out of time, 7 refused by

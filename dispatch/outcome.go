@@ -13,7 +13,7 @@ import (
 func (d *Dispatcher) judge(ctx context.Context, op *Operation, call *Call, err error) *Error {
 	if e := asError(err); e != nil {
 		info, _ := d.catalog.CodeInfo(e.Code)
-		if !info.universal && !slices.Contains(op.spec.Errors, e.Code) {
+		if !info.Universal && !slices.Contains(op.spec.Errors, e.Code) {
 			d.report(ctx, slog.LevelError, "operation returned a code that it does not declare", op, call, slog.String("code", string(e.Code)), slog.Any("error", err))
 			return internal(err)
 		}

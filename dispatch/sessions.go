@@ -274,4 +274,3 @@ func (s *Sessions[T]) List(ctx context.Context) []SessionInfo[T] {
 	}
 	return all
 }
-

@@ -30,6 +30,9 @@ var floors = []struct {
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
+	{"internal/guard", []string{"internal/child"}},
+	{"internal/sse", nil},
+	{"internal/uritemplate", nil},
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
@@ -38,20 +41,22 @@ var floors = []struct {
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "dispatch/schema", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch"}},
+	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
 	{"server", []string{"internal/jsonscan", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"cmd/stdwire", []string{
 		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
-		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli",
-		"internal/ops/fs", "server", "client",
+		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "client",
 	}},
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{}
+var mayLinkHTTP = []string{"dispatch/api", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/house"}

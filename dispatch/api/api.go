@@ -1,0 +1,63 @@
+package api
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// Options are the settings of a handler. The zero value is ready for use.
+type Options struct {
+	Title   string // of the OpenAPI document; "": "API"
+	Version string // of what the OpenAPI document describes; "": "1"
+
+	// Principal tells who sends a request, for [dispatch.Call]; everybody is served, as "", if it is nil. It is called for every request, also those for the
+	// documents, before the body is read, by any number of goroutines at a time. An error refuses the request: an
+	// *[dispatch.Error] is shown, with the status of its code; so is a bare [dispatch.Code]. Any other is a 401 with a text that says nothing more, and
+	// goes to the log; it should not hold what the caller must keep secret.
+	Principal func(*http.Request) (string, error)
+
+	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
+	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any. Behind a proxy on the same machine, name those that
+	// it passes on.
+	Hosts []string
+
+	MaxBody  int64        // bytes of a request's body; 0: 4 MiB
+	MaxCalls int          // requests that are served at a time; 0: 256
+	Logger   *slog.Logger // hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default()
+}
+
+// New returns a handler of the operations that d's catalog has at the time of each request, with default options. It is safe for concurrent
+// use, and starts no goroutine.
+func New(d *dispatch.Dispatcher) http.Handler { return Options{}.New(d) }
+
+// New returns a handler with these options.
+func (o Options) New(d *dispatch.Dispatcher) http.Handler {
+	o.Title = cmp.Or(o.Title, "API")
+	o.Version = cmp.Or(o.Version, "1")
+	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Hosts = slices.Clone(o.Hosts)
+	for i, host := range o.Hosts {
+		o.Hosts[i] = hostname(host)
+	}
+	return &handler{
+		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger, origins: http.NewCrossOriginProtection(), slots: make(chan struct{}, o.MaxCalls),
+	}
+}
+
+type handler struct {
+	o          Options
+	dispatcher *dispatch.Dispatcher
+	catalog    *dispatch.Catalog
+	log        *slog.Logger
+	origins    *http.CrossOriginProtection
+	slots      chan struct{} // holds something for each request that is being served
+	documents  documents
+}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// An exchange is one request and its answer.
+type exchange struct {
+	*handler
+	w         http.ResponseWriter
+	r         *http.Request
+	id        string
+	principal string
+	awaited   time.Duration // how long the body may take to come, 0 if it is here
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{handler: h, w: w, r: r, id: requestID(r)}
+	w.Header().Set("X-Request-Id", x.id)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	x.awaitBody()
+	if refused := x.serve(); refused != nil {
+		x.refuse(refused)
+	}
+}
+
+// serve answers the request, or returns why it is not answered.
+func (x *exchange) serve() *refusal {
+	if refused := x.guard(); refused != nil {
+		return refused
+	}
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	default:
+		return refuse(http.StatusServiceUnavailable, dispatch.StateError,
+			"as many requests as may be are being served; try again in a moment").with("Retry-After", "1")
+	}
+	answer, refused := x.route()
+	if refused == nil {
+		refused = x.authenticate()
+	}
+	if refused != nil {
+		return refused
+	}
+	return answer(x)
+}
+
+// route finds what answers a request of this method and path.
+func (x *exchange) route() (answer func(*exchange) *refusal, refused *refusal) {
+	path, below := strings.CutPrefix(x.r.URL.Path, root)
+	_, document := documentTable[path]
+	service := path != "" && !strings.ContainsAny(path, "./")
+	if !below || !document && !service {
+		return nil, refuse(http.StatusNotFound, dispatch.UnknownOperation,
+			"there is nothing at %.100q; want POST /v1/{service}, GET /v1/manifest or GET /v1/openapi.json", x.r.URL.Path)
+	}
+	var allowed []string
+	if document {
+		allowed = append(allowed, http.MethodGet, http.MethodHead)
+	}
+	if service {
+		allowed = append(allowed, http.MethodPost)
+	}
+	switch method := x.r.Method; {
+	case service && method == http.MethodPost:
+		return (*exchange).call, nil
+	case document && (method == http.MethodGet || method == http.MethodHead):
+		return (*exchange).document, nil
+	default:
+		allow := strings.Join(allowed, ", ")
+		return nil, refuse(http.StatusMethodNotAllowed, dispatch.InvalidInput,
+			"the method %.20q is not for this path; want %s", method, allow).with("Allow", allow)
+	}
+}
+
+const (
+	root         = "/v1/"
+	maxRequestID = 128 // bytes
+)
+
+// requestID returns the request's own id if it can be logged and sent back as it is, and otherwise a new one.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return rand.Text()
+	}
+	return id
+}

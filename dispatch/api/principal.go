@@ -1,0 +1,62 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// authenticate settles who sends the request.
+func (x *exchange) authenticate() (refused *refusal) {
+	if x.o.Principal == nil {
+		return nil
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			x.report(slog.LevelError, "the principal function panicked", slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
+			refused = x.broken()
+		}
+	}()
+	var err error
+	if x.principal, err = x.o.Principal(x.r); err == nil {
+		return nil
+	}
+	refused = x.unknown(err)
+	if refused.status == http.StatusUnauthorized {
+		refused.with("WWW-Authenticate", "Bearer") // RFC 9110, section 15.5.2
+	}
+	return refused
+}
+
+// unknown makes a refusal of the principal function's error.
+func (x *exchange) unknown(err error) *refusal {
+	shown, ok := errors.AsType[*dispatch.Error](err)
+	if !ok {
+		code, ok := errors.AsType[dispatch.Code](err)
+		if !ok {
+			x.report(slog.LevelWarn, "the caller is not known", slog.Any("error", err))
+			return refuse(http.StatusUnauthorized, dispatch.PermissionDenied, "the caller is not known; send valid credentials")
+		}
+		info, _ := x.catalog.CodeInfo(code)
+		shown = dispatch.Errorf(code, "%s", info.Summary).WithRecoverable(info.Recoverable)
+	}
+	info, ok := x.catalog.CodeInfo(shown.Code)
+	if !ok {
+		x.report(slog.LevelError, "the principal function returned a code that the catalog does not have",
+			slog.String("code", string(shown.Code)), slog.Any("error", err))
+		return x.broken()
+	}
+	return &refusal{status: info.HTTPStatus, err: shown}
+}
+
+func (x *exchange) broken() *refusal {
+	return refuse(http.StatusInternalServerError, dispatch.InternalError, "the caller could not be told; the log has the cause")
+}
+
+func (x *exchange) report(level slog.Level, message string, attrs ...slog.Attr) {
+	x.log.LogAttrs(x.r.Context(), level, message, append(attrs, slog.String("surface", surface), slog.String("request", x.id))...)
+}

@@ -1,0 +1,287 @@
+package api
+
+import (
+	"encoding/json"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// relocate rewrites a JSON Schema, one that compiles, to stand within another document, at the place that a JSON Pointer names there. Its
+// references lead to where they did, as pointers into the document; the identifiers and anchors that it no longer needs are gone. A schema of
+// draft-07 becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be to a meta-schema, becomes x-ref, which says nothing: few
+// programs follow such a one.
+//
+// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is false for a schema that has one.
+func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) {
+	r := &relocation{text: text, places: map[string]*place{}, targets: map[string]string{"": ""}}
+	r.enter(text, "", to, &url.URL{}, false)
+	for len(r.references) > 0 { // to where no keyword has a schema, and where there may be more of them
+		next := r.references[0]
+		r.references = r.references[1:]
+		if at, here := r.target(next); here {
+			value, to, near := r.follow(at)
+			r.enter(value, at, to, near.base, near.draft07)
+		}
+	}
+	return r.append(nil, text, ""), !r.dynamic
+}
+
+type relocation struct {
+	text       json.RawMessage
+	places     map[string]*place // of all schemas, but for true and false, by the pointer to where they stand
+	targets    map[string]string // absolute URIs, with an anchor or without fragment, and the pointer to what they name
+	references []*url.URL        // absolute, that are still to be followed
+	dynamic    bool
+}
+
+// A place is what is to be known of a schema to write it.
+type place struct {
+	to      string   // where it will stand
+	base    *url.URL // that its references are relative to
+	draft07 bool
+}
+
+// Where the keywords of a schema have others: in the members of their values, or else in the value or its elements.
+var (
+	schemaMaps = set("$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies")
+	schemaOnes = set("additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items", "not", "oneOf",
+		"prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
+)
+
+var (
+	// identifying are the keywords that are not needed any more.
+	identifying = set("$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary")
+	// unknown07 are the keywords of 2020-12 that say nothing in draft-07.
+	unknown07 = set("$dynamicRef", "dependentRequired", "dependentSchemas", "maxContains", "minContains", "prefixItems", "unevaluatedItems",
+		"unevaluatedProperties")
+	// besideRef are the keywords that do no harm beside a $ref of draft-07, which has nothing else count.
+	besideRef = set("$comment", "$defs", "$ref", "default", "definitions", "description", "examples", "title")
+)
+
+func set(names ...string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		all[name] = true
+	}
+	return all
+}
+
+// enter notes the schema that stands at a pointer, and those in it.
+func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 bool) {
+	if len(value) == 0 || value[0] != '{' || r.places[at] != nil {
+		return
+	}
+	if uri, ok := jsonscan.Text(jsonscan.Member(value, "$schema")); ok {
+		draft07 = strings.HasPrefix(strings.Replace(uri, "https:", "http:", 1), schema.Draft07)
+	}
+	alone := draft07 && jsonscan.Member(value, "$ref") != nil
+	if id, ok := reference(value, "$id", base); ok && !alone {
+		r.targets[id.String()] = at
+		if id.Fragment == "" {
+			base = id
+		}
+	}
+	if !draft07 {
+		for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+			if anchor, ok := jsonscan.Text(jsonscan.Member(value, keyword)); ok {
+				r.targets[base.ResolveReference(&url.URL{Fragment: anchor}).String()] = at
+			}
+		}
+	}
+	p := &place{to, base, draft07}
+	r.places[at] = p
+	if ref, ok := reference(value, "$ref", base); ok {
+		r.references = append(r.references, ref)
+	}
+	for token, v := range jsonscan.Members(value) {
+		name, _ := jsonscan.Text(token)
+		below, moved := at+"/"+escape(name), to+"/"+escape(p.rename(value, name))
+		switch {
+		case schemaMaps[name]:
+			for token, v := range jsonscan.Members(v) {
+				name, _ := jsonscan.Text(token)
+				r.enter(v, below+"/"+escape(name), moved+"/"+escape(name), base, draft07)
+			}
+		case schemaOnes[name]:
+			r.enter(v, below, moved, base, draft07)
+			for i, v := range numbered(v) {
+				r.enter(v, below+"/"+i, moved+"/"+i, base, draft07)
+			}
+		}
+	}
+}
+
+// follow returns what stands at a pointer, where it will stand, and the innermost schema that it is, or is in.
+func (r *relocation) follow(at string) (value []byte, to string, near *place) {
+	value, near, from := []byte(r.text), r.places[""], ""
+	to = near.to
+	for _, token := range form.Tokens(at) {
+		name := token
+		if p := r.places[from]; p != nil {
+			name = p.rename(value, token)
+		}
+		value, from, to = form.Child(value, token), from+"/"+escape(token), to+"/"+escape(name)
+		if p := r.places[from]; p != nil {
+			near = p
+		}
+	}
+	return value, to, near
+}
+
+// target returns the pointer to what an absolute reference leads to, if that is in the schema.
+func (r *relocation) target(ref *url.URL) (at string, here bool) {
+	if at, here = r.targets[ref.String()]; here {
+		return at, true
+	}
+	document := *ref
+	document.Fragment, document.RawFragment = "", ""
+	at, here = r.targets[document.String()]
+	return at + ref.Fragment, here && (ref.Fragment == "" || ref.Fragment[0] == '/')
+}
+
+// reference returns the absolute form of a keyword's value.
+func reference(value []byte, keyword string, base *url.URL) (*url.URL, bool) {
+	text, ok := jsonscan.Text(jsonscan.Member(value, keyword))
+	if !ok {
+		return nil, false
+	}
+	ref, err := base.Parse(text)
+	return ref, err == nil
+}
+
+// rename returns the keyword that says in 2020-12 what this one does in a schema.
+func (p *place) rename(value []byte, name string) string {
+	items := []byte(nil)
+	if name == "items" || name == "additionalItems" {
+		items = jsonscan.Member(value, "items")
+	}
+	tuple := items != nil && items[0] == '['
+	switch {
+	case p.draft07 && unknown07[name], p.draft07 && !besideRef[name] && !identifying[name] && jsonscan.Member(value, "$ref") != nil,
+		tuple && name == "items" && form.Child(items, "0") == nil: // there is no empty prefixItems
+		return "x-" + name
+	case tuple && name == "items":
+		return "prefixItems"
+	case tuple:
+		return "items"
+	case name == "dependencies" && separable(value):
+		return "dependentSchemas"
+	}
+	return name
+}
+
+// separable reports whether the dependencies of a schema can become those of 2020-12.
+func separable(value []byte) bool {
+	return jsonscan.Member(value, "dependentSchemas") == nil && jsonscan.Member(value, "dependentRequired") == nil
+}
+
+// append writes the value that stands at a pointer.
+func (r *relocation) append(dst, value []byte, at string) []byte {
+	switch value[0] {
+	case '{':
+		w := &writer{dst: append(dst, '{')}
+		if p := r.places[at]; p != nil {
+			r.keywords(w, p, value, at)
+		} else {
+			for token, v := range jsonscan.Members(value) {
+				name, _ := jsonscan.Text(token)
+				w.dst = r.append(w.key(name), v, at+"/"+escape(name))
+			}
+		}
+		return append(w.dst, '}')
+	case '[':
+		dst = append(dst, '[')
+		for i, v := range numbered(value) {
+			if i != "0" {
+				dst = append(dst, ',')
+			}
+			dst = r.append(dst, v, at+"/"+i)
+		}
+		return append(dst, ']')
+	}
+	return append(dst, value...)
+}
+
+// keywords writes the members of a schema.
+func (r *relocation) keywords(w *writer, p *place, value []byte, at string) {
+	for token, v := range jsonscan.Members(value) {
+		name, _ := jsonscan.Text(token)
+		below, renamed := at+"/"+escape(name), p.rename(value, name)
+		switch {
+		case identifying[name]:
+		case renamed == "$ref":
+			ref, _ := reference(value, "$ref", p.base)
+			if at, here := r.target(ref); here {
+				_, to, _ := r.follow(at)
+				w.dst = jsonscan.AppendString(w.key("$ref"), pointTo(to))
+			} else {
+				w.dst = jsonscan.AppendString(w.key("x-ref"), ref.String())
+			}
+		case renamed == "dependentSchemas" && name == "dependencies":
+			r.dependencies(w, v, below)
+		default:
+			r.dynamic = r.dynamic || renamed == "$dynamicRef"
+			w.dst = r.append(w.key(renamed), v, below)
+		}
+	}
+}
+
+// dependencies writes those on schemas apart from those on names.
+func (r *relocation) dependencies(w *writer, value []byte, at string) {
+	for _, kind := range []struct {
+		name  string
+		names bool
+	}{{"dependentSchemas", false}, {"dependentRequired", true}} {
+		inner := &writer{}
+		for token, v := range jsonscan.Members(value) {
+			if name, _ := jsonscan.Text(token); (v[0] == '[') == kind.names {
+				inner.dst = r.append(inner.key(name), v, at+"/"+escape(name))
+			}
+		}
+		if inner.dst != nil {
+			w.dst = append(append(append(w.key(kind.name), '{'), inner.dst...), '}')
+		}
+	}
+}
+
+// pointTo returns the reference that a JSON Pointer is.
+func pointTo(pointer string) string { return "#" + (&url.URL{Fragment: pointer}).EscapedFragment() }
+
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escape makes a token of a JSON Pointer.
+func escape(name string) string { return escaper.Replace(name) }
+
+// numbered yields the elements of an array with the tokens of a JSON Pointer to them.
+func numbered(array []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		i := 0
+		for element := range jsonscan.Elements(array) {
+			if !yield(strconv.Itoa(i), element) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+// A writer writes the members of an object.
+type writer struct {
+	dst  []byte
+	more bool
+}
+
+// key writes a name, and returns what the value is to be appended to.
+func (w *writer) key(name string) []byte {
+	if w.more {
+		w.dst = append(w.dst, ',')
+	}
+	w.more = true
+	return append(jsonscan.AppendString(w.dst, name), ':')
+}
