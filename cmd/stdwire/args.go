@@ -19,11 +19,12 @@ type grammar struct {
 
 // A flag is one option of a command. All may be given once, but for those that say many.
 type flag struct {
-	name  string // as it is written: "--root", "-o"
-	value string // what it takes, for the help; "" for a switch
-	help  string
-	many  bool
-	set   func(value string) error // the error says what is wrong with the value
+	name     string // as it is written: "--root", "-o"
+	value    string // what it takes, for the help; "" for a switch
+	optional bool   // the value may be left out, and is set to "" then; it has to follow a "="
+	help     string
+	many     bool
+	set      func(value string) error // the error says what is wrong with the value
 }
 
 const helpFlag, shortHelpFlag = "--help", "-h"
@@ -83,7 +84,7 @@ func (g *grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 		return nil, usagef("%s is given twice", name)
 	case f.value == "" && hasValue:
 		return nil, usagef("%s takes no value", name)
-	case f.value != "" && !hasValue:
+	case f.value != "" && !hasValue && !f.optional:
 		if len(args) == 0 {
 			return nil, usagef("%s wants a value: %s %s", name, name, f.value)
 		}

@@ -1,44 +1,99 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/ops/fs"
+	"github.com/stdwire/stdwire/internal/ops/proc"
+	"github.com/stdwire/stdwire/server"
 )
 
-// builtin is what stdwire's own server offers: which directories, and whether they may be changed.
+// builtin is what stdwire's own server offers: which directories, and what may be done.
 type builtin struct {
-	roots []string // as they were given; see [fs.ParseRoot]
+	args  []string // flags as they were given
+	roots []string // see [fs.ParseRoot]
 	write bool
+	exec  bool
+	allow []string // commands; nil: all
+	eval  bool
+
+	confirm string // "", ask, trust
+	tools   string // "", operation, service
 }
 
+// flags are those that say what there is.
 func (b *builtin) flags() []flag {
-	return []flag{
-		{name: "--root", value: "[NAME=]DIR", many: true, help: "directory that files are in; may be repeated, the first is the default (default .)", set: func(value string) error {
+	return b.remembered(
+		flag{name: "--root", value: "[NAME=]DIR", many: true, help: "directory that files are in; may be repeated, the first is the default (default .)", set: func(value string) error {
 			_, err := fs.ParseRoot(value)
 			b.roots = append(b.roots, value)
 			return err
 		}},
 		toggle(&b.write, "--write", "offer the operations that change files"),
-	}
+		flag{name: "--allow-exec", value: "CMD,…", optional: true, help: "offer the operations that run programs: any, or only these", set: func(value string) error {
+			b.exec = true
+			for name := range strings.SplitSeq(value, ",") {
+				if name = strings.TrimSpace(name); name != "" {
+					b.allow = append(b.allow, name)
+				}
+			}
+			return nil
+		}},
+		toggle(&b.eval, "--allow-eval", "offer proc.eval, which runs shell text"),
+	)
 }
 
-// given reports whether any of the flags was.
-func (b *builtin) given() bool { return b.roots != nil || b.write }
-
-// args are the arguments with which stdwire serves the same.
-func (b *builtin) args() []string {
-	args := []string{"serve"}
-	for _, root := range b.roots {
-		args = append(args, "--root="+root)
-	}
-	if b.write {
-		args = append(args, "--write")
-	}
-	return args
+// serverFlags are flags, and those that say how it is offered to MCP clients.
+func (b *builtin) serverFlags() []flag {
+	return append(b.flags(), b.remembered(
+		choice(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
+		choice(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
+	)...)
 }
 
-// open returns the catalog. Closing the roots is the caller's.
-func (b *builtin) open() (*dispatch.Catalog, *fs.Roots, error) {
+// remembered are flags that go on to a server that is started.
+func (b *builtin) remembered(flags ...flag) []flag {
+	for i := range flags {
+		f := flags[i]
+		flags[i].set = func(value string) error {
+			arg := f.name
+			if value != "" {
+				arg += "=" + value
+			}
+			b.args = append(b.args, arg)
+			return f.set(value)
+		}
+	}
+	return flags
+}
+
+// given is one of the flags that were; "" if none was.
+func (b *builtin) given() string {
+	if b.args == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(b.args[0], "=")
+	return name
+}
+
+// serveArgs are the arguments with which stdwire serves the same.
+func (b *builtin) serveArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
+
+// An offer is the built-in catalog, and what is behind it.
+type offer struct {
+	catalog *dispatch.Catalog
+	roots   *fs.Roots
+	procs   *proc.Service
+}
+
+// open makes the catalog. Closing is the caller's.
+func (b *builtin) open(log *slog.Logger) (*offer, error) {
 	given := b.roots
 	if given == nil {
 		given = []string{"."}
@@ -47,22 +102,62 @@ func (b *builtin) open() (*dispatch.Catalog, *fs.Roots, error) {
 	for _, s := range given {
 		root, err := fs.ParseRoot(s)
 		if err != nil {
-			return nil, nil, usagef("%v", err)
+			return nil, usagef("%v", err)
 		}
 		list = append(list, root)
 	}
-	roots, err := fs.OpenRoots(list)
-	if err != nil {
-		return nil, nil, usagef("%v", err)
-	}
 	var gates []dispatch.Gate
-	if b.write {
-		gates = append(gates, dispatch.GateWrite)
+	for _, g := range []struct {
+		open bool
+		gate dispatch.Gate
+	}{{b.write, dispatch.GateWrite}, {b.exec, dispatch.GateExec}, {b.eval, dispatch.GateEval}} {
+		if g.open {
+			gates = append(gates, g.gate)
+		}
 	}
-	catalog := dispatch.NewCatalog(gates...)
-	if err := fs.Register(catalog, roots); err != nil {
-		_ = roots.Close()
-		return nil, nil, err
+	o := &offer{catalog: dispatch.NewCatalog(gates...)}
+	var err error
+	if o.roots, err = fs.OpenRoots(list); err != nil {
+		return nil, usagef("%v", err)
 	}
-	return catalog, roots, nil
+	if err = fs.Register(o.catalog, o.roots); err == nil {
+		o.procs, err = proc.Register(o.catalog, proc.Options{Roots: o.roots, Allow: b.allow, Logger: log})
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.close())
+	}
+	return o, nil
+}
+
+const endWithin = 5 * time.Second // for processes that were started
+
+// close ends what was started, and closes the roots.
+func (o *offer) close() error {
+	var err error
+	if o.procs != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+		defer cancel()
+		err = o.procs.Shutdown(ctx)
+	}
+	return errors.Join(err, o.roots.Close())
+}
+
+func (b *builtin) options(log *slog.Logger) server.Options {
+	o := server.Options{Logger: log, Instructions: b.instructions(), TrustClients: b.confirm == "trust"}
+	if b.tools == "service" {
+		o.Tools = server.ToolPerService
+	}
+	return o
+}
+
+// instructions tell a model what it cannot see in the tools.
+func (b *builtin) instructions() string {
+	text := []string{"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}
+	if !b.write {
+		text = append(text, "Files can be read but not changed.")
+	}
+	if b.exec {
+		text = append(text, "Programs that are started with proc_start live on until they end, proc_stop, or the end of this connection.")
+	}
+	return strings.Join(text, " ")
 }

@@ -11,12 +11,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stdwire/stdwire/internal/guard"
 	"time"
 )
 
 // TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests start is a process like any other; and the servers
 // that misbehave.
 func TestMain(m *testing.M) {
+	guard.Main()
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
 		os.Exit(m.Run())
 	}

@@ -36,12 +36,12 @@ func helpCommand() command {
 // overview is the main help.
 func overview() string {
 	var b strings.Builder
-	b.WriteString("stdwire speaks MCP on stdio: a server with file tools, and a client for others.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
+	b.WriteString("stdwire speaks MCP on stdio: a server with file and process tools, and a client.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-10s%s\n", c.name, c.summary)
 	}
 	b.WriteString(`
-The server is what stands behind --, or else stdwire's own (--root, --write):
+The server is what stands behind --, or else stdwire's own (--root, --write, …):
 
   stdwire call fs_read path=README.md
   stdwire tools -- npx -y @modelcontextprotocol/server-everything
@@ -83,11 +83,22 @@ func (c command) manual(g grammar) string {
 	}
 	for _, f := range g.flags {
 		const column = 28
-		head := fmt.Sprintf("  %-*s", column-3, strings.TrimSpace(f.name+" "+f.value))
+		head := fmt.Sprintf("  %-*s", column-3, f.usage())
 		words := append([]string{head}, strings.Fields(f.help)...)
 		b.WriteString(wrapWords(words, 0, column) + "\n")
 	}
 	return b.String()
+}
+
+// usage is a flag as it is typed.
+func (f flag) usage() string {
+	switch {
+	case f.optional:
+		return f.name + "[=" + f.value + "]"
+	case f.value != "":
+		return f.name + " " + f.value
+	}
+	return f.name
 }
 
 // wrap breaks text into lines at white space, the first of them indented by first, the others by rest.

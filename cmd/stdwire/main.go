@@ -1,4 +1,4 @@
-// Stdwire is an MCP server with file tools on stdio, and a client that lists, calls and inspects the tools of any MCP server that speaks on stdio.
+// Stdwire is an MCP server with file and process tools on stdio, and a client that lists, calls and inspects the tools of any MCP server that speaks on stdio.
 //
 //	stdwire call fs_read path=README.md                         # stdwire's own server, as a child process
 //	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
@@ -11,9 +11,14 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/stdwire/stdwire/internal/guard"
 )
 
-func main() { os.Exit(program()) }
+func main() {
+	guard.Main()
+	os.Exit(program())
+}
 
 // program is the whole of it, but for the end.
 func program() int {

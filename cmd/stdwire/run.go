@@ -12,12 +12,13 @@ import (
 
 func runCommand() command {
 	return command{
-		name: "run", usage: "[--root [NAME=]DIR]… [--write] [OPERATION [FLAG]…]",
+		name: "run", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [OPERATION [FLAG]… | -]",
 		summary: "run an operation of the built-in server in this process",
-		help: `The words of an operation are followed by its own flags, and --help among them explains it. The exit code is that of the error's code.
+		help: `The words of an operation are followed by its own flags, and --help among them explains it. The exit code is that of the error's code. With - in place of an operation, command lines are read from stdin and run one after another; a process that one of them starts is there for the next.
 
   stdwire run fs read --path README.md
-  stdwire run --write fs write --help`,
+  stdwire run --write fs write --help
+  stdwire run --allow-exec - < session.txt`,
 		make: func() (grammar, runner) {
 			b := new(builtin)
 			var words []string
@@ -48,17 +49,18 @@ type exitStatus int
 func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
 func (b *builtin) run(ctx context.Context, std *streams, words []string) error {
-	catalog, roots, err := b.open()
+	log := slog.New(slog.NewTextHandler(std.err, nil))
+	o, err := b.open(log)
 	if err != nil {
 		return err
 	}
-	defer roots.Close()
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.NewTextHandler(std.err, nil))})
-	code := cli.Run(ctx, dispatcher, catalog, words, cli.IO{
-		Program: "stdwire run", In: std.in, Out: std.out, Err: std.err, OutTerminal: std.out.terminal, ErrTerminal: std.err.terminal,
+	dispatcher := dispatch.NewDispatcher(o.catalog, dispatch.Options{Logger: log})
+	code := cli.Run(ctx, dispatcher, words, cli.IO{
+		Program: "stdwire run", In: std.in, Out: std.out, Err: std.err,
+		InTerminal: std.inTerminal, OutTerminal: std.out.terminal, ErrTerminal: std.err.terminal,
 	})
-	if code != 0 {
-		return exitStatus(code)
+	if err := o.close(); err != nil || code == 0 {
+		return err
 	}
-	return nil
+	return exitStatus(code)
 }

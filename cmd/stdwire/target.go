@@ -28,7 +28,7 @@ func newTarget() *target {
 }
 
 func (t *target) flags() []flag {
-	return append(t.builtin.flags(),
+	return append(t.builtin.serverFlags(),
 		choice(&t.era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
 		duration(&t.startTimeout, "--start-timeout", "how long the server may take to start and answer"),
 		toggle(&t.serverLogs, "--server-logs", "show what the server writes to stderr"),
@@ -48,13 +48,13 @@ func (t *target) name() string {
 // start returns what to run.
 func (t *target) start() (client.Command, error) {
 	if t.words != nil {
-		if t.builtin.given() {
-			return client.Command{}, usagef("--root and --write are for stdwire's own server").withHint("give the server behind -- its own arguments")
+		if t.builtin.given() != "" {
+			return client.Command{}, usagef("%s is for stdwire's own server", t.builtin.given()).withHint("give the server behind -- its own arguments")
 		}
 		return client.Command{Path: t.words[0], Args: t.words[1:]}, nil
 	}
 	self, err := os.Executable()
-	return client.Command{Path: self, Args: t.builtin.args()}, err
+	return client.Command{Path: self, Args: t.builtin.serveArgs()}, err
 }
 
 // use connects to the server, lets f talk to it, and sees that nothing is left of it. An error of f becomes a [*failure] that names the server.

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/api"
+)
+
+// web is how the built-in server is offered over HTTP.
+type web struct {
+	address  string // "": it is not
+	tokenEnv string
+	noAuth   bool
+}
+
+func (w *web) flags() []flag {
+	return []flag{
+		{name: "--http", value: "ADDR", help: "serve HTTP there instead, say 127.0.0.1:8080", set: func(value string) error {
+			if _, _, err := net.SplitHostPort(value); err != nil {
+				return usagef("--http: %q is no address", value).withHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
+			}
+			w.address = value
+			return nil
+		}},
+		{name: "--token-env", value: "NAME", help: "environment variable that holds the bearer token for --http (default: one is made up and printed)", set: func(value string) error {
+			if os.Getenv(value) == "" {
+				return usagef("--token-env: the environment variable %s is empty", value)
+			}
+			w.tokenEnv = value
+			return nil
+		}},
+		toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
+	}
+}
+
+// serve serves until ctx ends.
+func (w *web) serve(ctx context.Context, std *streams, o *offer, log *slog.Logger) error {
+	listener, err := net.Listen("tcp", w.address)
+	if err != nil {
+		return &failure{code: "usage", what: "serve", why: err.Error()}
+	}
+	defer listener.Close()
+	address, _ := listener.Addr().(*net.TCPAddr)
+	if w.noAuth && !address.IP.IsLoopback() {
+		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
+	}
+	principal := w.principal(std)
+	handler := http.NewServeMux()
+	handler.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(o.catalog, dispatch.Options{Logger: log})))
+	handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	std.err.printf("stdwire: serving http://%s/v1/", address)
+	server := &http.Server{
+		Handler: handler, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	const drain = 3 * time.Second
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	err = server.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = server.Close() // what still runs is cancelled
+	}
+	<-served
+	return err
+}
+
+var errToken = errors.New("the bearer token is missing or wrong")
+
+// principal returns what tells who sends a request: whoever has the token, or nil for everybody.
+func (w *web) principal(std *streams) func(*http.Request) (string, error) {
+	if w.noAuth {
+		return nil
+	}
+	token := os.Getenv(w.tokenEnv)
+	if w.tokenEnv == "" {
+		token = rand.Text()
+		std.err.printf("stdwire: the bearer token is %s", token)
+	}
+	want := sha256.Sum256([]byte(token))
+	return func(r *http.Request) (string, error) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimSpace(given)))
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return "", errToken
+		}
+		return "token", nil
+	}
+}
