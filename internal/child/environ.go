@@ -38,6 +38,10 @@ func (c Config) EnvNames() ([]string, error) {
 	return env, err
 }
 
+// Environ returns the environment that a child started now would have, as NAME=value, sorted by name and never nil. It fails as EnvNames does. The
+// values are secrets: they are to start something with, not to be shown.
+func (c Config) Environ() ([]string, error) { return c.environ(os.Environ(), runtime.GOOS) }
+
 // environ builds the child's environment, sorted and never nil, from that of the parent.
 func (c Config) environ(parent []string, goos string) ([]string, error) {
 	fold := func(name string) string { return name }

@@ -81,3 +81,23 @@ func TestEnvNames(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, slices.Contains(names, "CHILD_TEST_SECRET"))
 }
+
+// What Environ says is what a child gets.
+func TestEnvironOfThisProgram(t *testing.T) {
+	t.Setenv("CHILD_TEST_SECRET", "hunter2")
+	t.Setenv("TZ", "UTC")
+	cfg := Config{Env: map[string]string{"ADDED": "v"}}
+	env, err := cfg.Environ()
+	assert.NilError(t, err)
+	assert.Assert(t, slices.Contains(env, "ADDED=v"))
+	assert.Assert(t, slices.Contains(env, "TZ=UTC"))
+	assert.Assert(t, !slices.Contains(env, "CHILD_TEST_SECRET=hunter2"))
+	names, err := cfg.EnvNames()
+	assert.NilError(t, err)
+	assert.Equal(t, len(env), len(names))
+	for i, name := range names {
+		assert.Assert(t, strings.HasPrefix(env[i], name+"="))
+	}
+	_, err = Config{InheritEnv: []string{"[A"}}.Environ()
+	assert.ErrorContains(t, err, `pattern "[A"`)
+}

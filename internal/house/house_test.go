@@ -30,7 +30,7 @@ var floors = []struct {
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
-	{"internal/guard", []string{"internal/child"}},
+	{"internal/guard", nil},
 	{"internal/sse", nil},
 	{"internal/uritemplate", nil},
 	{"framing", nil},

@@ -1,0 +1,218 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Nothing is left of a tree of processes that ignore SIGTERM, some of which are daemons and all of which hold stdout.
+
+func TestKillTree(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	assert.NilError(t, p.Signal(syscall.SIGTERM)) // to no avail
+	p.Kill()
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, output(t, p), "") // the end of file
+	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
+}
+
+func TestTreeAfterItsLeader(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	_, err := io.WriteString(p.Stdin(), "leave\n")
+	assert.NilError(t, err)
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, output(t, p), "")
+	assert.Equal(t, p.Exit(), Exit{Code: 7})
+}
+
+func TestTreeAfterItsLeaderWasKilled(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	assert.NilError(t, p.Signal(syscall.SIGKILL))
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
+}
+
+// A daemon that ends while the command runs is reaped.
+func TestDaemonReaped(t *testing.T) {
+	p := startCommand(t, shell("(setsid sh -c 'echo $$; read line <&3' 3<&0 &) ; exec sleep 100"))
+	pid := readPids(t, p.Stdout(), 1)[0]
+	assert.NilError(t, p.Stdin().Close())
+	eventually(t, "the daemon is reaped", func() bool { return reaped(pid) })
+	assert.Assert(t, alive(p.Pid()))
+}
+
+// A command that has guarded commands of its own takes them with it.
+func TestGuardsWithinGuards(t *testing.T) {
+	p := startCommand(t, fixture("program", "2"))
+	pids := readPids(t, p.Stdout(), 2*programPids)
+	p.Kill()
+	within(t, p.Done())
+	allReaped(t, pids)
+}
+
+// At whatever moment the context of a start ends, nothing is left of what was not started.
+func TestStartCutShort(t *testing.T) {
+	succeeded, failed := 0, 0
+	for i := range 60 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*200*time.Microsecond)
+		p, err := Start(ctx, shell("trap '' TERM; sleep 100 & wait"))
+		cancel()
+		if err != nil {
+			assert.Equal(t, err, context.DeadlineExceeded)
+			failed++
+			continue
+		}
+		succeeded++
+		assert.Assert(t, alive(p.Pid())) // the context is none of its business any more
+		p.Kill()
+		within(t, p.Done())
+		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+	}
+	t.Logf("%d started, %d did not", succeeded, failed)
+	assert.Assert(t, failed > 0)
+	self := os.Getpid()
+	eventually(t, "no guard is left", func() bool {
+		names, err := filepath.Glob("/proc/[0-9]*")
+		assert.NilError(t, err)
+		return !slices.ContainsFunc(names, func(name string) bool {
+			p, ok := stat(filepath.Base(name))
+			return ok && p.parent == self
+		})
+	})
+}
+
+// startProgram runs a program with trees, and says who they all are, guards included.
+func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, pids []int) {
+	t.Helper()
+	program = exec.Command(os.Args[0], strconv.Itoa(trees))
+	program.Env = []string{fixtureEnv + "=program"}
+	stdin, err := program.StdinPipe()
+	assert.NilError(t, err)
+	stdout, err := program.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, program.Start())
+	t.Cleanup(func() {
+		program.Process.Kill()
+		program.Wait()
+	})
+	pids = readPids(t, stdout.(*os.File), trees*programPids)
+	for _, pid := range pids {
+		assert.Assert(t, alive(pid))
+	}
+	return program, stdin, pids
+}
+
+// However the program ends, nothing of 20 trees is left, nor of their guards.
+func TestProgramEnds(t *testing.T) {
+	for name, end := range map[string]func(program *os.Process, stdin io.Closer) error{
+		"by SIGKILL": func(program *os.Process, _ io.Closer) error { return program.Kill() },
+		"by SIGTERM": func(program *os.Process, _ io.Closer) error { return program.Signal(syscall.SIGTERM) },
+		"by itself":  func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			program, stdin, pids := startProgram(t, 20)
+			assert.NilError(t, end(program.Process, stdin))
+			gone(t, pids)
+		})
+	}
+}
+
+// A process that has the control pipe by accident does not keep the command alive.
+func TestProgramKilledWhileControlIsHeld(t *testing.T) {
+	program := exec.Command(os.Args[0])
+	program.Env = []string{fixtureEnv + "=leaky", "PATH=" + os.Getenv("PATH")}
+	stdout, err := program.StdoutPipe()
+	assert.NilError(t, err)
+	stdin, err := program.StdinPipe()
+	assert.NilError(t, err)
+	defer stdin.Close()
+	assert.NilError(t, program.Start())
+	defer program.Wait()
+	defer program.Process.Kill()
+	pids := readPids(t, stdout.(*os.File), 3)
+	assert.NilError(t, program.Process.Kill())
+	gone(t, pids[1:])
+	assert.Assert(t, alive(pids[0]))
+}
+
+// The guard being killed is noticed; what left the group, only, gets away.
+func TestGuardKilled(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	var inGroup, away []int
+	for _, pid := range pids {
+		if group, _ := syscall.Getpgid(pid); group == p.Pid() {
+			inGroup = append(inGroup, pid)
+		} else {
+			away = append(away, pid)
+		}
+	}
+	assert.Equal(t, len(inGroup), 2)
+	assert.NilError(t, p.parent.Kill())
+	within(t, p.Done())
+	gone(t, inGroup)
+	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
+	assert.Equal(t, p.Exit().String(), "killed, as its guard was")
+	for _, pid := range away {
+		assert.Assert(t, alive(pid))
+	}
+}
+
+// If the program can do nothing at that moment, the command itself dies with its guard all the same.
+func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
+	program, _, pids := startProgram(t, 1)
+	guard, leader := pids[0], pids[1]
+	assert.NilError(t, program.Process.Signal(syscall.SIGSTOP))
+	assert.NilError(t, syscall.Kill(guard, syscall.SIGKILL))
+	gone(t, []int{leader})
+}
+
+// Where /proc shows other processes than there are, nothing is started, rather than the wrong ones killed.
+func TestForeignProc(t *testing.T) {
+	program := exec.Command(os.Args[0], "1")
+	program.Env = []string{fixtureEnv + "=program"}
+	program.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	stdin, w, err := os.Pipe()
+	assert.NilError(t, err)
+	defer closeAll(stdin, w)
+	program.Stdin = stdin
+	out, err := program.CombinedOutput()
+	if errors.Is(err, syscall.EPERM) {
+		t.Skip("needs the right to make a namespace")
+	}
+	assert.ErrorContains(t, err, "exit status 2")
+	assert.Assert(t, cmp.Contains(string(out), "mount a /proc for this namespace of processes"))
+}
+
+// Processes that never hold still are caught all the same.
+func TestHoppers(t *testing.T) {
+	for _, c := range [][]string{
+		{"200000", "leave"},
+		{"1500", "stay"},
+	} {
+		p := startCommand(t, fixture("hopper", c...))
+		_, err := io.ReadFull(p.Stdout(), make([]byte, len("on\n")))
+		assert.NilError(t, err)
+		p.Kill()
+		within(t, p.Done())
+		assert.Equal(t, output(t, p), "") // before the end
+	}
+}
