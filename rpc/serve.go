@@ -25,13 +25,21 @@ type Request struct {
 // IsNotification reports that no answer is expected.
 func (r *Request) IsNotification() bool { return r.ID.IsZero() }
 
-// Peer returns the peer that received the request, to call back.
-func (r *Request) Peer() *Peer { return r.in.peer }
+// Peer returns the peer that received the request, to call back; nil if there is none, as for one made of a [Message].
+func (r *Request) Peer() *Peer {
+	if r.in == nil {
+		return nil
+	}
+	return r.in.peer
+}
 
 // Detach gives the request's place among Limits.MaxRunning back, and the handler goes on: for requests that last, such as a subscription, whose number
 // the handler's owner has to bound. Such a request does not hold the peer up when the other side has closed: its context ends at once.
 func (r *Request) Detach() {
-	p := r.in.peer
+	p := r.Peer()
+	if p == nil {
+		return
+	}
 	p.update(func(s *state) {
 		r.in.detached = true
 		if s.deaf && r.in.cancel != nil {
