@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -19,36 +18,37 @@ const (
 )
 
 // confirm asks the client's user whether a call may go on that came back with [dispatch.ConfirmationRequired], and dispatches it again if so. What
-// the user, or the client in the user's place, does not accept stays refused. The error is errInputRequired: the answer is to come with another
+// the user, or the client in the user's place, does not accept stays refused. The error is a *suspension: the answer is to come with another
 // request.
-func (x *exchange) confirm(ctx context.Context, call dispatch.Call, refused dispatch.Envelope) (dispatch.Envelope, error) {
-	s := x.r.conn.server
-	if !x.r.era.elicits() {
+func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispatch.Envelope, error) {
+	s := r.conn.server
+	if !r.era.elicits(mcp.ElicitForm) {
 		refused.Err = refused.Err.With(map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"})
 		return refused, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, confirmWaits)
+	ctx, cancel := context.WithTimeout(r, confirmWaits)
 	defer cancel()
-	answer, err := x.ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
+	var result mcp.ElicitResult
+	_, err := r.exchange().ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
 		Message:         confirmMessage(refused.Err.Message, &call),
 		RequestedSchema: []byte(`{"type":"object","properties":{}}`),
-	})
-	switch action, _ := jsonscan.Text(jsonscan.Member(answer, "action")); {
-	case errors.Is(err, errInputRequired):
+	}, decodes(&result))
+	switch _, suspended := errors.AsType[*suspension](err); {
+	case suspended:
 		return refused, err
 	case err != nil:
 		s.log.Warn("the client did not answer whether a call is confirmed", "operation", call.Operation, "error", err)
 		refused.Err = refused.Err.With(map[string]any{"reason": "the client did not answer"})
 		return refused, nil
-	case action != string(mcp.ElicitAccept):
-		if action != string(mcp.ElicitDecline) {
-			action = string(mcp.ElicitCancel)
+	case result.Action != mcp.ElicitAccept:
+		if result.Action != mcp.ElicitDecline {
+			result.Action = mcp.ElicitCancel
 		}
-		refused.Err = refused.Err.With(map[string]any{"reason": "the user did not confirm it", "action": action}).WithRecoverable(false)
+		refused.Err = refused.Err.With(map[string]any{"reason": "the user did not confirm it", "action": result.Action}).WithRecoverable(false)
 		return refused, nil
 	}
 	call.Confirmed = true
-	return s.dispatcher.Dispatch(ctx, &call), nil
+	return s.dispatcher.Dispatch(r, &call), nil
 }
 
 // confirmMessage is what the user reads. The arguments are the model's: the user has not seen them.
@@ -66,17 +66,4 @@ func confirmMessage(message string, call *dispatch.Call) string {
 		text += "\nArguments: " + arguments
 	}
 	return text
-}
-
-// elicits reports whether the client can show its user a form.
-func (e *era) elicits() bool {
-	if f, _ := mcp.FeaturesOf(e.revision); !f.Elicitation {
-		return false
-	}
-	raw := jsonscan.Member(e.capabilities, "elicitation")
-	if raw == nil {
-		return false
-	}
-	var capability mcp.ElicitationCapability
-	return mcp.Unmarshal(raw, &capability) == nil && capability.SupportsForm()
 }

@@ -78,7 +78,7 @@ func TestLegacyClientIsAskedToConfirm(t *testing.T) {
 		{"accepted, form mode declared", `{"elicitation":{"form":{},"url":{}}}`, "2025-06-18", `"result":{"action":"accept"}`, true, nil},
 		{"declined", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"decline"}`, false, map[string]any{"reason": "the user did not confirm it", "action": "decline"}},
 		{"cancelled", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"cancel"}`, false, map[string]any{"reason": "the user did not confirm it", "action": "cancel"}},
-		{"nonsense", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":true}`, false, map[string]any{"reason": "the user did not confirm it", "action": "cancel"}},
+		{"nonsense", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":true}`, false, map[string]any{"reason": "the client did not answer"}},
 		{"refused", `{"elicitation":{}}`, "2025-11-25", `"error":{"code":-32603,"message":"no"}`, false, map[string]any{"reason": "the client did not answer"}},
 		{"cannot ask", `{}`, "2025-11-25", "", false, map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},
 		{"cannot show forms", `{"elicitation":{"url":{}}}`, "2025-11-25", "", false, map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},

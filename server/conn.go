@@ -20,22 +20,87 @@ const drain = 1500 * time.Millisecond
 // abandon is how long calls may go on after their context has ended, before Serve returns without them.
 const abandon = 3 * time.Second
 
-// A conn is one client's stream.
-type conn struct {
+// A Conn is one client, as the server knows it: a stream, a legacy session over HTTP, or a single modern request over HTTP. All its methods are safe for
+// concurrent use.
+//
+// Transports that hand over messages one by one make one with [Server.NewConn]; for a stream, [Server.Serve] does everything.
+type Conn struct {
 	server     *Server
-	peer       *rpc.Peer       // not for handlers, which may run before it is set; they have theirs from the request
-	ctx        context.Context // ends when the stream is done with
-	closing    chan struct{}   // closed when the server wants to end the stream
-	goroutines sync.WaitGroup  // other than the peer's
+	principal  string // who the client is, as the transport has authenticated it
+	ctx        context.Context
+	end        context.CancelFunc
+	closing    chan struct{} // closed when the server wants to end the connection
+	close      sync.Once
+	goroutines sync.WaitGroup // other than the transport's
 
 	legacy   atomic.Pointer[era] // what initialize agreed on
 	open     atomic.Bool         // a legacy client has said that it is initialized
 	logLevel atomic.Value        // a mcp.LoggingLevel, once a legacy client has set one
 
 	mu            sync.Mutex
+	link          Link // for what the server says unasked; nil if there is none, or none yet
 	subscriptions map[rpc.ID]*subscription
-	stale         bool // the client is still to be told that the list of tools changed
-	telling       bool // a goroutine does
+	watched       map[string]bool   // resources that a legacy client has subscribed to
+	pending       map[news]struct{} // still to be told
+	telling       bool              // a goroutine does
+}
+
+// NewConn returns a connection to a client. link carries what the server says unasked, and may be nil if it cannot: legacy clients then hear of no
+// changes. ctx ends the connection, as [Conn.Close] does, which has to be called.
+func (s *Server) NewConn(ctx context.Context, link Link, principal string) *Conn {
+	c := &Conn{server: s, link: s.watch(link), principal: principal, closing: make(chan struct{})}
+	c.ctx, c.end = context.WithCancel(ctx)
+	s.enter(c)
+	return c
+}
+
+// attach sets the link for what the server says unasked.
+func (c *Conn) attach(link Link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.link = c.server.watch(link)
+	c.kick()
+}
+
+// Handle answers one message of the client. link leads back to where the request came from, for what is said while it is answered; it must stay good until
+// Handle returns. The result and error are as those of a [rpc.Handler]: for a transport to encode with [rpc.Answer].
+func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
+	return c.server.handler(&origin{ctx, c, c.server.watch(link)}, req)
+}
+
+// Revision is what a legacy client and the server have agreed to speak; "" before that.
+func (c *Conn) Revision() mcp.Revision {
+	if e := c.legacy.Load(); e != nil {
+		return e.revision
+	}
+	return ""
+}
+
+// Finish ends what is open without an end of its own, subscriptions, in good order. Requests that are being answered go on.
+func (c *Conn) Finish() { c.close.Do(func() { close(c.closing) }) }
+
+// Close ends the connection, and the sessions that its client opened. It blocks until nothing of it is left running but requests, whose contexts
+// are the transport's to end.
+func (c *Conn) Close() {
+	c.server.leave(c)
+	c.end()
+	c.goroutines.Wait()
+}
+
+// An origin is where a request comes from.
+type origin struct {
+	context.Context
+	conn *Conn
+	link Link // nil: the request's peer
+}
+
+type originKey struct{}
+
+func (o *origin) Value(key any) any {
+	if key == (originKey{}) {
+		return o
+	}
+	return o.Context.Value(key)
 }
 
 // Serve answers one client on stream, until the client closes it or ctx ends; then it lets running calls finish for up to 1.5 s and returns, and nothing of
@@ -43,50 +108,44 @@ type conn struct {
 // for 3 s after its context has ended. The framing (newline or
 // Content-Length) is the client's choice, told from its first bytes. Closing stream must end a Read that blocks on it.
 func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
-	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
-	defer disconnect()
-	c := &conn{server: s, ctx: connected, closing: make(chan struct{}), subscriptions: make(map[rpc.ID]*subscription)}
-	c.peer = rpc.NewPeer(stream, rpc.Options{
-		Handler:      rpc.Chain(c.serve, s.o.Middleware...),
+	c := s.NewConn(context.WithoutCancel(ctx), nil, "")
+	defer c.Close()
+	peer := rpc.NewPeer(stream, rpc.Options{
+		Handler:      s.handler,
 		Framing:      framing.Auto,
 		Limits:       s.o.Limits,
 		Cancellation: mcp.Cancellation(),
 		Ordered:      func(method string) bool { return method == mcp.MethodInitialize },
 		Drain:        drain,
-		Hooks:        c.hooks(),
-		Context:      connected,
+		Hooks:        s.hooks(),
+		Context:      &origin{c.ctx, c, nil}, // of all its requests; each knows its peer
 	})
-	s.enter(c)
-	defer func() {
-		s.leave(c)
-		disconnect()
-		c.goroutines.Wait()
-	}()
+	c.attach(peer)
 	select {
-	case <-c.peer.Closed():
+	case <-peer.Closed():
 	case <-ctx.Done():
-		close(c.closing)
-		grace, cancel := context.WithTimeout(connected, drain)
+		c.Finish()
+		grace, cancel := context.WithTimeout(c.ctx, drain)
 		defer cancel()
-		_ = c.peer.Shutdown(grace) // in time or not, it is closed
+		_ = peer.Shutdown(grace) // in time or not, it is closed
 	}
 	select {
-	case <-c.peer.Done():
+	case <-peer.Done():
 	case <-time.After(abandon):
 		return errors.New("server: calls still run that do not heed the end of their context")
 	}
-	if err := c.peer.Err(); err != nil && !errors.Is(err, io.EOF) {
+	if err := peer.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("server: %w", err)
 	}
 	return nil
 }
 
 // hooks are the application's, and the log of what no application can want to miss.
-func (c *conn) hooks() rpc.Hooks {
-	h, log := c.server.o.Hooks, c.server.log
+func (s *Server) hooks() rpc.Hooks {
+	h := s.o.Hooks
 	panicked := h.Panic
 	h.Panic = func(method string, value any, stack []byte) {
-		log.Error("a handler panicked", "method", method, "panic", value, "stack", string(stack))
+		s.log.Error("a handler panicked", "method", method, "panic", value, "stack", string(stack))
 		if panicked != nil {
 			panicked(method, value, stack)
 		}

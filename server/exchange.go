@@ -5,8 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -15,32 +15,48 @@ import (
 // An exchange is what the server asks the client while it answers one request. In the legacy era a question is a request of its own, and the
 // answer is waited for. In the modern era the request ends, with the questions as its result, and the client sends it again with the answers.
 type exchange struct {
-	r     *request
-	state requestState      // what was asked in the rounds before, and the answers to it
-	open  mcp.InputRequests // questions without an answer
+	r       *request
+	state   requestState      // what was asked in the rounds before, and the answers to it
+	open    mcp.InputRequests // questions without an answer
+	stopped error             // why the handler cannot go on, a *suspension
 }
 
-// errInputRequired says that there is a question to which the client has not sent the answer yet: see [exchange.result].
-var errInputRequired = errors.New("server: input required")
+// A suspension ends a handler that cannot go on: the answer of the client is still to come, or cannot be had.
+type suspension struct{ failure *rpc.Error } // nil: still to come
+
+func (s *suspension) Error() string {
+	if s.failure != nil {
+		return "server: " + s.failure.Message
+	}
+	return "server: the client has not answered yet; return this error from the handler, which runs again with the answer"
+}
+
+// Unwrap has the dispatcher take it for something that need not be logged.
+func (s *suspension) Unwrap() []error {
+	if s.failure != nil {
+		return []error{s.failure, dispatch.Cancelled}
+	}
+	return []error{dispatch.Cancelled}
+}
 
 var (
 	paramInputResponses = []byte("inputResponses")
 	paramRequestState   = []byte("requestState")
 )
 
-// newExchange reads what a modern client has sent along. What it answers to questions that were not asked is ignored.
-func newExchange(r *request) (*exchange, error) {
-	x := &exchange{r: r}
+// resume reads what a modern client has sent along, if it has. What it answers to questions that were not asked is ignored.
+func (r *request) resume() error {
 	sealed, err := r.text(paramRequestState)
 	if err != nil || sealed == nil || !r.era.modern {
-		return x, err
+		return err
 	}
+	x := &exchange{r: r}
 	if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 	}
 	responses := r.param(paramInputResponses)
 	if responses != nil && responses[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be an object")
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be an object")
 	}
 	for token, answer := range jsonscan.Members(responses) {
 		key, _ := jsonscan.Text(token)
@@ -48,23 +64,48 @@ func newExchange(r *request) (*exchange, error) {
 			continue // nobody asked, or there is an answer already
 		}
 		if answer[0] != '{' {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		if x.state.Answers == nil {
-			x.state.Answers = map[string]json.RawMessage{}
-		}
-		x.state.Answers[key] = bytes.Clone(answer)
+		x.keep(key, answer)
 	}
-	return x, nil
+	r.asks = x
+	return nil
 }
 
-// binding is what a request state is good for: this request, made by whom it was made.
+// exchange returns the request's, and makes it if there is none yet.
+func (r *request) exchange() *exchange {
+	if r.asks == nil {
+		r.asks = &exchange{r: r}
+	}
+	return r.asks
+}
+
+func (x *exchange) keep(key string, answer []byte) {
+	if x.state.Answers == nil {
+		x.state.Answers = map[string]json.RawMessage{}
+	}
+	x.state.Answers[key] = bytes.Clone(answer)
+}
+
+// binding is what a request state is good for: this request, but for what belongs to the round, made by whom it was made.
 func (x *exchange) binding() []byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(x.r.Method), canonical(x.r.param(paramName)), canonical(x.r.param(paramArguments))} {
+	add := func(part []byte) {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
+	add([]byte(x.r.Method))
+	add([]byte(x.r.conn.principal))
+	rest := []byte{'{'}
+	for i := range x.r.count {
+		switch m := x.r.member[i]; string(m.name) {
+		case "_meta", "inputResponses", "requestState":
+		default:
+			rest = jsonscan.AppendString(append(rest, ","[:min(len(rest)-1, 1)]...), string(m.name))
+			rest = append(append(rest, ':'), m.value...)
+		}
+	}
+	add(canonical(append(rest, '}')))
 	return h.Sum(nil)
 }
 
@@ -83,12 +124,15 @@ func canonical(value []byte) []byte {
 	return text
 }
 
-// ask returns the client's result for a request to it. key is the question's name within this request. The error is errInputRequired, or that of a call.
-// That the client can answer at all is for the caller to know.
-func (x *exchange) ask(ctx context.Context, key, method string, params any) (json.RawMessage, error) {
+// ask returns the client's result for a request to it. key is the question's name within this request. valid says whether a result is an answer at all: where it
+// is not, a modern client is asked again. The error is a *suspension, or that of a call.
+func (x *exchange) ask(ctx context.Context, key, method string, params any, valid func(answer []byte) error) (json.RawMessage, error) {
 	if !x.r.era.modern {
 		var answer json.RawMessage
-		err := x.r.Peer().Call(ctx, method, params, &answer)
+		err := x.r.link.Call(ctx, method, params, &answer)
+		if err == nil {
+			err = valid(answer)
+		}
 		return answer, err
 	}
 	question, err := mcp.NewInputRequest(method, params)
@@ -96,19 +140,33 @@ func (x *exchange) ask(ctx context.Context, key, method string, params any) (jso
 		return nil, err
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
-	if answer := x.state.Answers[key]; answer != nil && bytes.Equal(x.state.Asked[key], digest[:]) {
+	if answer := x.state.Answers[key]; answer != nil && bytes.Equal(x.state.Asked[key], digest[:]) && valid(answer) == nil {
 		return answer, nil
 	}
 	if x.open == nil {
 		x.open = mcp.InputRequests{}
 	}
+	x.open[key] = question
 	if x.state.Asked == nil {
 		x.state.Asked = map[string][]byte{}
 	}
-	x.open[key] = question
 	x.state.Asked[key] = digest[:]
 	delete(x.state.Answers, key) // it was to another question
-	return nil, errInputRequired
+	return nil, x.stop(nil)
+}
+
+// stop notes that the handler cannot go on, and returns why.
+func (x *exchange) stop(failure *rpc.Error) error {
+	x.stopped = &suspension{failure}
+	return x.stopped
+}
+
+// interrupted is the answer to a request whose handler could not go on.
+func (r *request) interrupted() (any, error) {
+	if s := r.asks.stopped.(*suspension); s.failure != nil && len(r.asks.open) == 0 {
+		return nil, s.failure
+	}
+	return r.asks.result()
 }
 
 // result is the result that asks the client what is open. The answers there are go with it, so that they come back.
@@ -118,12 +176,15 @@ func (x *exchange) result() (any, error) {
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}
-	questions, err := mcp.Marshal(x.open)
-	if err != nil {
-		return nil, err
+	result := []byte{'{'}
+	if len(x.open) > 0 {
+		questions, err := mcp.Marshal(x.open)
+		if err != nil {
+			return nil, err
+		}
+		result = append(append(append(result, `"inputRequests":`...), questions...), ',')
 	}
-	result := append([]byte(`{"inputRequests":`), questions...)
-	result = jsonscan.AppendString(append(result, `,"requestState":`...), sealed)
+	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
 	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+mcp.MetaServerInfo+`":`...)
 	return encoded(append(append(result, s.info...), "}}"...)), nil
 }

@@ -2,26 +2,58 @@ package server
 
 import (
 	"bytes"
-	"context"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// capabilities is what the server can do, in either era.
-const capabilities = `{"logging":{},"tools":{"listChanged":true}}`
+// offers are the kinds of things that a server has, or had once: what it declares must not go away again.
+type offers struct{ tools, resources, prompts, completions bool }
+
+func (s *Server) offers() offers {
+	return offers{
+		tools: true, resources: s.resources.used.Load() || s.templates.used.Load(), prompts: s.prompts.used.Load(), completions: s.completes.Load(),
+	}
+}
+
+// capabilities is what the server can do, in an era.
+func (s *Server) capabilities(modern bool) mcp.ServerCapabilities {
+	has := s.offers()
+	c := mcp.ServerCapabilities{Logging: &mcp.Object{}, Tools: &mcp.ListCapability{ListChanged: true}}
+	if has.resources {
+		c.Resources = &mcp.ResourcesCapability{Subscribe: true, ListChanged: true}
+	}
+	if has.prompts {
+		c.Prompts = &mcp.ListCapability{ListChanged: true}
+	}
+	if has.completions {
+		c.Completions = &mcp.Object{}
+	}
+	if modern {
+		c.Extensions = s.o.Extensions
+	}
+	return c
+}
+
+func (s *Server) appendCapabilities(dst []byte, modern bool) []byte {
+	dst, err := mcp.Append(dst, s.capabilities(modern))
+	if err != nil {
+		panic("server: the capabilities cannot be encoded: " + err.Error()) // New has tried
+	}
+	return dst
+}
 
 // discover answers server/discover (2026-07-28, server/discover).
-func discover(_ context.Context, r *request) (any, error) {
+func discover(r *request) (any, error) {
 	s := r.conn.server
-	result := []byte(`{"supportedVersions":["` + string(mcp.Latest) + `"],"capabilities":` + capabilities)
+	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), true)
 	result = appendInstructions(result, s)
 	return encoded(s.appendCacheable(result)), nil
 }
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). It may be repeated; the last one holds.
-func initialize(_ context.Context, r *request) (any, error) {
+func initialize(r *request) (any, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: protocolVersion must be there and a string")
@@ -30,11 +62,13 @@ func initialize(_ context.Context, r *request) (any, error) {
 	features, _ := mcp.FeaturesOf(revision)
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
 	r.conn.legacy.Store(&era{revision: revision, structured: features.StructuredOutput, capabilities: client})
-	r.Peer().AllowBatch(features.Batch)
+	if peer := r.Peer(); peer != nil {
+		peer.AllowBatch(features.Batch)
+	}
 
 	s := r.conn.server
-	result := []byte(`{"protocolVersion":"` + string(revision) + `","capabilities":` + capabilities + `,"serverInfo":`)
-	result = append(result, s.info...)
+	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), false)
+	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
 	return encoded(append(result, '}')), nil
 }
@@ -47,6 +81,6 @@ func appendInstructions(dst []byte, s *Server) []byte {
 }
 
 // initialized is the end of the legacy handshake: from now on the server may speak unasked.
-func initialized(c *conn, _ *rpc.Request) { c.open.Store(true) }
+func initialized(c *Conn, _ *rpc.Request) { c.open.Store(true) }
 
-func ping(context.Context, *request) (any, error) { return encoded(`{}`), nil }
+func ping(*request) (any, error) { return encoded(`{}`), nil }

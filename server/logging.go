@@ -12,7 +12,7 @@ import (
 )
 
 // setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
-func setLevel(_ context.Context, r *request) (any, error) {
+func setLevel(r *request) (any, error) {
 	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (r *request) logLevel() (mcp.LoggingLevel, error) {
 // effect only for the loggers that an operation asks for with [dispatch.Logger]; the server's own log never goes this way.
 type clientLog struct {
 	ctx    context.Context // the request's: a log that outlives it goes nowhere
-	peer   *rpc.Peer
+	link   Link
 	level  slog.Level
 	logger string
 	attrs  []slog.Attr // of WithAttrs, already in their groups
@@ -68,9 +68,9 @@ func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
 	addAttrs(data, h.attrs)
 	addAttrs(data, h.grouped(attrs))
 	data["message"] = record.Message
-	return h.peer.Notify(h.ctx, mcp.NotificationMessage, struct {
+	return h.link.Notify(h.ctx, mcp.NotificationMessage, struct {
 		Level  mcp.LoggingLevel `json:"level"`
-		Logger string           `json:"logger"`
+		Logger string           `json:"logger,omitempty"`
 		Data   any              `json:"data"`
 	}{mcp.LoggingLevelOf(record.Level), h.logger, data})
 }

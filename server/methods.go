@@ -1,16 +1,15 @@
 package server
 
 import (
-	"context"
-
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A method is one row of the table: adding a method to the server is adding a row.
 type method struct {
-	legacy, modern bool // in which era it exists
-	handle         func(ctx context.Context, r *request) (any, error)
+	legacy, modern bool              // in which era it exists
+	needs          func(offers) bool // what the server has to have for it; nil: nothing
+	handle         func(r *request) (any, error)
 }
 
 func (m method) in(e *era) bool { return e.modern && m.modern || !e.modern && m.legacy }
@@ -20,14 +19,29 @@ var methods = map[string]method{
 	mcp.MethodDiscover:   {modern: true, handle: discover},
 	mcp.MethodInitialize: {legacy: true, handle: initialize},
 	mcp.MethodPing:       {legacy: true, handle: ping},
-	mcp.MethodListTools:  {legacy: true, modern: true, handle: listTools},
-	mcp.MethodCallTool:   {legacy: true, modern: true, handle: callTool},
 	mcp.MethodSetLevel:   {legacy: true, handle: setLevel},
 	mcp.MethodListen:     {modern: true, handle: listen},
+
+	mcp.MethodListTools: {legacy: true, modern: true, handle: listTools},
+	mcp.MethodCallTool:  {legacy: true, modern: true, handle: callTool},
+
+	mcp.MethodListResources:         {legacy: true, modern: true, needs: hasResources, handle: listResources},
+	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources, handle: listTemplates},
+	mcp.MethodReadResource:          {legacy: true, modern: true, needs: hasResources, handle: readResource},
+	mcp.MethodSubscribe:             {legacy: true, needs: hasResources, handle: watch},
+	mcp.MethodUnsubscribe:           {legacy: true, needs: hasResources, handle: unwatch},
+
+	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
+	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
+
+	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has offers) bool { return has.completions }, handle: complete},
 }
 
+func hasResources(has offers) bool { return has.resources }
+func hasPrompts(has offers) bool   { return has.prompts }
+
 // notifications is read only. What is not in it is ignored, as JSON-RPC has it; notifications/cancelled is the rpc peer's.
-var notifications = map[string]func(*conn, *rpc.Request){
+var notifications = map[string]func(*Conn, *rpc.Request){
 	mcp.NotificationInitialized: initialized,
 }
 

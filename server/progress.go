@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"sync"
 
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -13,7 +12,7 @@ import (
 // when the request is done.
 type progress struct {
 	ctx   context.Context
-	peer  *rpc.Peer
+	link  Link
 	token json.RawMessage // as the client sent it
 
 	mu   sync.Mutex
@@ -35,7 +34,7 @@ func (p *progress) report(done, total float64, message string) {
 		Message  string          `json:"message,omitempty"`
 	}{p.token, done, total, message}
 	// A client that does not read keeps the operation waiting, and only that; the context ends it.
-	if p.peer.Notify(p.ctx, mcp.NotificationProgress, params) == nil {
+	if p.link.Notify(p.ctx, mcp.NotificationProgress, params) == nil {
 		p.last, p.sent = done, true
 	}
 }

@@ -2,20 +2,40 @@ package server
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A request is an MCP request being answered. Its slices are of the params, and live as long as the handler.
+// A request is an MCP request being answered, and the context in which it is. Its slices are of the params, and live as long as the handler.
 type request struct {
+	context.Context
 	*rpc.Request
-	conn   *conn
-	era    *era
-	meta   meta
-	member [12]member // of params, the first of them; the rest of protocol-level params are not worth a look
-	count  int
+	conn     *Conn
+	link     Link
+	era      *era
+	meta     meta
+	progress *progress  // to be told of; nil if the client does not ask
+	asks     *exchange  // what the client is asked meanwhile; nil until it is
+	member   [12]member // of params, the first of them; the rest of protocol-level params are not worth a look
+	count    int
+}
+
+type requestKey struct{}
+
+// Value has [Elicit] and its like find the request in the context of what they are called from.
+func (r *request) Value(key any) any {
+	if key == (requestKey{}) {
+		return r
+	}
+	return r.Context.Value(key)
+}
+
+func requestFrom(ctx context.Context) *request {
+	r, _ := ctx.Value(requestKey{}).(*request)
+	return r
 }
 
 type member struct{ name, value []byte }

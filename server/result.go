@@ -14,6 +14,14 @@ type encoded []byte
 
 func (e encoded) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
+// orNil is the value, or a nil that is nil for whoever takes any value, if there is none.
+func (e encoded) orNil() any {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
 // appendModern ends an object as modern results end: with their type, and the server's name (2026-07-28, basic, Responses).
 func (s *Server) appendModern(dst []byte) []byte { return append(append(dst, s.modernEnd...), "}}"...) }
 

@@ -46,7 +46,7 @@ type Options struct {
 	Dispatch     dispatch.Options // how operations are run: interceptors, timeouts, the log of what goes wrong in them
 	Logger       *slog.Logger     // hears of broken clients, never of arguments or results; nil: slog.Default()
 	Limits       rpc.Limits       // of each connection
-	PageSize     int              // tools in one answer to tools/list; 0: 1000
+	PageSize     int              // items in one answer to a request for a list; 0: 1000
 	// MaxSubscriptions is how many subscriptions/listen streams one connection may have open; 0: 1024.
 	MaxSubscriptions int
 	// Tools says how operations are projected as tools; the default is one for each.
@@ -54,15 +54,23 @@ type Options struct {
 	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
 	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
 	TrustClients bool
+	// Extensions are declared to modern clients, each with its settings, an object.
+	Extensions map[string]json.RawMessage
+	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
+	// use. Lists are then never public.
+	Visible func(ctx context.Context, kind Kind, key string) bool
+	// MaxWatched is how many resources a client may subscribe to, for each subscription; 0: 1024.
+	MaxWatched int
 	// StateKey is the secret that seals what modern clients carry for the server from one request to the next, 32 random bytes or more. Servers
 	// that stand in for each other share it; nil: a random one.
 	StateKey []byte
-	// ListTTL is how long a modern client may keep the list of tools without asking again; 0: not at all.
+	// ListTTL is how long a modern client may keep lists without asking again; 0: not at all.
 	ListTTL time.Duration
-	// PublicLists lets shared caches keep the list of tools, which is otherwise the private matter of each client.
+	// PublicLists lets shared caches keep lists, which are otherwise the private matter of each client.
 	PublicLists bool
-	// Middleware wraps the handling of every message, the first outermost.
-	Middleware []rpc.Middleware
+	// Middleware wraps the handling of every message that comes in, and Outgoing the sending of every request and notification that goes out; the first
+	// is the outermost. The handler that outgoing middleware wraps sends, and returns the client's result. Use [PrincipalFrom] for who the client is.
+	Middleware, Outgoing []rpc.Middleware
 	// Hooks see the traffic of every connection.
 	Hooks rpc.Hooks
 }
@@ -76,10 +84,16 @@ type Server struct {
 	catalog    *dispatch.Catalog
 	dispatcher *dispatch.Dispatcher
 	log        *slog.Logger
-	tools      atomic.Pointer[toolSet]
+	handler    rpc.Handler
+	tools      atomic.Pointer[tools]
+	rawTools   collection[*tool]
+	resources  collection[*Resource]
+	templates  templates
+	prompts    collection[*Prompt]
+	completes  atomic.Bool // something of these does
 
 	mu      sync.Mutex
-	conns   map[*conn]struct{}
+	conns   map[*Conn]struct{}
 	unwatch func() // stops watching the catalog, while there are connections
 }
 
@@ -90,6 +104,8 @@ func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(in
 func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.PageSize = cmp.Or(o.PageSize, 1000)
 	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
+	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
+	o.PublicLists = o.PublicLists && o.Visible == nil
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -100,63 +116,74 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if err != nil {
 		panic("server: the Info cannot be encoded: " + err.Error()) // only a foreign field can be broken
 	}
-	return &Server{
+	s := &Server{
 		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*conn]struct{}),
+		log: o.Logger, conns: make(map[*Conn]struct{}),
 	}
+	if _, err := mcp.Marshal(s.capabilities(true)); err != nil {
+		panic("server: the Extensions cannot be encoded: " + err.Error())
+	}
+	s.handler = rpc.Chain(s.serve, o.Middleware...)
+	return s
+}
+
+// PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
+func PrincipalFrom(ctx context.Context) string {
+	if o, ok := ctx.Value(originKey{}).(*origin); ok {
+		return o.conn.principal
+	}
+	return ""
 }
 
 // enter and leave keep the connections, and watch the catalog as long as there are any.
-func (s *Server) enter(c *conn) {
+func (s *Server) enter(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = struct{}{}
 	if s.unwatch == nil {
-		s.unwatch = s.watchCatalog()
+		s.unwatch = s.catalog.OnChange(func() { s.announce(news{method: mcp.NotificationToolListChanged}) })
 	}
 }
 
-func (s *Server) leave(c *conn) {
+func (s *Server) leave(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if len(s.conns) == 0 {
+	if len(s.conns) == 0 && s.unwatch != nil {
 		s.unwatch()
 		s.unwatch = nil
 	}
 }
 
-// connections returns those there are right now.
-func (s *Server) connections() []*conn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]*conn, 0, len(s.conns))
-	for c := range s.conns {
-		all = append(all, c)
-	}
-	return all
-}
-
-// serve is the rpc handler of a connection.
-func (c *conn) serve(ctx context.Context, req *rpc.Request) (any, error) {
+// serve is the rpc handler of all connections.
+func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
+	from, _ := ctx.Value(originKey{}).(*origin)
+	c := from.conn
 	if req.IsNotification() {
 		if handle, ok := notifications[req.Method]; ok {
 			handle(c, req)
 		}
 		return nil, nil
 	}
-	r := request{Request: req, conn: c}
+	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
+	if r.link == nil {
+		r.link = s.watch(req.Peer())
+	}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	era, err := classify(&r, c.legacy.Load())
+	era, err := classify(r, c.legacy.Load())
 	if err != nil {
 		return nil, err
 	}
 	r.era = era
 	m, ok := methods[req.Method]
-	if !ok || !m.in(era) {
+	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.offers()) {
 		return nil, methodNotFound(req.Method, era)
 	}
-	return m.handle(ctx, &r)
+	if r.meta.progressToken != nil {
+		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
+		defer r.progress.end()
+	}
+	return m.handle(r)
 }

@@ -2,26 +2,155 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// news is something that clients want to hear of: a notification, and for some what it is about. What happens while a client does not read is told
+// once.
+type news struct {
+	method string
+	about  string // the URI of a resource, the id of a task
+}
+
+// announce tells every connection, without waiting for any.
+func (s *Server) announce(n news) {
+	s.mu.Lock()
+	all := make([]*Conn, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		c.hear(n)
+	}
+}
+
+// ResourceUpdated tells those clients who have subscribed to the resource that it has changed. It does not block.
+func (s *Server) ResourceUpdated(uri string) {
+	s.announce(news{mcp.NotificationResourceUpdated, uri})
+}
+
+// A subscription is an open subscriptions/listen.
+type subscription struct {
+	id     rpc.ID
+	link   Link
+	meta   encoded // of its notifications, but for the brace that ends it
+	wants  map[news]bool
+	active bool   // it was acknowledged
+	missed []news // before that
+}
+
+// hear notes what a connection's client is to be told, if it wants to know.
+func (c *Conn) hear(n news) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted := c.open.Load() && (n.about == "" || c.watched[n.about])
+	for _, sub := range c.subscriptions {
+		switch {
+		case !sub.wants[n]:
+		case sub.active:
+			wanted = true
+		case len(sub.missed) < len(sub.wants): // otherwise each of them is there already
+			sub.missed = append(sub.missed, n)
+		}
+	}
+	if wanted {
+		c.note(n)
+	}
+}
+
+func (c *Conn) note(n news) {
+	if c.pending == nil {
+		c.pending = map[news]struct{}{}
+	}
+	c.pending[n] = struct{}{}
+	c.kick()
+}
+
+// kick has the pending news told, if nobody does yet. With mu.
+func (c *Conn) kick() {
+	if !c.telling && len(c.pending) > 0 && (c.link != nil || len(c.subscriptions) > 0) && c.ctx.Err() == nil {
+		c.telling = true
+		c.goroutines.Go(c.tell)
+	}
+}
+
+// tell tells the client what is pending, until nothing is.
+func (c *Conn) tell() {
+	for {
+		c.mu.Lock()
+		pending := c.pending
+		c.pending = nil
+		if len(pending) == 0 {
+			c.telling = false
+			c.mu.Unlock()
+			return
+		}
+		type message struct {
+			link Link
+			news
+			meta encoded
+		}
+		var messages []message
+		for n := range pending {
+			if c.link != nil && c.open.Load() && (n.about == "" || c.watched[n.about]) {
+				messages = append(messages, message{c.link, n, nil})
+			}
+			for _, sub := range c.subscriptions {
+				if sub.active && sub.wants[n] {
+					messages = append(messages, message{sub.link, n, sub.meta})
+				}
+			}
+		}
+		c.mu.Unlock()
+		for _, m := range messages {
+			if params, ok := c.server.newsParams(m.news, m.meta); ok {
+				_ = m.link.Notify(c.ctx, m.method, params.orNil()) // fails only when the connection ends
+			}
+		}
+		for _, m := range messages {
+			flush(c.ctx, m.link) // or news would pile up in the queue
+		}
+	}
+}
+
+// newsParams are the params of a notification; ok is false if there is nothing to tell any more. meta belongs to a subscription, or is nil.
+func (s *Server) newsParams(n news, meta encoded) (params encoded, ok bool) {
+	params = append(params, '{')
+	if n.about != "" {
+		params = jsonscan.AppendString(append(params, `"uri":`...), n.about)
+	}
+	switch {
+	case meta == nil && len(params) == 1:
+		return nil, true
+	case meta == nil:
+		return append(params, '}'), true
+	case len(params) > 1:
+		params = append(params, ',')
+	}
+	return append(append(append(params, `"_meta":`...), meta...), "}}"...), true
+}
+
 // listen answers subscriptions/listen when the subscription ends: it is open as long as the request is (2026-07-28,
 // basic/patterns/subscriptions). Subscriptions are a connection's own, by the id of the request that opened them.
-func listen(ctx context.Context, r *request) (any, error) {
+func listen(r *request) (any, error) {
 	c := r.conn
-	filter := jsonscan.Member(r.Params, "notifications")
-	if len(filter) == 0 || filter[0] != '{' {
+	raw := jsonscan.Member(r.Params, "notifications")
+	if len(raw) == 0 || raw[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications must be there and an object")
 	}
-	var wantsTools bool
-	if raw := jsonscan.Member(filter, "toolsListChanged"); raw != nil && json.Unmarshal(raw, &wantsTools) != nil {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications.toolsListChanged must be a boolean")
+	var filter mcp.SubscriptionFilter
+	if err := mcp.Unmarshal(raw, &filter); err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
-	sub := &subscription{id: r.ID, meta: encoded(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	sub := &subscription{id: r.ID, link: r.link, meta: encoded(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	accepted, err := c.server.accept(r, sub, &filter)
+	if err != nil {
+		return nil, err
+	}
 	if !c.reserve(sub) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
 	}
@@ -29,104 +158,105 @@ func listen(ctx context.Context, r *request) (any, error) {
 	r.Detach()
 
 	// The acknowledgment comes first; what changes while it is being sent is told behind it.
-	accepted := `{}`
-	if wantsTools {
-		accepted = `{"toolsListChanged":true}`
-	}
-	seen := c.server.toolSet()
-	params := encoded(`{"notifications":` + accepted + `,"_meta":` + string(sub.meta) + `}}`)
-	if err := r.Peer().Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
+	params := encoded(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) + `}}`)
+	if err := r.link.Notify(r, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
 		return nil, err
 	}
-	if wantsTools {
-		c.activate(sub)
-		if c.server.toolSet() != seen {
-			c.toolsChanged(r.Peer())
-		}
-	}
+	c.activate(sub)
 	select {
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	case <-r.Done():
+		return nil, context.Cause(r)
 	case <-c.closing:
 	}
 	// The specification has both: basic/patterns/cancellation wants this notification, subscriptions the result.
-	_ = r.Peer().Notify(ctx, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+	_ = r.link.Notify(r, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
 	return encoded(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
 }
 
-// A subscription is an open subscriptions/listen.
-type subscription struct {
-	id     rpc.ID
-	meta   encoded // of its notifications, but for the brace that ends it
-	active bool    // it was acknowledged, and wants the changes of the list of tools
+// accept settles what a subscription gets of what it asks for: what the server has, and the client may see.
+func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionFilter) (accepted encoded, err error) {
+	has := s.offers()
+	got := mcp.SubscriptionFilter{
+		ToolsListChanged:     filter.ToolsListChanged && has.tools,
+		PromptsListChanged:   filter.PromptsListChanged && has.prompts,
+		ResourcesListChanged: filter.ResourcesListChanged && has.resources,
+	}
+	if len(filter.ResourceSubscriptions) > s.o.MaxWatched {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d resources in one subscription", s.o.MaxWatched)
+	}
+	sub.wants = map[news]bool{
+		{method: mcp.NotificationToolListChanged}:     got.ToolsListChanged,
+		{method: mcp.NotificationPromptListChanged}:   got.PromptsListChanged,
+		{method: mcp.NotificationResourceListChanged}: got.ResourcesListChanged,
+	}
+	for _, uri := range filter.ResourceSubscriptions {
+		if has.resources && s.visible(r, KindResource, uri) {
+			sub.wants[news{mcp.NotificationResourceUpdated, uri}] = true
+			got.ResourceSubscriptions = append(got.ResourceSubscriptions, uri)
+		}
+	}
+	return mcp.Marshal(got)
 }
 
-func (c *conn) reserve(sub *subscription) bool {
+func (c *Conn) reserve(sub *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
 		return false
 	}
+	if c.subscriptions == nil {
+		c.subscriptions = map[rpc.ID]*subscription{}
+	}
 	c.subscriptions[sub.id] = sub
 	return true
 }
 
-func (c *conn) activate(sub *subscription) {
+func (c *Conn) activate(sub *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sub.active = true
+	for _, n := range sub.missed {
+		c.note(n)
+	}
+	sub.missed = nil
 }
 
-func (c *conn) unsubscribe(sub *subscription) {
+func (c *Conn) unsubscribe(sub *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subscriptions, sub.id)
 }
 
-// watchCatalog tells all connections when the list of tools has changed.
-func (s *Server) watchCatalog() (stop func()) {
-	return s.catalog.OnChange(func() {
-		for _, c := range s.connections() {
-			c.toolsChanged(c.peer)
-		}
-	})
-}
-
-// toolsChanged tells a connection's client that the list of tools has changed, as often as it asked for, without waiting for it: if it does not read,
-// the news of what happens meanwhile are one.
-func (c *conn) toolsChanged(peer *rpc.Peer) {
+// watch and unwatch answer the legacy resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, Subscriptions).
+func watch(r *request) (any, error) {
+	uri, err := r.uri()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.conn.server.findResource(r, uri); err != nil {
+		return nil, err
+	}
+	c := r.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stale = true
-	if !c.telling && c.ctx.Err() == nil {
-		c.telling = true
-		c.goroutines.Go(func() { c.tell(peer) })
+	if len(c.watched) >= c.server.o.MaxWatched && !c.watched[uri] {
+		return nil, rpc.Errorf(rpc.CodeBusy, "%d resources are subscribed to already; unsubscribe from one first", len(c.watched))
 	}
+	if c.watched == nil {
+		c.watched = map[string]bool{}
+	}
+	c.watched[uri] = true
+	return encoded(`{}`), nil
 }
 
-func (c *conn) tell(peer *rpc.Peer) {
-	for {
-		c.mu.Lock()
-		if !c.stale {
-			c.telling = false
-			c.mu.Unlock()
-			return
-		}
-		c.stale = false
-		var metas []encoded
-		for _, sub := range c.subscriptions {
-			if sub.active {
-				metas = append(metas, sub.meta)
-			}
-		}
-		c.mu.Unlock()
-		if c.open.Load() {
-			_ = peer.Notify(c.ctx, mcp.NotificationToolListChanged, nil) // fails only when the connection ends
-		}
-		for _, meta := range metas {
-			_ = peer.Notify(c.ctx, mcp.NotificationToolListChanged, encoded(`{"_meta":`+string(meta)+`}}`))
-		}
-		_ = peer.Flush(c.ctx) // or news would pile up in the queue
+func unwatch(r *request) (any, error) {
+	uri, err := r.uri()
+	if err != nil {
+		return nil, err
 	}
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	delete(r.conn.watched, uri)
+	return encoded(`{}`), nil
 }

@@ -1,72 +1,72 @@
 package server
 
 import (
-	"context"
-	"encoding/base64"
 	"encoding/json"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A toolSet is the catalog as MCP sees it: immutable, and encoded already.
-type toolSet struct {
-	operations []*dispatch.Operation // that it was made of
-	byName     map[string]*tool
-	sorted     []*tool // by name
+// A tool is what a name in tools/call leads to; one of these is set.
+type tool struct {
+	operation string   // of the catalog
+	service   *service // a group of operations
+	raw       *Tool    // the application's own
+	input     *schema.Schema
 }
 
-type tool struct {
-	name       string
-	operation  string   // "" for a service
-	service    *service // nil for an operation
-	definition []byte   // as it stands in tools/list
+// tools are the tools there are, as long as neither the catalog nor the application's own change.
+type tools struct {
+	operations []*dispatch.Operation // that it was made of
+	raw        *listing[*tool]
+	*listing[*tool]
 }
 
 // toolName is an operation's name in MCP, where names are flat.
 func toolName(operation string) string { return strings.ReplaceAll(operation, ".", "_") }
 
-// toolSet returns the tools there are now. The catalog hands out the same slice as long as it does not change.
-func (s *Server) toolSet() *toolSet {
-	operations := s.catalog.Operations()
-	if set := s.tools.Load(); set != nil && same(set.operations, operations) {
-		return set
+// toolList returns the tools there are now. The catalog hands out the same slice as long as it does not change.
+func (s *Server) toolList() *tools {
+	operations, raw := s.catalog.Operations(), s.rawTools.listing()
+	if now := s.tools.Load(); now != nil && now.raw == raw && same(now.operations, operations) {
+		return now
 	}
-	set := &toolSet{operations: operations, byName: make(map[string]*tool, len(operations))}
+	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
+	add := func(i *item[*tool]) {
+		if items[i.key] != nil {
+			s.log.Error("there are two tools of one name; the second cannot be called", "tool", i.key, "operation", i.value.operation)
+			return
+		}
+		items[i.key] = i
+	}
 	single := operations
 	if s.o.Tools == ToolPerService {
 		var grouped []*service
 		grouped, single = services(operations)
 		for _, svc := range grouped {
-			s.add(set, &tool{name: svc.name, service: svc, definition: svc.definition()})
+			add(&item[*tool]{svc.name, &tool{service: svc}, svc.definition()})
 		}
 	}
 	for _, op := range single {
-		s.add(set, &tool{name: toolName(op.Name()), operation: op.Name(), definition: definition(op)})
+		add(&item[*tool]{toolName(op.Name()), &tool{operation: op.Name()}, definition(op)})
 	}
-	slices.SortFunc(set.sorted, func(a, b *tool) int { return strings.Compare(a.name, b.name) })
-	s.tools.Store(set)
-	return set
-}
-
-func (s *Server) add(set *toolSet, t *tool) {
-	if set.byName[t.name] != nil {
-		s.log.Error("two operations have the same name as a tool; the second cannot be called", "tool", t.name, "second", t.operation)
-		return
+	for _, i := range raw.sorted {
+		add(i)
 	}
-	set.byName[t.name] = t
-	set.sorted = append(set.sorted, t)
+	now := &tools{operations, raw, newListing(items)}
+	s.tools.Store(now)
+	return now
 }
 
 func same(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// toolDefinition is what tools/list says of a tool.
+// toolDefinition is what tools/list says of an operation.
 type toolDefinition struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title,omitempty"`
@@ -128,102 +128,66 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 	return json.RawMessage(schema + "}")
 }
 
-// listTools answers tools/list. A cursor is the name of the last tool that the client has, so that it needs no memory here and stays good when tools come and go.
-func listTools(_ context.Context, r *request) (any, error) {
-	s := r.conn.server
-	sorted := s.toolSet().sorted
-	cursor, err := r.text(paramCursor)
-	if err != nil {
-		return nil, err
-	}
-	from := 0
-	if cursor != nil {
-		name, err := base64.RawURLEncoding.DecodeString(string(cursor))
-		if err != nil || len(name) == 0 {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
-		}
-		from, _ = slices.BinarySearchFunc(sorted, string(name)+"\x00", func(t *tool, name string) int { return strings.Compare(t.name, name) })
-	}
-	return &toolPage{s, r.era, sorted[from:min(from+s.o.PageSize, len(sorted))], from+s.o.PageSize < len(sorted)}, nil
-}
-
-type toolPage struct {
-	server *Server
-	era    *era
-	tools  []*tool
-	more   bool
-}
-
-// AppendJSON implements [rpc.Appender].
-func (p *toolPage) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"tools":[`...)
-	for i, t := range p.tools {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, t.definition...)
-	}
-	dst = append(dst, ']')
-	if p.more {
-		dst = append(dst, `,"nextCursor":"`...)
-		dst = base64.RawURLEncoding.AppendEncode(dst, []byte(p.tools[len(p.tools)-1].name))
-		dst = append(dst, '"')
-	}
-	if p.era.modern {
-		return p.server.appendCacheable(dst), nil
-	}
-	return append(dst, '}'), nil
+// listTools answers tools/list.
+func listTools(r *request) (any, error) {
+	return list(r, KindTool, "tools", r.conn.server.toolList().listing)
 }
 
 // callTool answers tools/call. A tool that there is not is an error of the protocol; whatever else goes wrong is told in the result,
 // where the model sees it (2026-07-28, server/tools, Error Handling).
-func callTool(ctx context.Context, r *request) (any, error) {
+func callTool(r *request) (any, error) {
 	s := r.conn.server
 	name, err := r.text(paramName)
 	if err != nil {
 		return nil, err
 	}
-	t := s.toolSet().byName[string(name)]
-	if t == nil {
+	found := s.toolList().byKey[string(name)]
+	if found == nil || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
+	}
+	if err := r.resume(); err != nil {
+		return nil, err
+	}
+	arguments := json.RawMessage(r.param(paramArguments))
+	switch t := found.value; {
+	case t.raw != nil:
+		return r.callRaw(t, arguments)
+	case t.service != nil:
+		op, params, answer := t.service.route(arguments)
+		if op == nil {
+			return &toolResult{s, r.era, answer}, nil
+		}
+		return r.dispatch(found.key, op.Name(), params)
+	default:
+		return r.dispatch(found.key, t.operation, arguments)
+	}
+}
+
+// dispatch runs an operation.
+func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (any, error) {
+	s := r.conn.server
+	call := dispatch.Call{
+		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp", Principal: r.conn.principal, Client: r.conn.ctx,
+		Confirmed: s.o.TrustClients,
 	}
 	level, err := r.logLevel()
 	if err != nil {
 		return nil, err
 	}
-	operation, arguments := t.operation, json.RawMessage(r.param(paramArguments))
-	if t.service != nil {
-		op, params, answer := t.service.route(arguments)
-		if op == nil {
-			return &toolResult{s, r.era, answer}, nil
-		}
-		operation, arguments = op.Name(), params
-	}
-	var x *exchange // only few calls need one
-	if r.param(paramRequestState) != nil {
-		if x, err = newExchange(r); err != nil {
-			return nil, err
-		}
-	}
-	call := dispatch.Call{
-		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp", Client: r.conn.ctx, Confirmed: s.o.TrustClients,
-	}
 	if level != "" {
-		call.Logger = slog.New(&clientLog{ctx: ctx, peer: r.Peer(), level: level.Slog(), logger: t.name})
+		call.Logger = slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool})
 	}
-	if r.meta.progressToken != nil {
-		p := &progress{ctx: ctx, peer: r.Peer(), token: r.meta.progressToken}
-		call.Progress = p.report
-		defer p.end()
+	if r.progress != nil {
+		call.Progress = r.progress.report
 	}
-	envelope := s.dispatcher.Dispatch(ctx, &call)
+	envelope := s.dispatcher.Dispatch(r, &call)
 	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired && !call.Confirmed {
-		if x == nil {
-			x = &exchange{r: r}
+		if envelope, err = r.confirm(call, envelope); err != nil {
+			return r.interrupted()
 		}
-		if envelope, err = x.confirm(ctx, call, envelope); err != nil {
-			return x.result()
-		}
+	}
+	if !envelope.Success() && r.asks != nil && r.asks.stopped != nil {
+		return r.interrupted()
 	}
 	return &toolResult{s, r.era, envelope}, nil
 }

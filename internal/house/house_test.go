@@ -45,7 +45,7 @@ var floors = []struct {
 	{"internal/ops/fs", []string{"dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
-	{"server", []string{"internal/jsonscan", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
+	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"cmd/stdwire", []string{

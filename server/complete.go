@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Completer suggests values for an argument, of which the user has typed the beginning; settled are the arguments that have a value already (2026-07-28,
+// server/utilities/completion). At most 100 values reach the client. The error is as that of [Resource].Read.
+type Completer func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error)
+
+// complete answers completion/complete. What there are no suggestions for has none; what there is not at all is an error.
+func complete(r *request) (any, error) {
+	var params mcp.CompleteParams
+	if err := mcp.Unmarshal(r.Params, &params); err != nil {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
+	}
+	suggest, err := r.completer(params.Ref)
+	if err != nil {
+		return nil, err
+	}
+	var result mcp.CompleteResult
+	if suggest != nil {
+		var settled map[string]string
+		if params.Context != nil {
+			settled = params.Context.Arguments
+		}
+		if result.Completion, err = suggest(r, params.Argument.Name, params.Argument.Value, settled); err != nil {
+			return r.failed(err)
+		}
+	}
+	switch c := &result.Completion; {
+	case c.Values == nil:
+		c.Values = []string{}
+	case len(c.Values) > mcp.MaxCompletions:
+		if total := int64(len(c.Values)); c.Total == nil {
+			c.Total = &total
+		}
+		c.Values, c.HasMore = c.Values[:mcp.MaxCompletions], true
+	}
+	return r.finish(&result, &result.Result)
+}
+
+func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
+	s := r.conn.server
+	switch ref.Type {
+	case mcp.RefPrompt:
+		if i := s.prompts.listing().byKey[ref.Name]; i != nil && s.visible(r, KindPrompt, i.key) {
+			return i.value.Complete, nil
+		}
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
+	case mcp.RefResource:
+		if i := s.templates.listing().byKey[ref.URI]; i != nil && s.visible(r, KindTemplate, i.key) {
+			return i.value.Complete, nil
+		}
+		if i := s.resources.listing().byKey[ref.URI]; i != nil && s.visible(r, KindResource, i.key) {
+			return nil, nil
+		}
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown resource template: %.200s", ref.URI)
+	}
+	return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: ref.type %.50q is neither %s nor %s", ref.Type, mcp.RefPrompt, mcp.RefResource)
+}

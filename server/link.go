@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Link is a way to a client. A [rpc.Peer] is one; over HTTP, each request has one of its own, which is its stream of events.
+type Link interface {
+	// Notify sends a notification. It may return before that has arrived, and blocks while too much waits to be read, until ctx ends.
+	Notify(ctx context.Context, method string, params any) error
+	// Call sends a request, and blocks until the client has answered or ctx ends. A client of the modern era is never called.
+	Call(ctx context.Context, method string, params, result any) error
+}
+
+// flush waits until what was sent has been handed over, if the link can tell.
+func flush(ctx context.Context, l Link) {
+	if l, ok := l.(interface{ Flush(context.Context) error }); ok {
+		_ = l.Flush(ctx) // it fails when the link has ended, which is told elsewhere
+	}
+}
+
+// A watched link has middleware see what goes out.
+type watched struct {
+	Link
+	call, notify rpc.Handler
+}
+
+// watch wraps a link. The innermost handler sends.
+func (s *Server) watch(l Link) Link {
+	if len(s.o.Outgoing) == 0 || l == nil {
+		return l
+	}
+	return &watched{
+		Link: l,
+		notify: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+			return nil, l.Notify(ctx, req.Method, encoded(req.Params).orNil())
+		}, s.o.Outgoing...),
+		call: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+			var result json.RawMessage
+			err := l.Call(ctx, req.Method, encoded(req.Params).orNil(), &result)
+			return encoded(result), err
+		}, s.o.Outgoing...),
+	}
+}
+
+func (w *watched) Notify(ctx context.Context, method string, params any) error {
+	encoded, err := encodeParams(params)
+	if err != nil {
+		return err
+	}
+	_, err = w.notify(ctx, &rpc.Request{Method: method, Params: encoded})
+	return err
+}
+
+func (w *watched) Call(ctx context.Context, method string, params, result any) error {
+	encoded, err := encodeParams(params)
+	if err != nil {
+		return err
+	}
+	answer, err := w.call(ctx, &rpc.Request{Method: method, Params: encoded})
+	if err != nil || result == nil {
+		return err
+	}
+	text, err := encodeParams(answer) // by now it may be somebody else's
+	if err != nil {
+		return err
+	}
+	if raw, ok := result.(*json.RawMessage); ok {
+		*raw = text
+		return nil
+	}
+	return mcp.Unmarshal(text, result)
+}
+
+func encodeParams(params any) (json.RawMessage, error) {
+	switch params := params.(type) {
+	case nil:
+		return nil, nil
+	case rpc.Appender:
+		return params.AppendJSON(nil)
+	}
+	return mcp.Marshal(params)
+}

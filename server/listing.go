@@ -1,0 +1,170 @@
+package server
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A Kind says what something is that a server offers, for [Options.Visible].
+type Kind string
+
+const (
+	KindTool     Kind = "tool"     // by its name
+	KindResource Kind = "resource" // by its URI
+	KindTemplate Kind = "template" // by its URI template
+	KindPrompt   Kind = "prompt"   // by its name
+)
+
+// An item is one of the things in a list.
+type item[T any] struct {
+	key        string // unique in the list
+	value      T
+	definition []byte // as it stands in the list
+}
+
+// A listing is the things of a kind that there are at a time. It does not change.
+type listing[T any] struct {
+	byKey  map[string]*item[T]
+	sorted []*item[T] // by key
+}
+
+func newListing[T any](items map[string]*item[T]) *listing[T] {
+	l := &listing[T]{byKey: items, sorted: make([]*item[T], 0, len(items))}
+	for _, i := range items {
+		l.sorted = append(l.sorted, i)
+	}
+	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
+	return l
+}
+
+// A collection is the things of a kind that an application adds to a server and takes away again. It is safe for concurrent use; reading takes no lock.
+type collection[T any] struct {
+	mu    sync.Mutex
+	items map[string]*item[T]
+	now   atomic.Pointer[listing[T]] // nil after a change
+	used  atomic.Bool                // there was something once
+}
+
+// add puts items in, in place of those with the same keys.
+func (c *collection[T]) add(items ...*item[T]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.items == nil {
+		c.items = map[string]*item[T]{}
+	}
+	for _, i := range items {
+		c.items[i.key] = i
+	}
+	c.now.Store(nil)
+	c.used.Store(true)
+}
+
+// remove takes items out, and returns how many of them there were.
+func (c *collection[T]) remove(keys ...string) (removed int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, key := range keys {
+		if _, ok := c.items[key]; ok {
+			delete(c.items, key)
+			removed++
+		}
+	}
+	if removed > 0 {
+		c.now.Store(nil)
+	}
+	return removed
+}
+
+func (c *collection[T]) listing() *listing[T] {
+	if l := c.now.Load(); l != nil {
+		return l
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.now.Load(); l != nil {
+		return l
+	}
+	items := make(map[string]*item[T], len(c.items))
+	for key, i := range c.items {
+		items[key] = i
+	}
+	l := newListing(items)
+	c.now.Store(l)
+	return l
+}
+
+// list answers the request for a list. A cursor is the key of the last item that the client has, so that it needs no memory here and stays good when items come
+// and go (2026-07-28, server/utilities/pagination).
+func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error) {
+	s := r.conn.server
+	cursor, err := r.text(paramCursor)
+	if err != nil {
+		return nil, err
+	}
+	from := 0
+	if cursor != nil {
+		key, err := base64.RawURLEncoding.DecodeString(string(cursor))
+		if err != nil || len(key) == 0 {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
+		}
+		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00", func(i *item[T], key string) int { return strings.Compare(i.key, key) })
+	}
+	p := &page[T]{server: s, era: r.era, name: name, items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+s.o.PageSize < len(l.sorted)}
+	if s.o.Visible != nil {
+		p.items, p.more = visible(r, kind, l.sorted[from:], s.o.PageSize)
+	}
+	return p, nil
+}
+
+// visible returns the first of the items that the client may see.
+func visible[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T], more bool) {
+	for _, i := range items {
+		if !r.conn.server.visible(r, kind, i.key) {
+			continue
+		}
+		if len(seen) == most {
+			return seen, true
+		}
+		seen = append(seen, i)
+	}
+	return seen, false
+}
+
+func (s *Server) visible(r *request, kind Kind, key string) bool {
+	return s.o.Visible == nil || s.o.Visible(r, kind, key)
+}
+
+// A page is part of a list.
+type page[T any] struct {
+	server *Server
+	era    *era
+	name   string
+	items  []*item[T]
+	more   bool
+}
+
+// AppendJSON implements [rpc.Appender].
+func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(append(append(dst, `{"`...), p.name...), `":[`...)
+	for i, item := range p.items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, item.definition...)
+	}
+	dst = append(dst, ']')
+	if p.more {
+		dst = append(dst, `,"nextCursor":"`...)
+		dst = base64.RawURLEncoding.AppendEncode(dst, []byte(p.items[len(p.items)-1].key))
+		dst = append(dst, '"')
+	}
+	if p.era.modern {
+		return p.server.appendCacheable(dst), nil
+	}
+	return append(dst, '}'), nil
+}

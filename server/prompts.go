@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Prompt is a template for messages that users choose (2026-07-28, server/prompts).
+type Prompt struct {
+	mcp.Prompt
+
+	// Get returns the messages. The required arguments are there. The error is as that of [Resource].Read. It may be called by any number of goroutines at a time.
+	Get func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error)
+
+	// Complete suggests values for an argument; nil: there are no suggestions.
+	Complete Completer
+}
+
+// AddPrompt offers a prompt, in place of one with the same name.
+func (s *Server) AddPrompt(p Prompt) error {
+	if p.Name == "" || p.Get == nil {
+		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
+	}
+	definition, err := mcp.Marshal(p.Prompt)
+	if err != nil {
+		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
+	}
+	if p.Complete != nil {
+		s.completes.Store(true)
+	}
+	s.prompts.add(&item[*Prompt]{p.Name, &p, definition})
+	s.announce(news{method: mcp.NotificationPromptListChanged})
+	return nil
+}
+
+// RemovePrompts takes away the prompts of these names, and returns how many of them there were.
+func (s *Server) RemovePrompts(names ...string) int {
+	removed := s.prompts.remove(names...)
+	if removed > 0 {
+		s.announce(news{method: mcp.NotificationPromptListChanged})
+	}
+	return removed
+}
+
+func listPrompts(r *request) (any, error) {
+	return list(r, KindPrompt, "prompts", r.conn.server.prompts.listing())
+}
+
+// getPrompt answers prompts/get.
+func getPrompt(r *request) (any, error) {
+	name, err := r.text(paramName)
+	if err != nil {
+		return nil, err
+	}
+	s := r.conn.server
+	found := s.prompts.listing().byKey[string(name)]
+	if found == nil || !s.visible(r, KindPrompt, found.key) {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
+	}
+	arguments, err := r.texts(paramArguments)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range found.value.Arguments {
+		if _, ok := arguments[a.Name]; a.Required && !ok {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the prompt %.100s needs the argument %.100q", name, a.Name)
+		}
+	}
+	if err := r.resume(); err != nil {
+		return nil, err
+	}
+	result, err := found.value.Get(r, arguments)
+	if err != nil {
+		return r.failed(err)
+	}
+	if result.Messages == nil {
+		result.Messages = []mcp.PromptMessage{}
+	}
+	return r.finish(result, &result.Result)
+}
+
+// texts returns a param that must be an object of strings; nil if it is not there.
+func (r *request) texts(name []byte) (map[string]string, error) {
+	raw := r.param(name)
+	if raw == nil {
+		return nil, nil
+	}
+	if raw[0] != '{' {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s must be an object", name)
+	}
+	texts := map[string]string{}
+	for token, value := range jsonscan.Members(raw) {
+		key, _ := jsonscan.Text(token)
+		text, ok := jsonscan.Text(value)
+		if !ok {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s: %.100q must be a string", name, key)
+		}
+		if _, twice := texts[key]; twice {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s: %.100q is there twice", name, key)
+		}
+		texts[key] = text
+	}
+	return texts, nil
+}

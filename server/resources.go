@@ -1,0 +1,228 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/uritemplate"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Resource is something that clients can read (2026-07-28, server/resources).
+type Resource struct {
+	mcp.Resource
+
+	// Read returns the contents. Its result's CacheHints say how long they may be kept and by whom; without them, not at all, and by nobody else. The error
+	// is the client's if it is an [*rpc.Error], such as [ResourceNotFound] returns; any other is told without its text. It may be called by any number
+	// of goroutines at a time.
+	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+}
+
+// A ResourceTemplate is many resources, whose URIs a template describes (RFC 6570, all levels).
+type ResourceTemplate struct {
+	mcp.ResourceTemplate
+
+	// Read is as that of [Resource]. values are what the URI has for the template's variables, percent-encoding resolved.
+	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error)
+
+	// Complete suggests values for a variable; nil: there are no suggestions.
+	Complete Completer
+}
+
+// AddResource offers a resource, in place of one with the same URI.
+func (s *Server) AddResource(r Resource) error {
+	if r.URI == "" || r.Name == "" || r.Read == nil {
+		return fmt.Errorf("server: resource %q: it needs a URI, a Name and Read", r.URI)
+	}
+	definition, err := mcp.Marshal(r.Resource)
+	if err != nil {
+		return fmt.Errorf("server: resource %q: %w", r.URI, err)
+	}
+	s.resources.add(&item[*Resource]{r.URI, &r, definition})
+	s.announce(news{method: mcp.NotificationResourceListChanged})
+	return nil
+}
+
+// RemoveResources takes away the resources of these URIs, and returns how many of them there were.
+func (s *Server) RemoveResources(uris ...string) int {
+	removed := s.resources.remove(uris...)
+	if removed > 0 {
+		s.announce(news{method: mcp.NotificationResourceListChanged})
+	}
+	return removed
+}
+
+// templates are the resource templates, and what finds the one that a URI belongs to.
+type templates struct {
+	collection[*template]
+	set atomic.Pointer[templateSet]
+}
+
+type template struct {
+	ResourceTemplate
+	parsed *uritemplate.Template
+}
+
+type templateSet struct {
+	of  *listing[*template]
+	set *uritemplate.Set
+}
+
+// AddResourceTemplate offers a resource template, in place of one with the same URI template.
+func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
+	parsed, err := uritemplate.Parse(t.URITemplate)
+	if err == nil && (t.Name == "" || t.Read == nil) {
+		err = errors.New("it needs a Name and Read")
+	}
+	definition, encodeErr := mcp.Marshal(t.ResourceTemplate)
+	if err = errors.Join(err, encodeErr); err != nil {
+		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
+	}
+	if t.Complete != nil {
+		s.completes.Store(true)
+	}
+	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition})
+	s.announce(news{method: mcp.NotificationResourceListChanged})
+	return nil
+}
+
+// RemoveResourceTemplates takes away the templates of these URI templates, and returns how many of them there were.
+func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
+	removed := s.templates.remove(uriTemplates...)
+	if removed > 0 {
+		s.announce(news{method: mcp.NotificationResourceListChanged})
+	}
+	return removed
+}
+
+// match finds the template that a URI belongs to.
+func (t *templates) match(uri string) (*item[*template], map[string]string) {
+	l := t.listing()
+	set := t.set.Load()
+	if set == nil || set.of != l {
+		parsed := make([]*uritemplate.Template, 0, len(l.sorted))
+		for _, i := range l.sorted {
+			parsed = append(parsed, i.value.parsed)
+		}
+		set = &templateSet{l, uritemplate.NewSet(parsed...)}
+		t.set.Store(set)
+	}
+	index, values, ok := set.set.Match(uri)
+	if !ok {
+		return nil, nil
+	}
+	found := map[string]string{}
+	for name, value := range values {
+		found[name] = value.String()
+	}
+	return l.sorted[index], found
+}
+
+// ResourceNotFound is the error for a resource that there is not: which code that has depends on the client's revision.
+func ResourceNotFound(uri string) error { return &notFound{uri} }
+
+type notFound struct{ uri string }
+
+func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
+
+// in is the error in an era (2026-07-28, server/resources, Error Handling).
+func (e *notFound) in(era *era) error {
+	code := mcp.CodeResourceNotFound
+	if era.modern {
+		code = rpc.CodeInvalidParams
+	}
+	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
+	return &rpc.Error{Code: code, Message: fmt.Sprintf("Resource not found: %.500s", e.uri), Data: data}
+}
+
+// uri is the param that names a resource.
+func (r *request) uri() (string, error) {
+	uri, ok := jsonscan.Text(r.param(paramURI))
+	if !ok || uri == "" {
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: uri must be there and a string")
+	}
+	return uri, nil
+}
+
+var paramURI = []byte("uri")
+
+// findResource returns what reads a resource.
+func (s *Server) findResource(r *request, uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+	if i := s.resources.listing().byKey[uri]; i != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri) }, nil
+	}
+	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri, values) }, nil
+	}
+	return nil, (&notFound{uri}).in(r.era)
+}
+
+func listResources(r *request) (any, error) {
+	return list(r, KindResource, "resources", r.conn.server.resources.listing())
+}
+
+func listTemplates(r *request) (any, error) {
+	return list(r, KindTemplate, "resourceTemplates", r.conn.server.templates.listing())
+}
+
+// readResource answers resources/read.
+func readResource(r *request) (any, error) {
+	uri, err := r.uri()
+	if err != nil {
+		return nil, err
+	}
+	read, err := r.conn.server.findResource(r, uri)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.resume(); err != nil {
+		return nil, err
+	}
+	result, err := read(r)
+	if err != nil {
+		return r.failed(err)
+	}
+	if result.Contents == nil {
+		result.Contents = []mcp.ResourceContents{}
+	}
+	if !r.era.modern {
+		result.CacheHints = mcp.CacheHints{}
+	} else {
+		result.CacheScope = cmp.Or(result.CacheScope, mcp.CachePrivate)
+		if result.TTLMs == nil {
+			result.TTLMs = new(int64)
+		}
+	}
+	return r.finish(result, &result.Result)
+}
+
+// failed is the answer to a request whose handler has failed.
+func (r *request) failed(err error) (any, error) {
+	if _, ok := errors.AsType[*suspension](err); ok && r.asks != nil && r.asks.stopped != nil {
+		return r.interrupted()
+	}
+	if missing, ok := errors.AsType[*notFound](err); ok {
+		return nil, missing.in(r.era)
+	}
+	if _, ok := errors.AsType[*rpc.Error](err); !ok {
+		r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
+	}
+	return nil, err
+}
+
+// finish makes a handler's result one of the client's era.
+func (r *request) finish(result any, base *mcp.Result) (any, error) {
+	if r.era.modern {
+		base.ResultType = mcp.ResultComplete
+		if err := base.Meta.Set(mcp.MetaServerInfo, encoded(r.conn.server.info)); err != nil {
+			return nil, err
+		}
+	}
+	text, err := mcp.Marshal(result)
+	return encoded(text), err
+}
