@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Logger  *slog.Logger  // hears of panics, unexpected errors and slow operations, and never leads to the caller; nil: slog.Default()
 	Timeout time.Duration // for operations that have none of their own; 0: none
-	Slow    time.Duration // from how long on an operation is warned of; 0: 10 s, negative: never
+	Slow    time.Duration // from how long on an operation is warned of, unless it is of kind [Wait]; 0: 10 s, negative: never
 
 	// Blocklist are the words that no payload of an operation of kind [Eval] may have; nil: those of [DefaultBlocklist]. Any string
 	// in the arguments is payload. Letter case, quotes and the width of white space
@@ -96,7 +96,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 	}
 	result = d.intercepted(ctx, op, call)
 	result.Session = call.Session
-	if took := time.Since(start); took >= d.slow && d.slow > 0 {
+	if took := time.Since(start); took >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
 		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took), slog.Bool("success", result.Success()))
 	}
 	return result

@@ -100,7 +100,12 @@ func (s *Sessions[T]) Open(ctx context.Context, open func(context.Context) (id s
 	if err := s.reserve(call); err != nil {
 		return "", err
 	}
-	defer s.unreserve() // also if open panics
+	admitted := false
+	defer func() {
+		if !admitted { // also if open panics
+			s.unreserve()
+		}
+	}()
 	e := &session[T]{users: map[*callContext]bool{}}
 	if e.ID, e.Value, err = open(ctx); err != nil {
 		return "", err
@@ -109,6 +114,7 @@ func (s *Sessions[T]) Open(ctx context.Context, open func(context.Context) (id s
 		s.discard(e)
 		return "", err
 	}
+	admitted = true
 	return e.ID, nil
 }
 
@@ -145,6 +151,7 @@ func (s *Sessions[T]) admit(ctx context.Context, e *session[T]) error {
 		return Errorf(StateError, "there is a session %q already", e.ID)
 	}
 	s.order = append(s.order, e)
+	s.opening--
 	e.Opened = time.Now()
 	if s.o.Idle > 0 {
 		e.timer = time.AfterFunc(s.o.Idle, func() { s.expire(e) })

@@ -21,10 +21,17 @@ func runCommand() command {
   stdwire run --allow-exec - < session.txt`,
 		make: func() (grammar, runner) {
 			b := new(builtin)
-			var words []string
-			run := func(ctx context.Context, std *streams) error { return b.run(ctx, std, b.behindOwnFlags(words)) }
+			var words, how []string
+			run := func(ctx context.Context, std *streams) error {
+				return b.run(ctx, std, append(b.behindOwnFlags(words), how...))
+			}
 			list := func(ctx context.Context, std *streams) error { return b.run(ctx, std, []string{helpFlag}) }
-			return grammar{flags: b.flags(), rest: func(w []string) { words = w }, more: list}, run
+			// -o is the operation's, which takes it anywhere, and so may stand here too.
+			output := flag{name: "-o", value: "text|json", help: "how to print (default text)", set: func(value string) error {
+				how = []string{"-o", value}
+				return nil
+			}}
+			return grammar{flags: append(b.flags(), output), rest: func(w []string) { words = w }, more: list}, run
 		},
 	}
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// However a server ends, nothing is left of 20 processes that ignore SIGTERM and have children and daemons that do so too.
+func TestNoOrphans(t *testing.T) {
+	for name, end := range map[string]func(server *exec.Cmd, stdin io.Closer) error{
+		"end of file": func(_ *exec.Cmd, stdin io.Closer) error { return stdin.Close() },
+		"SIGTERM":     func(server *exec.Cmd, _ io.Closer) error { return server.Process.Signal(syscall.SIGTERM) },
+		"SIGKILL":     func(server *exec.Cmd, _ io.Closer) error { return server.Process.Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			unique, err := rand.Int(rand.Reader, big.NewInt(1e9))
+			assert.NilError(t, err)
+			marker := fmt.Sprintf("86400.%09d", unique) // seconds to sleep, by which the processes are known
+			stubborn := "trap '' TERM HUP INT; (trap '' TERM; sleep " + marker + " & sleep " + marker + ") & setsid sleep " + marker + " & sleep " + marker
+
+			self, err := os.Executable()
+			assert.NilError(t, err)
+			server := exec.Command(self, "serve", "--allow-exec")
+			stdin, err := server.StdinPipe()
+			assert.NilError(t, err)
+			stdout, err := server.StdoutPipe()
+			assert.NilError(t, err)
+			assert.NilError(t, server.Start())
+			ended := make(chan struct{})
+			t.Cleanup(func() {
+				_ = server.Process.Kill()
+				<-ended
+			})
+			go func() {
+				_ = server.Wait()
+				close(ended)
+			}()
+			answers := bufio.NewReader(stdout)
+			for i := range 20 {
+				_, err := fmt.Fprintf(stdin, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"proc_start","arguments":{"command":"sh","args":["-c",%q]},`+
+					`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", i, stubborn)
+				assert.NilError(t, err)
+				answer, err := answers.ReadString('\n')
+				assert.NilError(t, err)
+				assert.Assert(t, strings.Contains(answer, `"success":true`), answer)
+			}
+			waitFor(t, func() string {
+				if n := sleeping(marker); n < 80 {
+					return fmt.Sprintf("%d of 80 processes have come up", n)
+				}
+				return ""
+			})
+			assert.NilError(t, end(server, stdin))
+			<-ended
+			waitFor(t, func() string {
+				if n := sleeping(marker); n > 0 {
+					return fmt.Sprintf("%d processes are left", n)
+				}
+				return ""
+			})
+		})
+	}
+}
+
+// waitFor waits until problem returns "".
+func waitFor(t *testing.T, problem func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		switch p := problem(); {
+		case p == "":
+			return
+		case time.Now().After(deadline):
+			t.Fatal(p)
+		}
+	}
+}
+
+// sleeping counts the processes that sleep for as long as marker says.
+func sleeping(marker string) (n int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range files {
+		if line, err := os.ReadFile(name); err == nil && strings.HasSuffix(strings.TrimRight(string(line), "\x00"), "sleep\x00"+marker) {
+			n++
+		}
+	}
+	return n
+}

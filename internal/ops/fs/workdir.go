@@ -1,0 +1,47 @@
+package fs
+
+import (
+	"os"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// OpenDir opens a directory inside the root that an instance names, for a program to work in, and returns it with its path, relative to the
+// root. "" stands for the default instance, and for the root itself. The directory stays the one that was looked at whatever becomes of its
+// path; the caller closes it.
+//
+// No path and no link leads out of the root. The errors are those of the operations: [dispatch.UnknownInstance], [dispatch.InvalidInput],
+// [dispatch.PermissionDenied], [dispatch.NotFound], and [dispatch.StateError] for what is not a directory.
+func (rs *Roots) OpenDir(instance, path string) (*os.File, string, error) {
+	r, err := rs.instances.Get(instance)
+	if err != nil {
+		return nil, "", err
+	}
+	name := "."
+	if path != "" {
+		if name, err = r.clean(path); err != nil {
+			return nil, "", err
+		}
+	}
+	info, err := r.dir.Stat(name)
+	if err == nil && !info.IsDir() {
+		err = dispatch.Errorf(dispatch.StateError, "%q is not a directory", name)
+	}
+	var dir *os.File
+	if err == nil {
+		dir, err = openDir(r.dir, name)
+	}
+	if err != nil {
+		return nil, "", r.fail("open", name, err)
+	}
+	return dir, name, nil
+}
+
+func openDir(root *os.Root, name string) (*os.File, error) {
+	dir, err := root.OpenRoot(asDir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Open(".")
+}

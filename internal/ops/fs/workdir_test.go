@@ -1,0 +1,70 @@
+package fs
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestOpenDir(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"a/b/file": "x", "link": "-> a/b", "top": "y"})
+	for path, want := range map[string]struct{ name, content string }{
+		"": {".", "a link top"}, ".": {".", "a link top"}, "a": {"a", "b"}, "a/b": {"a/b", "file"}, "./a//b/../b/": {"a/b", "file"}, "link": {"link", "file"},
+	} {
+		for _, instance := range []string{"", "main"} {
+			dir, name, err := s.roots.OpenDir(instance, path)
+			assert.NilError(t, err, path)
+			assert.Equal(t, name, want.name, path)
+			names, err := dir.Readdirnames(-1)
+			assert.NilError(t, err)
+			assert.NilError(t, dir.Close())
+			assert.Equal(t, sorted(names), want.content, path)
+		}
+	}
+	// The directory is the one that was opened, whatever its path leads to later.
+	dir, _, err := s.roots.OpenDir("", "a/b")
+	assert.NilError(t, err)
+	defer dir.Close()
+	assert.NilError(t, os.Rename(filepath.Join(s.dir, "a"), filepath.Join(s.dir, "moved")))
+	names, err := dir.Readdirnames(-1)
+	assert.NilError(t, err)
+	assert.Equal(t, sorted(names), "file")
+	assert.NilError(t, s.roots.Close())
+	_, err = dir.Seek(0, io.SeekStart)
+	assert.NilError(t, err) // and it lives on without its root
+}
+
+func TestOpenDirErrors(t *testing.T) {
+	t.Parallel()
+	s, unharmed := newJail(t, map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel", "self": "../in", "loop": "loop"})
+	s.put(t, "file", "x")
+	for path, code := range map[string]dispatch.Code{
+		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied, "/": dispatch.PermissionDenied, "a/../../out": dispatch.PermissionDenied,
+		filepath.Join(filepath.Dir(s.dir), "out"): dispatch.PermissionDenied, s.dir: dispatch.PermissionDenied,
+		"abs": dispatch.PermissionDenied, "rel": dispatch.PermissionDenied, "rel/dir": dispatch.PermissionDenied, "up": dispatch.PermissionDenied,
+		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied, "gone": dispatch.NotFound, "file": dispatch.StateError,
+		"file/x": dispatch.NotFound, "loop": dispatch.StateError, "a\x00b": dispatch.InvalidInput,
+	} {
+		dir, _, err := s.roots.OpenDir("", path)
+		assert.Assert(t, dir == nil, path)
+		failure, ok := errors.AsType[*dispatch.Error](err)
+		assert.Assert(t, ok, "%q: %v", path, err)
+		assert.Equal(t, failure.Code, code, "%q: %v", path, err)
+	}
+	_, _, err := s.roots.OpenDir("other", "")
+	assert.ErrorIs(t, err, dispatch.UnknownInstance)
+	unharmed()
+}
+
+func sorted(names []string) string {
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}

@@ -1,0 +1,170 @@
+//go:build unix
+
+package proc
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestProcEval(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o777))
+	for _, test := range []struct {
+		arguments args
+		want      string
+		code      int
+	}{
+		{args{"script": "echo a; echo b >&2; exit 3"}, "a\nb\n", 3},
+		{args{"script": "i=0; while [ $i -lt 20 ]; do echo $i; echo $i >&2; i=$((i+1)); done"}, inOrder(20), 0},
+		{args{"script": "sort", "input": "b\na\n"}, "a\nb\n", 0},
+		{args{"script": "cat"}, "", 0}, // there is no input, and it ends
+		{args{"script": "true", "input": strings.Repeat("x", 1<<20)}, "", 0},
+		{args{"script": `echo "$X-$0"`, "env": args{"X": "y z"}}, "y z-sh\n", 0},
+		{args{"script": "basename $PWD", "dir": "sub"}, "sub\n", 0},
+		{args{"script": "-x"}, "sh: 1: -x: not found\n", 127},
+		{args{"script": "printf '\\377'"}, "\uFFFD", 0},
+		{args{"script": "cat <<E | tr a b\naaa\nE\n"}, "bbb\n", 0},
+	} {
+		out := run[EvalOutput](t, b, "proc.eval", test.arguments)
+		if out.Output != test.want && !(test.code == 127 && strings.Contains(out.Output, "not found")) {
+			t.Errorf("%v: %q", test.arguments, out.Output)
+		}
+		assert.Equal(t, *out.ExitCode, test.code, "%v", test.arguments)
+		assert.Assert(t, !out.Truncated && !out.TimedOut)
+	}
+	out := run[EvalOutput](t, b, "proc.eval", args{"script": "kill -TERM $$"})
+	assert.Assert(t, out.Signal == "TERM" && out.ExitCode == nil)
+	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "/script")
+	fails(t, b, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
+	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance, "main")
+	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0) // a script is no session
+}
+
+func inOrder(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d\n%d\n", i, i)
+	}
+	return b.String()
+}
+
+func TestProcEvalTruncated(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	out := run[EvalOutput](t, b, "proc.eval", args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
+	assert.Assert(t, out.Truncated)
+	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") && strings.HasSuffix(out.Output, "\n€ 29999\nlast\n"))
+	assert.Assert(t, !strings.Contains(out.Output, "\uFFFD"))
+	head, rest, ok := strings.Cut(out.Output, "\n[… ")
+	assert.Assert(t, ok)
+	var left int
+	_, err := fmt.Sscanf(rest, "%d bytes are left out here …]", &left)
+	assert.NilError(t, err)
+	_, tail, _ := strings.Cut(rest, "]\n")
+	assert.Equal(t, len(head)+left+len(tail), len("first\nlast\n")+30000*len("€ \n")+138890)
+	assert.Assert(t, len(head) <= halfExcerpt && len(tail) <= halfExcerpt)
+
+	// Two full halves are all of it.
+	whole := run[EvalOutput](t, b, "proc.eval", args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
+	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfExcerpt)
+}
+
+func TestProcEvalBlocked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1", "curl x | sh"} {
+		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "not allowed")
+		assert.Equal(t, details[string](t, err, "path"), "/script")
+	}
+	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked, "/input")
+	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked, "/env/X")
+}
+
+// started waits for a script that writes its process ids into a file.
+func (b *bench) started(t testing.TB) (pids []int) {
+	t.Helper()
+	pids = make([]int, 3)
+	eventually(t, "the script runs", func() bool {
+		data, _ := os.ReadFile(filepath.Join(b.dir, "pids"))
+		n, _ := fmt.Sscan(string(data), &pids[0], &pids[1], &pids[2])
+		return n == 3
+	})
+	return pids
+}
+
+// stubbornScript is stubborn, with its process ids in a file.
+const stubbornScript = "echo partial; { " + stubborn + "; } >pids"
+
+func TestProcEvalTimesOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	out := run[EvalOutput](t, b, "proc.eval", args{"script": stubbornScript, "timeout_ms": 2000})
+	assert.Assert(t, out.TimedOut)
+	assert.Equal(t, out.Output, "partial\n")
+	assert.Equal(t, out.Signal, "KILL")
+	gone(t, b.started(t)...)
+}
+
+func TestProcEvalCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan dispatch.Envelope)
+	go func() { done <- b.dispatch(ctx, "proc.eval", args{"script": stubbornScript}) }()
+	pids := b.started(t)
+	cancel()
+	failed(t, b, <-done, dispatch.Cancelled, "")
+	gone(t, pids...)
+}
+
+func TestProcEvalShutdown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	done := make(chan dispatch.Envelope)
+	go func() { done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript}) }()
+	pids := b.started(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	assert.NilError(t, b.Shutdown(ctx))
+	gone(t, pids...)
+	failed(t, b, <-done, dispatch.StateError, "program is ending")
+}
+
+// What a script leaves in the background ends with it.
+func TestProcEvalBackground(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	out := run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300 & echo $!"})
+	var pid int
+	_, err := fmt.Sscan(out.Output, &pid)
+	assert.NilError(t, err)
+	gone(t, pid)
+}
+
+func TestProcEvalCap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Max: 2})
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	for range 2 {
+		calls.Go(func() { b.dispatch(ctx, "proc.eval", args{"script": "sleep 300"}) })
+	}
+	eventually(t, "two run", func() bool { return len(b.scripts.slots) == 2 })
+	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
+	run[StartOutput](t, b, "proc.start", args{"command": "cat"}) // sessions are counted apart
+	cancel()
+	calls.Wait()
+	run[EvalOutput](t, b, "proc.eval", args{"script": ":"})
+}

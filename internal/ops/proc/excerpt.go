@@ -1,0 +1,29 @@
+package proc
+
+import "fmt"
+
+const halfExcerpt = 32 << 10 // bytes
+
+// An excerpt keeps the first and the last of what is written to it.
+type excerpt struct {
+	head []byte
+	tail ring
+}
+
+func newExcerpt() *excerpt { return &excerpt{tail: ring{size: halfExcerpt}} }
+
+func (e *excerpt) write(p []byte) {
+	n := min(len(p), halfExcerpt-len(e.head))
+	e.head = append(e.head, p[:n]...)
+	e.tail.write(p[n:])
+}
+
+// text returns what was kept, with a line in the middle, if need be, that tells what was not.
+func (e *excerpt) text() (_ string, truncated bool) {
+	if e.tail.start() == 0 {
+		return text(append(e.head, e.tail.kept...)), false
+	}
+	head, tail := wholeRunes(e.head), fromRune(e.tail.slice(e.tail.start(), e.tail.end))
+	left := int64(len(e.head)) + e.tail.end - int64(len(head)+len(tail))
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), left, text(tail)), true
+}

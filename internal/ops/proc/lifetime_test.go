@@ -1,0 +1,291 @@
+//go:build unix
+
+package proc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/ops/fs"
+	"gotest.tools/v3/assert"
+)
+
+func TestProcList(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	assert.Equal(t, string(b.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
+	before := time.Now().Truncate(time.Millisecond)
+	one, two := b.sh(t, "echo hello; exit 4"), run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	run[WaitOutput](t, b, "proc.wait", args{"session": one})
+	all := run[ListOutput](t, b, "proc.list", nil).Sessions
+	assert.Equal(t, len(all), 2)
+	assert.Equal(t, all[0].Session, one)
+	assert.DeepEqual(t, all[0].Args, []string{"-c", "echo hello; exit 4"})
+	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
+	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
+	assert.Equal(t, all[1].Session, two.Session)
+	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == "cat" && all[1].ExitCode == nil)
+}
+
+func TestProcCap(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Max: 3})
+	var ids []string
+	for range 3 {
+		ids = append(ids, run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session)
+	}
+	err := fails(t, b, "proc.start", args{"command": "cat"}, dispatch.StateError, "as many as there may be")
+	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
+
+	// One that has ended makes room, the oldest first.
+	for _, id := range []string{ids[2], ids[1]} {
+		run[SendOutput](t, b, "proc.send", args{"session": id, "eof": true})
+		b.rest(t, id)
+	}
+	// But not for somebody else.
+	fails(t, b.as("bob", nil), "proc.start", args{"command": "cat"}, dispatch.StateError, "as many")
+	added := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	var left []string
+	for _, listed := range run[ListOutput](t, b, "proc.list", nil).Sessions {
+		left = append(left, listed.Session)
+	}
+	assert.DeepEqual(t, left, []string{ids[0], ids[2], added})
+
+	// A start that fails takes no room.
+	run[StopOutput](t, b, "proc.stop", args{"session": ids[0]})
+	for range 5 {
+		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
+	}
+	run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+}
+
+func TestProcIdle(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Idle: 600 * time.Millisecond})
+	idle := b.sh(t, stubborn)
+	pids := b.pids(t, idle)
+	busy := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	// A call that waits uses its session all the time.
+	waited := run[ReadOutput](t, b, "proc.read", args{"session": busy, "until": "output", "wait_ms": 1200})
+	assert.Assert(t, waited.Running)
+	eventually(t, "the idle one is ended", func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
+	eventually(t, "so is the other, once nobody uses it", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	fails(t, b, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
+}
+
+func TestProcPrincipals(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	ann, bob := b.as("ann", nil), b.as("bob", nil)
+	id := run[StartOutput](t, ann, "proc.start", args{"command": "cat"}).Session
+	assert.Equal(t, len(run[ListOutput](t, bob, "proc.list", nil).Sessions), 0)
+	for operation, arguments := range map[string]args{
+		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {}, "proc.signal": {"signal": "KILL"},
+	} {
+		fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running") // "" is not ann's only one
+		arguments["session"] = id
+		err := fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running")
+		assert.DeepEqual(t, details[[]string](t, err, "sessions"), []string{})
+	}
+	assert.Assert(t, !run[StopOutput](t, bob, "proc.stop", args{"session": id}).Stopped)
+	run[SendOutput](t, ann, "proc.send", args{"text": "mine"})
+	ann.expect(t, id, "mine\n")
+}
+
+func TestProcClientGone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	client, leave := context.WithCancel(t.Context())
+	defer leave()
+	going := b.as("", client)
+	var pids []int
+	for range 3 {
+		pids = append(pids, going.pids(t, going.sh(t, stubborn))...)
+	}
+	stays := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	leave()
+	eventually(t, "all of the client's are ended", func() bool {
+		for _, pid := range pids {
+			if alive(pid) {
+				return false
+			}
+		}
+		return true
+	})
+	eventually(t, "only the other is left", func() bool { return len(b.sessions.List(context.Background())) == 1 })
+	run[SendOutput](t, b, "proc.send", args{"session": stays, "text": "x"})
+}
+
+// One who is gone before the process has started.
+func TestProcClientGoneBefore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	client, leave := context.WithCancel(t.Context())
+	leave()
+	envelope := b.as("", client).dispatch(t.Context(), "proc.start", args{"command": "cat"})
+	eventually(t, "nothing is left", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	if envelope.Success() {
+		eventually(t, "the process is gone", func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
+	}
+}
+
+// However stubborn the processes are, they end within the time that ctx gives.
+func TestProcShutdown(t *testing.T) {
+	b := newBench(t, Options{})
+	var pids []int
+	for range 20 {
+		pids = append(pids, b.pids(t, b.sh(t, stubborn))...)
+	}
+	const limit = 3 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	start := time.Now()
+	err := b.Shutdown(ctx)
+	gone(t, pids...)
+	took := time.Since(start)
+	t.Logf("20 stubborn processes: %v, %v", took, err)
+	assert.Assert(t, took < limit+7*time.Second, "%v", took) // a busy machine takes a while to kill 60; with all the grace it would be 40 s
+	fails(t, b, "proc.start", args{"command": "cat"}, dispatch.StateError, "program is ending")
+	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "program is ending")
+	var again sync.WaitGroup
+	for range 4 {
+		again.Go(func() { assert.Check(t, b.Shutdown(context.Background())) })
+	}
+	again.Wait()
+}
+
+func TestProcShutdownOutOfTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	pids := append(b.pids(t, b.sh(t, stubborn)), b.pids(t, b.sh(t, stubborn))...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = b.Shutdown(ctx) // whether it knows or not, they are gone
+	gone(t, pids...)
+}
+
+// Calls that wait when all ends: they return, and nothing of what they started is left.
+func TestProcShutdownWhileInUse(t *testing.T) {
+	before := goroutines()
+	b := newBench(t, Options{})
+	var calls sync.WaitGroup
+	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	deaf := b.sh(t, "sleep 300")
+	for operation, arguments := range map[string]args{
+		"proc.read": {"session": id, "pattern": "never", "wait_ms": 600000},
+		"proc.wait": {"session": id, "timeout_ms": 600000},
+		"proc.send": {"session": deaf, "text": big, "timeout_ms": 600000},
+		"proc.eval": {"script": "touch running; sleep 300", "timeout_ms": 600000},
+	} {
+		calls.Go(func() { b.dispatch(context.Background(), operation, arguments) })
+	}
+	for range 8 { // and some that are about to
+		calls.Go(func() {
+			for b.dispatch(context.Background(), "proc.start", args{"command": "sleep", "args": []string{"300"}}).Success() {
+			}
+		})
+	}
+	eventually(t, "there are many", func() bool { return len(b.sessions.List(context.Background())) > 10 })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	assert.NilError(t, b.Shutdown(ctx))
+	calls.Wait()
+	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
+}
+
+// goroutines counts those of this package and of package guard that do not run a test.
+func goroutines() (n int) {
+	buf := make([]byte, 1<<20)
+	for stack := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
+		if (bytes.Contains(stack, []byte("/ops/proc.")) || bytes.Contains(stack, []byte("/guard."))) && !bytes.Contains(stack, []byte("testing.tRunner")) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestProcRegister(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: dir}})
+	assert.NilError(t, err)
+	defer roots.Close()
+	for gates, want := range map[string]string{
+		"":     "",
+		"exec": "proc.list proc.read proc.send proc.signal proc.start proc.stop proc.wait",
+		"eval": "proc.eval",
+	} {
+		catalog := dispatch.NewCatalog(dispatch.Gate(gates))
+		s, err := Register(catalog, Options{Roots: roots})
+		assert.NilError(t, err)
+		var names []string
+		for _, op := range catalog.Operations() {
+			names = append(names, op.Name())
+		}
+		assert.Equal(t, strings.Join(names, " "), want, gates)
+		_, err = Register(catalog, Options{Roots: roots})
+		assert.ErrorContains(t, err, "taken")
+		assert.NilError(t, s.Shutdown(t.Context()))
+	}
+	_, err = Register(dispatch.NewCatalog(), Options{})
+	assert.ErrorContains(t, err, "roots")
+	_, err = Register(dispatch.NewCatalog(), Options{Roots: roots, Allow: []string{"./x"}})
+	assert.ErrorContains(t, err, `"./x"`)
+}
+
+// What the operations say they are, and the codes that they may return.
+func TestProcKinds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	var got []string
+	for _, op := range b.dispatcher.Catalog().Operations() {
+		spec := op.Spec()
+		got = append(got, fmt.Sprint(op.Name(), " ", spec.Kind, " ", spec.Gate, " ", spec.Errors))
+		assert.Assert(t, len(spec.Summary) < 100, spec.Summary)
+	}
+	assert.DeepEqual(t, got, []string{
+		"proc.eval eval eval [not_found state_error upstream_error blocked unknown_instance]",
+		"proc.list read exec []",
+		"proc.read wait exec [not_running]",
+		"proc.send write exec [state_error not_running]",
+		"proc.signal lifecycle exec [state_error upstream_error not_implemented not_running]",
+		"proc.start lifecycle exec [not_found state_error upstream_error unknown_instance]",
+		"proc.stop lifecycle exec [upstream_error not_running]",
+		"proc.wait wait exec [not_running]",
+	})
+}
+
+// No file stays open behind a process, however it ended, or did not begin.
+func TestProcFiles(t *testing.T) {
+	b := newBench(t, Options{})
+	open := func() int {
+		entries, err := os.ReadDir("/dev/fd")
+		assert.NilError(t, err)
+		return len(entries)
+	}
+	round := func() {
+		run[EvalOutput](t, b, "proc.eval", args{"script": "cat", "input": "x"})
+		run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300", "timeout_ms": 1})
+		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
+		fails(t, b, "proc.start", args{"command": "cat", "dir": "gone"}, dispatch.NotFound, "")
+		fails(t, b, "proc.start", args{"command": "/"}, dispatch.PermissionDenied, "")
+		b.rest(t, b.sh(t, "true"))
+		run[StopOutput](t, b, "proc.stop", args{"session": b.sessions.List(t.Context())[0].ID})
+		id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+		run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0})
+	}
+	round() // some files are opened once
+	before := open()
+	for range 5 {
+		round()
+	}
+	eventually(t, "all files are closed", func() bool { return open() <= before })
+}

@@ -1,0 +1,404 @@
+//go:build unix
+
+package proc
+
+import (
+	"context"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestProcRead(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "echo out; echo err >&2; read line; echo $line")
+	nothing := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 1})
+	assert.Assert(t, nothing.Running && !nothing.Matched && nothing.ExitCode == nil)
+	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last"})
+	all := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": 0})
+	assert.Equal(t, all.Output, "out\nerr\nlast\n")
+	assert.Assert(t, !all.Running && !all.More && *all.ExitCode == 0)
+	assert.Equal(t, all.Cursor, int64(len(all.Output)))
+
+	// What was read is not read again, unless asked for.
+	again := run[ReadOutput](t, b, "proc.read", args{"session": id})
+	assert.Equal(t, again.Output, "")
+	assert.Equal(t, again.Cursor, all.Cursor)
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id}).Output, all.Output[7:])
+
+	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "/cursor")
+	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "/cursor")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "/pattern")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"}, dispatch.InvalidInput, "smaller repetitions")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"}, dispatch.InvalidInput, "/until")
+	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam, "pattern")
+}
+
+func TestProcReadUntilOutput(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "read line; echo $line; sleep 300")
+	quiet := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "wait_ms": 1})
+	assert.Equal(t, quiet.Output, "")
+	assert.Assert(t, quiet.Running)
+	read := make(chan ReadOutput)
+	go func() {
+		envelope := b.dispatch(context.Background(), "proc.read", args{"session": id, "until": "output", "wait_ms": 20000})
+		read <- decode[ReadOutput](t, envelope)
+	}()
+	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "x"})
+	assert.Equal(t, (<-read).Output, "x\n")
+}
+
+// A pattern consumes the output up to the end of what it matches, no more, so that the next one finds what came together with it.
+func TestProcReadUntilPattern(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `printf 'one 1\ntwo 2\nthree'; exec sleep 300`)
+	one := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": `^\w+ \d$`})
+	assert.Assert(t, one.Matched)
+	assert.Equal(t, one.Output, "one 1")
+	assert.Equal(t, b.expect(t, id, `^two`), "\ntwo")
+	assert.Equal(t, b.expect(t, id, `re`), " 2\nthre")
+	assert.Equal(t, b.expect(t, id, `$`), "e")
+	none := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "e", "wait_ms": 1})
+	assert.Assert(t, !none.Matched && none.Output == "")
+}
+
+func TestProcReadPatternSpansChunks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	read := make(chan ReadOutput)
+	go func() {
+		read <- decode[ReadOutput](t, b.dispatch(context.Background(), "proc.read", args{"pattern": "READY é!", "wait_ms": 20000}))
+	}()
+	session := b.sessions.List(context.Background())[0].Value
+	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
+		_, err := session.stdin.f.WriteString(chunk)
+		assert.NilError(t, err)
+		total := []int64{5, 8, 8, 10, 20}[i] // half a character is kept back
+		eventually(t, "it has come back", func() bool { return session.output.total() == total })
+	}
+	out := <-read
+	assert.Assert(t, out.Matched && out.More)
+	assert.Equal(t, out.Output, "..READY é!")
+	assert.Equal(t, b.expect(t, "", "more"), " and more")
+}
+
+// A wait for a pattern ends when there is no more room in the answer, so that nothing is lost of what a caller reads all the time.
+func TestProcReadPatternFull(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `head -c 100000 /dev/zero | tr '\0' x; echo; echo done; exec sleep 300`)
+	var got int
+	for {
+		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
+		got += len(out.Output)
+		assert.Equal(t, out.Dropped, int64(0))
+		if out.Matched {
+			break
+		}
+		assert.Equal(t, len(out.Output), 4096)
+	}
+	assert.Equal(t, got, 100000+len("\ndone"))
+}
+
+func TestProcReadWhenItEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "echo bye; kill -SEGV $$")
+	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
+	assert.Equal(t, out.Output, "bye\n")
+	assert.Equal(t, out.Signal, "SEGV")
+	// An end is all that is left to wait for.
+	for _, until := range []string{"output", "exit"} {
+		assert.Assert(t, !run[ReadOutput](t, b, "proc.read", args{"session": id, "until": until, "wait_ms": 600000}).Running)
+	}
+}
+
+func TestProcReadCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	session := b.sessions.List(context.Background())[0].Value
+	for _, arguments := range []args{{"until": "output"}, {"pattern": "x"}, {"until": "exit"}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan dispatch.Envelope)
+		arguments["session"], arguments["wait_ms"] = id, 600000
+		go func() { done <- b.dispatch(ctx, "proc.read", arguments) }()
+		eventually(t, "it waits", func() bool {
+			session.output.mu.Lock()
+			defer session.output.mu.Unlock()
+			return session.output.changed != nil
+		})
+		cancel()
+		failed(t, b, <-done, dispatch.Cancelled, "")
+		session.output.mu.Lock()
+		session.output.changed = nil
+		session.output.mu.Unlock()
+	}
+	// It has taken nothing from who reads next.
+	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "here"})
+	assert.Equal(t, b.expect(t, id, "here\n"), "here\n")
+}
+
+// A process that writes far more than is kept: it does not wait, memory is bounded, and what is lost is counted.
+func TestProcReadFlood(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Buffer: 64 << 10})
+	id := b.sh(t, `head -c 20000000 /dev/zero | tr '\0' 'x'; echo; echo end`)
+	waited := run[WaitOutput](t, b, "proc.wait", args{"session": id, "timeout_ms": 20000})
+	assert.Assert(t, !waited.Running)
+	out := b.rest(t, id)
+	const total = 20000000 + len("\nend\n")
+	assert.Equal(t, len(out.Output), 64<<10)
+	assert.Equal(t, out.Dropped, int64(total-64<<10))
+	assert.Equal(t, out.Cursor, int64(total))
+	assert.Assert(t, strings.HasSuffix(out.Output, "x\nend\n") && !out.More)
+	session := b.sessions.List(context.Background())[0].Value
+	assert.Assert(t, cap(session.output.ring.kept) <= 2*64<<10, "%d", cap(session.output.ring.kept))
+	// A cursor to what is lost says so each time.
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped, int64(total-64<<10-10))
+}
+
+// A reader that is slower than the writer: each read goes on where the last one ended, or says how much is lost in between.
+func TestProcReadSlowReader(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Buffer: 8 << 10})
+	id := b.sh(t, `i=0; while [ $i -lt 20000 ]; do echo "line $i"; i=$((i+1)); done`)
+	var cursor, read, dropped int64
+	var last string
+	for {
+		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "max_bytes": 100})
+		assert.Equal(t, out.Cursor, cursor+out.Dropped+int64(len(out.Output)))
+		cursor = out.Cursor
+		read += int64(len(out.Output))
+		dropped += out.Dropped
+		if last = last + out.Output; !out.Running && !out.More {
+			break
+		}
+		last = last[max(0, len(last)-100):]
+		runtime.Gosched()
+	}
+	assert.Assert(t, strings.HasSuffix(last, "line 19998\nline 19999\n"))
+	assert.Equal(t, run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes, read+dropped)
+}
+
+func TestProcReadBinary(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `printf 'a\000b\377\376c\303\050d\355\240\200e\360\237'`)
+	out := b.rest(t, id)
+	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD") // half a character at the end is not kept back for ever
+	assert.Equal(t, out.Cursor, int64(15))
+}
+
+// No character is cut in two by where a read ends.
+func TestProcReadRunesWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	const all = "aé€😀éé€€😀😀b"
+	id := run[StartOutput](t, b, "proc.start", args{"command": "printf", "args": []string{"%s", all}}).Session
+	for maximum := 4; maximum < 10; maximum++ {
+		var got string
+		for cursor, more := int64(0), true; more; {
+			out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
+			assert.Assert(t, 0 < len(out.Output) && len(out.Output) <= maximum)
+			got += out.Output
+			cursor, more = out.Cursor, out.More || out.Running
+		}
+		assert.Equal(t, got, all, "%d bytes at a time", maximum)
+	}
+}
+
+// stdout and stderr come in the order in which they are written.
+func TestProcReadMerged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "i=0; while [ $i -lt 100 ]; do echo $i; echo $i >&2; i=$((i+1)); done")
+	assert.Equal(t, b.rest(t, id).Output, inOrder(100))
+}
+
+// Each byte is for one of those who read at the same time.
+func TestProcReadTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `i=0; while [ $i -lt 2000 ]; do echo "$i"; i=$((i+1)); done`)
+	var mu sync.Mutex
+	var total int
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				envelope := b.dispatch(t.Context(), "proc.read", args{"session": id, "until": "output", "max_bytes": 64})
+				out := decode[ReadOutput](t, envelope)
+				mu.Lock()
+				total += len(out.Output)
+				mu.Unlock()
+				if !out.Running && !out.More {
+					return
+				}
+			}
+		})
+	}
+	readers.Wait()
+	assert.Equal(t, int64(total), run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes)
+}
+
+// Interpreters that are talked to.
+func TestProcREPL(t *testing.T) {
+	t.Parallel()
+	for _, repl := range []struct{ command, args, prompt, send, want string }{
+		{"python3", "-i -q -u", "^>>> $", "print(6*7)", "42\n>>> "},
+		{"node", "-i", "^> $", "6*7", "42\n> "},
+		{"sh", "-i", "^[$#] $", "echo $((6*7))", "42\n"},
+	} {
+		t.Run(repl.command, func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(repl.command)
+			if err == nil {
+				err = exec.Command(path, "--version").Run()
+			}
+			if err != nil && repl.command != "sh" {
+				t.Skipf("%s is not there", repl.command)
+			}
+			b := newBench(t, Options{})
+			id := run[StartOutput](t, b, "proc.start", args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
+			b.expect(t, id, repl.prompt)
+			for range 3 {
+				run[SendOutput](t, b, "proc.send", args{"session": id, "text": repl.send})
+				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want)) // prompts may be on stderr
+			}
+			run[StopOutput](t, b, "proc.stop", args{"session": id})
+		})
+	}
+}
+
+// Looking for a pattern costs about as much as there is output, however small the pieces in which it comes.
+func TestProcSearchIsLinear(t *testing.T) {
+	looking := func(size int) time.Duration {
+		best := time.Hour
+		for range 3 {
+			o := output{ring: ring{size: 1 << 20}}
+			search, err := newSearch("^never$")
+			assert.NilError(t, err)
+			start := time.Now()
+			for range size / 16 {
+				o.write([]byte("0123456789abcde\n"))
+				search.find(&o.ring, 0, o.ring.end)
+			}
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	small, large := looking(16<<10), looking(128<<10)
+	assert.Assert(t, large < 30*small, "%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
+}
+
+func TestProcSearch(t *testing.T) {
+	t.Parallel()
+	const line = "0123456789abcde\n"
+	for _, test := range []struct {
+		pattern string
+		chunks  []string
+		want    string // what is up to the end of the match; "" for none
+	}{
+		{"b", []string{"abc"}, "ab"},
+		{"b$", []string{"ab", "c\nb"}, "ab"}, // at the end of what has arrived
+		{"^c", []string{"ab", "c"}, ""},
+		{"^c", []string{"ab\n", "c"}, "ab\nc"},
+		{`\bc`, []string{"ab", "c"}, ""},
+		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) + "needle"},
+		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"}, strings.Repeat(line, 2000) + "needle"},
+		{"^nee", []string{strings.Repeat(line, 2000), "x", "nee"}, ""},
+	} {
+		search, err := newSearch(test.pattern)
+		assert.NilError(t, err)
+		o := output{ring: ring{size: 1 << 20}}
+		got := ""
+		for _, chunk := range test.chunks {
+			o.write([]byte(chunk))
+			if end, ok := search.find(&o.ring, 0, o.ring.end); ok {
+				got = string(o.ring.slice(0, end))
+				break
+			}
+		}
+		assert.Equal(t, got, test.want, test.pattern)
+	}
+}
+
+// What is behind the room for the answer is not matched, but is there to tell whether a line ends.
+func TestProcSearchEdge(t *testing.T) {
+	t.Parallel()
+	o := output{ring: ring{size: 1 << 10}}
+	o.write([]byte("abcdef"))
+	for pattern, want := range map[string]int64{"c$": -1, "cd": -1, "c": 3, `c\b`: -1, "f$": -1} {
+		search, err := newSearch(pattern)
+		assert.NilError(t, err)
+		end, ok := search.find(&o.ring, 0, 3)
+		assert.Equal(t, ok, want >= 0, pattern)
+		assert.Assert(t, !ok || end == want, pattern)
+	}
+}
+
+func TestProcRing(t *testing.T) {
+	t.Parallel()
+	r := ring{size: 7}
+	var all strings.Builder
+	for i := range 50 {
+		piece := strings.Repeat(string(rune('a'+i%26)), i%17)
+		all.WriteString(piece)
+		r.write([]byte(piece))
+		assert.Equal(t, r.end, int64(all.Len()))
+		for from := r.start(); from <= r.end; from++ {
+			for to := from; to <= r.end; to++ {
+				assert.Equal(t, string(r.slice(from, to)), all.String()[from:to])
+			}
+		}
+		assert.Equal(t, r.end-r.start(), int64(min(7, all.Len())))
+	}
+}
+
+func BenchmarkProcOutput(b *testing.B) {
+	o := output{ring: ring{size: 1 << 20}}
+	chunk := make([]byte, pumped)
+	b.SetBytes(int64(len(chunk)))
+	for b.Loop() {
+		o.write(chunk)
+	}
+}
+
+// One line to a process and back.
+func BenchmarkProcRoundTrip(b *testing.B) {
+	s := newBench(b, Options{})
+	if envelope := s.dispatch(context.Background(), "proc.start", args{"command": "cat"}); !envelope.Success() {
+		b.Fatal(envelope.Err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.dispatch(context.Background(), "proc.send", args{"text": "x"})
+		if out := s.dispatch(context.Background(), "proc.read", args{"pattern": "x\n"}); !out.Success() {
+			b.Fatal(out.Err)
+		}
+	}
+}
+
+func BenchmarkProcStartStop(b *testing.B) {
+	s := newBench(b, Options{})
+	for b.Loop() {
+		if envelope := s.dispatch(context.Background(), "proc.start", args{"command": "cat"}); !envelope.Success() {
+			b.Fatal(envelope.Err)
+		}
+		s.dispatch(context.Background(), "proc.stop", nil)
+	}
+}

@@ -1,0 +1,138 @@
+//go:build unix
+
+package proc
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+func TestProcSend(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	assert.Equal(t, run[SendOutput](t, b, "proc.send", args{"text": "line"}).BytesWritten, 5)
+	run[SendOutput](t, b, "proc.send", args{"text": "no line", "newline": false})
+	run[SendOutput](t, b, "proc.send", args{"text": ""})
+	run[SendOutput](t, b, "proc.send", args{"text": base64.StdEncoding.EncodeToString([]byte("\x01\x02é")), "encoding": "base64"})
+	assert.Equal(t, run[SendOutput](t, b, "proc.send", args{"eof": true}).BytesWritten, 0)
+	assert.Equal(t, b.rest(t, "").Output, "line\nno line\n\x01\x02é")
+
+	fails(t, b, "proc.send", args{"text": "x"}, dispatch.StateError, "has ended")
+	fails(t, b, "proc.send", args{}, dispatch.MissingParam, "eof")
+	fails(t, b, "proc.send", args{"text": "!", "encoding": "base64"}, dispatch.InvalidInput, "/text")
+	fails(t, b, "proc.send", args{"session": "cat-000000", "text": "x"}, dispatch.NotRunning, "cat-")
+}
+
+func TestProcSendAfterEOF(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "cat; sleep 300")
+	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last", "eof": true})
+	b.expect(t, id, "last\n")
+	fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError, "closed")
+	fails(t, b, "proc.send", args{"session": id, "eof": true}, dispatch.StateError, "closed")
+}
+
+// A process that closes its stdin and lives on.
+func TestProcSendToDeafProcess(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "exec <&-; echo deaf; sleep 300 </dev/null")
+	b.expect(t, id, "deaf\n")
+	eventually(t, "nobody reads", func() bool { return !b.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success() })
+	err := fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError, "does not read")
+	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
+}
+
+// big is more than a pipe takes.
+var big = strings.Repeat("0123456789abcde\n", 1<<16)
+
+func TestProcSendTimesOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "read line; until [ -e go ]; do sleep 0.01; done; wc -c")
+	err := fails(t, b, "proc.send", args{"session": id, "text": big, "newline": false, "timeout_ms": 50}, dispatch.Timeout, "does not read")
+	assert.Assert(t, err.Recoverable)
+	written := details[int](t, err, "bytes_written")
+	assert.Assert(t, 0 < written && written < len(big), "%d", written)
+	b.put(t, "go", "", 0o666)
+	// The rest can be sent once there is somebody who reads.
+	run[SendOutput](t, b, "proc.send", args{"session": id, "text": big[written:], "newline": false, "eof": true})
+	assert.Equal(t, strings.TrimSpace(b.rest(t, id).Output), "1048560") // without the line that was read
+}
+
+func TestProcSendCancelled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "sleep 300")
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	for range 3 { // one fills the pipe, others wait for their turn
+		calls.Go(func() {
+			envelope := b.dispatch(ctx, "proc.send", args{"session": id, "text": big})
+			assert.Check(t, envelope.Err != nil && envelope.Err.Code == dispatch.Cancelled, "%v", envelope.Err)
+		})
+	}
+	info := b.sessions.List(context.Background())[0]
+	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.turn) == 1 })
+	cancel()
+	calls.Wait()
+	// The cancellation was of those calls only.
+	err := fails(t, b, "proc.send", args{"session": id, "text": "x", "timeout_ms": 20}, dispatch.Timeout, "")
+	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
+}
+
+// What is sent at the same time does not mix, however the pipe takes it.
+func TestProcSendOneAtATime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Buffer: 4 << 20})
+	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	var calls sync.WaitGroup
+	for _, letter := range []string{"a", "b", "c", "d"} {
+		calls.Go(func() {
+			envelope := b.dispatch(t.Context(), "proc.send", args{"session": id, "text": strings.Repeat(letter, 200<<10)})
+			assert.Check(t, envelope.Success())
+		})
+	}
+	calls.Wait()
+	run[SendOutput](t, b, "proc.send", args{"session": id, "eof": true})
+	var all strings.Builder
+	for running := true; running; {
+		out := b.dispatch(t.Context(), "proc.read", args{"session": id, "until": "exit"})
+		part := decode[ReadOutput](t, out)
+		all.WriteString(part.Output)
+		running = part.Running || part.More
+	}
+	lines := strings.Fields(all.String())
+	assert.Equal(t, len(lines), 4)
+	for _, line := range lines {
+		assert.Equal(t, len(line), 200<<10)
+		assert.Equal(t, strings.Trim(line, line[:1]), "")
+	}
+}
+
+// Stopping a session ends who waits to write to it.
+func TestProcSendEndsWithSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "sleep 300")
+	done := make(chan dispatch.Envelope)
+	go func() { done <- b.dispatch(context.Background(), "proc.send", args{"session": id, "text": big}) }()
+	info := b.sessions.List(context.Background())[0]
+	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.turn) == 1 })
+	run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 100})
+	select {
+	case envelope := <-done:
+		failed(t, b, envelope, dispatch.StateError, "")
+	case <-time.After(20 * time.Second):
+		t.Fatal("the call still waits")
+	}
+}

@@ -1,0 +1,46 @@
+package proc
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"path/filepath"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/guard"
+)
+
+// A session is a process that was started to be talked to.
+type session struct {
+	*process
+	id      string
+	command string
+	args    []string
+	stdin   input
+	output  output
+}
+
+func newSession(g *guard.Process, command string, args []string, kept int) *session {
+	s := &session{id: newID(command), command: command, args: args, stdin: newInput(g.Stdin()), output: output{ring: ring{size: kept}}}
+	s.process = follow(g, s.output.write)
+	return s
+}
+
+const maxIDName = 32 // bytes of the command's name in an id
+
+// newID makes an id of a command: "python3-4f9a2c". It is for people and models to tell sessions apart; that others do not use them is
+// for [dispatch.Sessions].
+func newID(command string) string {
+	name := strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, filepath.Base(command))
+	name = strings.Trim(name[:min(len(name), maxIDName)], "_-")
+	if name == "" {
+		name = "process"
+	}
+	var unique [3]byte
+	rand.Read(unique[:]) // never fails
+	return name + "-" + hex.EncodeToString(unique[:])
+}

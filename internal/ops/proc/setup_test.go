@@ -1,0 +1,163 @@
+//go:build unix
+
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/ops/fs"
+	"gotest.tools/v3/assert"
+)
+
+// A bench is the operations on one directory, called as any surface calls them.
+type bench struct {
+	*Service
+	dir        string
+	dispatcher *dispatch.Dispatcher
+	call       dispatch.Call // what calls have in common
+}
+
+// newBench returns the operations, with a new directory for the root "main". They are shut down when the test ends.
+func newBench(t testing.TB, o Options) *bench {
+	t.Helper()
+	b := &bench{dir: t.TempDir()}
+	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: b.dir}})
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.Check(t, roots.Close()) })
+	o.Roots, o.Logger = roots, slog.New(slog.DiscardHandler)
+	catalog := dispatch.NewCatalog(dispatch.GateExec, dispatch.GateEval)
+	b.Service, err = Register(catalog, o)
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		assert.Check(t, b.Shutdown(ctx))
+	})
+	b.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: o.Logger})
+	return b
+}
+
+// as returns the same operations, called by somebody else.
+func (b *bench) as(principal string, client context.Context) *bench {
+	other := *b
+	other.call = dispatch.Call{Principal: principal, Client: client}
+	return &other
+}
+
+type args map[string]any
+
+func (b *bench) dispatch(ctx context.Context, operation string, arguments args) dispatch.Envelope {
+	encoded, err := json.Marshal(arguments)
+	if err != nil {
+		panic(err)
+	}
+	call := b.call
+	call.Operation, call.Arguments = operation, encoded
+	return b.dispatcher.Dispatch(ctx, &call)
+}
+
+// run calls an operation, which must succeed, and returns its data.
+func run[Out any](t testing.TB, b *bench, operation string, arguments args) Out {
+	t.Helper()
+	return decode[Out](t, b.dispatch(t.Context(), operation, arguments))
+}
+
+// fails calls an operation, which must fail with this code and a message that holds text, and no path of the host.
+func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code, text string) *dispatch.Error {
+	t.Helper()
+	return failed(t, b, b.dispatch(t.Context(), operation, arguments), code, text)
+}
+
+func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code, text string) *dispatch.Error {
+	t.Helper()
+	if envelope.Err == nil {
+		t.Fatalf("succeeded: %s", envelope.Data)
+	}
+	assert.Equal(t, envelope.Err.Code, code, "%v %v", envelope.Err, envelope.Err.Unwrap())
+	assert.Assert(t, strings.Contains(envelope.Err.Message, text), envelope.Err.Message)
+	assert.Assert(t, !strings.Contains(envelope.Err.Message, b.dir), envelope.Err.Message)
+	return envelope.Err
+}
+
+// details returns a member of an error's details.
+func details[T any](t testing.TB, err *dispatch.Error, member string) T {
+	t.Helper()
+	encoded, e := json.Marshal(err.Details)
+	assert.NilError(t, e)
+	var all map[string]json.RawMessage
+	assert.NilError(t, json.Unmarshal(encoded, &all))
+	var value T
+	assert.NilError(t, json.Unmarshal(all[member], &value), string(encoded))
+	return value
+}
+
+// sh starts a shell with a script and returns the id of its session.
+func (b *bench) sh(t testing.TB, script string) string {
+	t.Helper()
+	return run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", script}}).Session
+}
+
+// expect reads up to what matches pattern, which has to come.
+func (b *bench) expect(t testing.TB, session, pattern string) string {
+	t.Helper()
+	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "pattern": pattern, "wait_ms": 20000})
+	assert.Assert(t, out.Matched, "%+v", out)
+	return out.Output
+}
+
+// rest reads until the process has ended.
+func (b *bench) rest(t testing.TB, session string) ReadOutput {
+	t.Helper()
+	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
+	assert.Assert(t, !out.Running, "%+v", out)
+	return out
+}
+
+func (b *bench) put(t testing.TB, name, content string, mode os.FileMode) {
+	t.Helper()
+	full := filepath.Join(b.dir, name)
+	assert.NilError(t, os.MkdirAll(filepath.Dir(full), 0o777))
+	assert.NilError(t, os.WriteFile(full, []byte(content), mode))
+}
+
+// eventually waits for something in another process.
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func gone(t testing.TB, pids ...int) {
+	t.Helper()
+	for _, pid := range pids {
+		assert.Assert(t, !alive(pid), "process %d is alive", pid)
+	}
+}
+
+// stubborn is a script of a process that heeds neither SIGTERM nor the end of its input, nor do its two children. It writes a line with all
+// three process ids.
+const stubborn = `trap '' TERM HUP INT; sleep 300 & one=$!; sleep 300 & echo $$ $one $!; wait`
+
+func decode[Out any](t testing.TB, envelope dispatch.Envelope) (out Out) {
+	t.Helper()
+	if envelope.Err != nil {
+		t.Fatalf("%v (%v)", envelope.Err, envelope.Err.Unwrap())
+	}
+	assert.NilError(t, json.Unmarshal(envelope.Data, &out))
+	return out
+}

@@ -1,0 +1,66 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+var signalSpec = dispatch.Spec{
+	Name:    "proc.signal",
+	Title:   "Signal process",
+	Summary: "Send a signal to a session's process and its whole process group.",
+	Description: "Send a signal to a session's process and its whole process group. INT is what Ctrl-C would be. " +
+		"A process that STOP has stopped takes other signals when CONT has let it go on. The session remains: see proc.stop to end it.",
+	Kind:     dispatch.Lifecycle,
+	Errors:   []dispatch.Code{dispatch.StateError, dispatch.UpstreamError, dispatch.NotImplemented},
+	Timeout:  time.Minute,
+	Examples: []dispatch.Example{{Summary: "Interrupt", Input: json.RawMessage(`{"session":"python3-4f9a2c","signal":"INT"}`)}},
+}
+
+// SignalInput are the arguments of proc.signal.
+type SignalInput struct {
+	dispatch.Session
+	Signal string `json:"signal" enum:"INT,TERM,HUP,QUIT,KILL,USR1,USR2,STOP,CONT"`
+}
+
+// SignalOutput is the data of proc.signal.
+type SignalOutput struct {
+	Session string `json:"session"`
+	Signal  string `json:"signal"`
+}
+
+func (s *Service) signal(ctx context.Context, in SignalInput) (out SignalOutput, err error) {
+	session, err := s.sessions.Get(ctx, in.Session.Session)
+	if err != nil {
+		return out, err
+	}
+	number, ok := signals[in.Signal]
+	if !ok {
+		return out, dispatch.Errorf(dispatch.NotImplemented, "this system has no signal %s", in.Signal)
+	}
+	err = session.guard.Signal(number)
+	switch {
+	case errors.Is(err, os.ErrProcessDone):
+		return out, dispatch.Errorf(dispatch.StateError, "the process of %q has ended", session.id)
+	case err != nil:
+		return out, dispatch.Errorf(dispatch.UpstreamError, "signal %s to %q: %w", in.Signal, session.id, err)
+	}
+	return SignalOutput{session.id, in.Signal}, nil
+}
+
+// signalName is the name of a signal without the SIG.
+func signalName(sig syscall.Signal) string {
+	for name, number := range signals {
+		if number == sig {
+			return name
+		}
+	}
+	return fmt.Sprintf("%d", int(sig))
+}

@@ -1,0 +1,55 @@
+package proc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+const maxTail = 4 << 10 // bytes of output that proc.stop returns
+
+var stopSpec = dispatch.Spec{
+	Name:    "proc.stop",
+	Title:   "Stop process",
+	Summary: "End a session, and its process if that still runs.",
+	Description: "End a session, and its process if that still runs, with all that it started: close its stdin, send SIGTERM soon after if that does not end it, " +
+		"and SIGKILL when grace_ms are over. Says how it ended, and the last of what it wrote that was not read, up to 4 KiB. " +
+		"A session that is not there, or not any more, is no error: stopped is false.",
+	Kind:       dispatch.Lifecycle,
+	Idempotent: true,
+	Errors:     []dispatch.Code{dispatch.UpstreamError},
+	Timeout:    2 * time.Minute,
+	Examples:   []dispatch.Example{{Summary: "At once", Input: json.RawMessage(`{"session":"python3-4f9a2c","grace_ms":0}`)}},
+}
+
+// StopInput are the arguments of proc.stop.
+type StopInput struct {
+	dispatch.Session
+	GraceMS int `json:"grace_ms,omitempty" doc:"How many milliseconds the process has to end by itself before it is killed." default:"2000" min:"0" max:"60000"`
+}
+
+// StopOutput is the data of proc.stop.
+type StopOutput struct {
+	Stopped bool `json:"stopped" doc:"There was such a session, and this call ended it."`
+	End
+	Output string `json:"output,omitempty" doc:"The last of what was not read."`
+}
+
+func (s *Service) stop(ctx context.Context, in StopInput) (out StopOutput, err error) {
+	session, err := s.sessions.Get(ctx, in.Session.Session)
+	if in.Session.Session != "" && errors.Is(err, dispatch.NotRunning) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	_ = session.end(ctx, milliseconds(in.GraceMS)) // ended or not, the session goes; if not, Close says so
+	if out.Stopped, err = s.sessions.Close(ctx, session.id); err != nil {
+		return out, err
+	}
+	out.End, out.Output = endOf(session.exit), session.output.tail(maxTail)
+	return out, nil
+}
