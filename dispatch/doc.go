@@ -35,6 +35,19 @@
 // [Spec.Kind] says whether an operation reads, writes, destroys and so on, for surfaces to show and policies to act on. [Spec.Gate] keeps
 // it out of the catalog altogether unless the program was started with that gate open. Neither is part of the input.
 //
+// # Confirmation
+//
+// A destructive operation runs only when [Call.Confirmed] says that somebody has agreed to just this call; otherwise it fails with
+// [ConfirmationRequired] after the arguments were found to be right, and before anything was done. It is for the surface to ask whoever can
+// say yes, and to call again. An operation that destroys only at times asks by itself, with [Confirm]. What an operation of kind [Eval] is
+// to run passes a blocklist of words in any case (see [Options.Blocklist]).
+//
+// # Sessions and instances
+//
+// [Sessions] hold what lives on between calls, a running process, say: each is opened by one call, named by an id, and used by later ones. [Instances] are the
+// named targets of a service, one of them the default. An operation that embeds [Session] or [Instance] in its input has the argument that selects
+// one, on every surface alike. The session in which a call ran is in [Envelope.Session], named by the caller or not.
+//
 // # Context
 //
 // The context of an operation carries its call: [CallFrom], [Progress] and [Logger] find it, and do no harm where there is none.
