@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,14 +29,13 @@ var ErrNoRequest = errors.New("server: there is no request here whose client cou
 // It is to be called on the handler's own goroutine. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
 // that has not declared that it can do this makes Elicit fail with an error that is, for the modern era, a missing required capability.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	r, form, err := asking(ctx), (*schema.Schema)(nil), error(nil)
-	if r == nil {
-		return nil, ErrNoRequest
+	r, err := asking(ctx, key)
+	if err != nil {
+		return nil, err
 	}
-	if params.Mode != mcp.ElicitURL {
-		if form, err = compileForm(params.RequestedSchema); err != nil {
-			return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
-		}
+	form, err := r.era.question(&params)
+	if err != nil {
+		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
 	if !r.era.elicits(params.Mode) {
 		wanted := &mcp.ElicitationCapability{Form: &mcp.Object{}}
@@ -50,7 +50,14 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 		if err := mcp.Unmarshal(answer, result); err != nil {
 			return err
 		}
-		if result.Action != mcp.ElicitAccept || form == nil {
+		switch result.Action {
+		case mcp.ElicitDecline, mcp.ElicitCancel:
+			return nil
+		case mcp.ElicitAccept:
+		default:
+			return fmt.Errorf("%.50q is no action", result.Action)
+		}
+		if form == nil {
 			return nil
 		}
 		if len(result.Content) == 0 {
@@ -71,9 +78,9 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 
 // Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does.
 func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	r := asking(ctx)
-	if r == nil {
-		return nil, ErrNoRequest
+	r, err := asking(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	can, err := r.era.client()
 	switch {
@@ -85,7 +92,12 @@ func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*m
 		return nil, r.lacks("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
 	}
 	result := new(mcp.CreateMessageResult)
-	_, err = r.exchange().ask(ctx, key, mcp.MethodCreateMessage, params, decodes(result))
+	_, err = r.exchange().ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
+		if err := decodes(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
+			return err
+		}
+		return errors.New("there is no message in it")
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +106,9 @@ func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*m
 
 // Roots asks the client for the places that the server may work in (2026-07-28, client/roots). It asks as [Elicit] does.
 func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
-	r := asking(ctx)
-	if r == nil {
-		return nil, ErrNoRequest
+	r, err := asking(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	can, err := r.era.client()
 	switch {
@@ -106,7 +118,13 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 		return nil, r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
-	if _, err := r.exchange().ask(ctx, key, mcp.MethodListRoots, nil, decodes(&result)); err != nil {
+	_, err = r.exchange().ask(ctx, key, mcp.MethodListRoots, nil, func(answer []byte) error {
+		if err := decodes(&result)(answer); err != nil || result.Roots != nil {
+			return err
+		}
+		return errors.New("there are no roots in it, not even an empty list")
+	})
+	if err != nil {
 		return nil, err
 	}
 	return result.Roots, nil
@@ -119,41 +137,41 @@ func decodes[T any](result *T) func([]byte) error {
 	}
 }
 
-// Once runs fn, unless a run of the handler for the same request has done so before it asked the client: then it returns what fn returned that time. What fn
+// Once runs fn, unless a run of the handler for the same request has done so before the client was asked: then it returns what fn returned that time. What fn
 // returns is encoded as JSON, and carried by a modern client until the request is done: keep it small. An error is not kept. key is of the same names as those of
 // questions.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T, err error) {
-	r := asking(ctx)
-	if r == nil {
-		return value, ErrNoRequest
+	r, err := asking(ctx, key)
+	if err != nil {
+		return value, err
 	}
 	const done = "once"
 	x := r.exchange()
 	if kept := x.state.Answers[key]; kept != nil && string(x.state.Asked[key]) == done {
 		return value, mcp.Unmarshal(kept, &value)
 	}
-	if value, err = fn(ctx); err != nil || !r.era.modern {
+	if value, err = fn(ctx); err != nil {
 		return value, err
 	}
 	encoded, err := mcp.Marshal(value)
 	if err != nil {
 		return value, fmt.Errorf("server: Once %q: %w", key, err)
 	}
-	if x.state.Asked == nil {
-		x.state.Asked = map[string][]byte{}
-	}
-	x.state.Asked[key] = []byte(done)
+	x.name(key, []byte(done))
 	x.keep(key, encoded)
 	return value, nil
 }
 
-// asking returns the request that ctx belongs to, nil if its client cannot be asked.
-func asking(ctx context.Context) *request {
+// asking returns the request that ctx belongs to, if its client can be asked.
+func asking(ctx context.Context, key string) (*request, error) {
 	r := requestFrom(ctx)
-	if r == nil || !asks[r.Method] {
-		return nil
+	switch {
+	case r == nil || !asks[r.Method]:
+		return nil, ErrNoRequest
+	case key == keyConfirm:
+		return nil, fmt.Errorf("server: the key %q is taken, by the question whether a call is confirmed; use another", key)
 	}
-	return r
+	return r, nil
 }
 
 // asks are the requests that may have questions for their result (2026-07-28, basic/patterns/mrtr, Supported Requests).
@@ -193,20 +211,60 @@ func (e *era) elicits(mode string) bool {
 	return can.Elicitation.SupportsForm()
 }
 
-// compileForm compiles the schema of a form, if it is one that the specification allows: an object of plain values (2026-07-28, client/elicitation, Requested
-// Schema).
-func compileForm(text json.RawMessage) (*schema.Schema, error) {
+// question makes the params of an elicitation fit the era, and returns the schema of the form; nil if there is none.
+func (e *era) question(p *mcp.ElicitParams) (*schema.Schema, error) {
+	f, _ := mcp.FeaturesOf(e.revision)
+	switch p.Mode {
+	case "", mcp.ElicitForm:
+		p.URL, p.ElicitationID = "", ""
+		return compileForm(p.RequestedSchema, f)
+	case mcp.ElicitURL:
+		p.RequestedSchema = nil
+		if p.URL == "" {
+			return nil, errors.New("there is no URL")
+		}
+		if !f.ElicitationComplete {
+			p.ElicitationID = ""
+		} else if p.ElicitationID == "" {
+			p.ElicitationID = rand.Text()
+		}
+		return nil, nil
+	}
+	return nil, fmt.Errorf("the mode %.50q is neither %s nor %s", p.Mode, mcp.ElicitForm, mcp.ElicitURL)
+}
+
+// compileForm compiles the schema of a form, if it is one that the client's revision allows: an object of plain values (2026-07-28, client/elicitation,
+// Requested Schema).
+func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 	var form mcp.ElicitSchema
-	if err := mcp.Unmarshal(text, &form); err != nil {
-		return nil, fmt.Errorf("the schema of the form: %w", err)
+	err := mcp.Unmarshal(text, &form)
+	if err == nil && (form.Type != "object" || form.Properties == nil) {
+		err = errors.New("it must be of type object, and say its properties")
 	}
 	for _, p := range form.Properties {
-		switch f := p.Schema; {
-		case f.Type == "string", f.Type == "number", f.Type == "integer", f.Type == "boolean":
-		case f.Type == "array" && f.Items != nil && (f.Items.Enum != nil || f.Items.AnyOf != nil):
-		default:
-			return nil, fmt.Errorf("the schema of the form: %q is neither a plain value nor a choice", p.Name)
+		switch s := p.Schema; {
+		case s.Type == "string" && s.Format != "" && !formFormats[s.Format]:
+			err = fmt.Errorf("%q: the format is none of date, date-time, email and uri", p.Name)
+		case s.Type == "string", s.Type == "number", s.Type == "integer", s.Type == "boolean":
+		case s.Type != "array" || s.Items == nil || s.Items.Enum == nil && s.Items.AnyOf == nil:
+			err = fmt.Errorf("%q is neither a plain value nor a choice", p.Name)
+		case !f.EnumSchemas:
+			err = fmt.Errorf("%q is a choice of several, which revision %s does not have", p.Name, f.Revision)
 		}
 	}
-	return schema.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the form: %w", err)
+	}
+	return schema.Compile(text, schema.AssertFormats())
+}
+
+var formFormats = map[string]bool{"date": true, "date-time": true, "email": true, "uri": true}
+
+// CapabilitiesFrom returns what the client of the request that ctx belongs to has declared; nothing outside of a request, or if it makes no sense.
+func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
+	if r := requestFrom(ctx); r != nil {
+		can, _ := r.era.client()
+		return can
+	}
+	return mcp.ClientCapabilities{}
 }

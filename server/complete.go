@@ -17,6 +17,9 @@ func complete(r *request) (any, error) {
 	if err := mcp.Unmarshal(r.Params, &params); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 	}
+	if params.Argument.Name == "" {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: argument.name must be there and not empty")
+	}
 	suggest, err := r.completer(params.Ref)
 	if err != nil {
 		return nil, err

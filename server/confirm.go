@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	keyConfirm   = "confirm"        // of the question, in the modern era
+	keyConfirm   = "confirm_operation"        // of the question, in the modern era
 	confirmWaits = 10 * time.Minute // for a person, in the legacy era
 	maxArguments = 2000             // bytes of them that are shown
 )

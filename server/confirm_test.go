@@ -124,14 +124,14 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 	}
 	first := decode(t, call(1, `{"id":"7"}`, ""))
 	assert.Equal(t, first.Type, "input_required")
-	assert.Equal(t, first.Requests["confirm"].Method, "elicitation/create")
-	assert.Assert(t, strings.HasPrefix(first.Requests["confirm"].Params.Message, "Delete a note. This cannot be undone."), first)
+	assert.Equal(t, first.Requests["confirm_operation"].Method, "elicitation/create")
+	assert.Assert(t, strings.HasPrefix(first.Requests["confirm_operation"].Params.Message, "Delete a note. This cannot be undone."), first)
 	state := fmt.Sprintf(`,"requestState":%q`, first.State)
-	accept := `,"inputResponses":{"confirm":{"action":"accept"}}`
+	accept := `,"inputResponses":{"confirm_operation":{"action":"accept"}}`
 
 	done := decode(t, call(2, `{ "id": "7" }`, accept+state))
 	assert.Equal(t, done.Structured.Data, "deleted 7")
-	declined := decode(t, call(3, `{"id":"7"}`, `,"inputResponses":{"confirm":{"action":"decline"}}`+state))
+	declined := decode(t, call(3, `{"id":"7"}`, `,"inputResponses":{"confirm_operation":{"action":"decline"}}`+state))
 	assert.Equal(t, declined.Structured.Error.Code, "confirmation_required")
 
 	// Answers without the state that asked for them count for nothing, nor do answers to what was not asked.
@@ -145,7 +145,7 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 	for i, wrong := range []string{
 		accept + `,"requestState":"nonsense"`, accept + `,"requestState":7`, accept + `,"requestState":""`,
 		accept + fmt.Sprintf(`,"requestState":%q`, flipped(first.State)),
-		`,"inputResponses":[]` + state, `,"inputResponses":{"confirm":true}` + state,
+		`,"inputResponses":[]` + state, `,"inputResponses":{"confirm_operation":true}` + state,
 	} {
 		assert.Assert(t, strings.Contains(call(10+i, `{"id":"7"}`, wrong), `"code":-32602`), wrong)
 	}
@@ -173,7 +173,7 @@ func TestConfirmationStateEnds(t *testing.T) {
 		ask := func(more string) string {
 			return l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{%s}}}`, more, elicits)
 		}
-		more := fmt.Sprintf(`,"inputResponses":{"confirm":{"action":"accept"}},"requestState":%q`, decode(t, ask("")).State)
+		more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, decode(t, ask("")).State)
 		time.Sleep(14 * time.Minute)
 		assert.Equal(t, decode(t, ask(more)).Structured.Data, "deleted 7")
 		time.Sleep(2 * time.Minute)
@@ -186,7 +186,7 @@ func TestStateIsGoodOnAnotherServerWithTheSameKey(t *testing.T) {
 	keyed := server.Options{Logger: slog.New(slog.DiscardHandler), StateKey: []byte("a secret of thirty-two bytes, or so")}
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{` + elicits + `}}}`
 	state := decode(t, dial(t, keyed, notes()).ask(call, "")).State
-	more := fmt.Sprintf(`,"inputResponses":{"confirm":{"action":"accept"}},"requestState":%q`, state)
+	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, state)
 	assert.Equal(t, decode(t, dial(t, keyed, notes()).ask(call, more)).Structured.Data, "deleted 7")
 	assert.Assert(t, strings.Contains(dial(t, quiet, notes()).ask(call, more), "requestState is none of this server's"))
 }
@@ -196,8 +196,8 @@ func TestOnlyWhatIsDestructiveIsAskedFor(t *testing.T) {
 	const put = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_put","arguments":{"id":%q}%s,"_meta":{` + elicits + `}}}`
 	assert.Equal(t, decode(t, l.ask(put, "new", "")).Structured.Data, "put new")
 	asked := decode(t, l.ask(put, "old", ""))
-	assert.Assert(t, strings.HasPrefix(asked.Requests["confirm"].Params.Message, "This replaces the note old."), asked)
-	more := fmt.Sprintf(`,"inputResponses":{"confirm":{"action":"accept"}},"requestState":%q`, asked.State)
+	assert.Assert(t, strings.HasPrefix(asked.Requests["confirm_operation"].Params.Message, "This replaces the note old."), asked)
+	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, asked.State)
 	assert.Equal(t, decode(t, l.ask(put, "old", more)).Structured.Data, "put old")
 
 	// Arguments that are wrong are told of before anybody is asked.
@@ -215,7 +215,7 @@ func TestLongArgumentsAreShownInPart(t *testing.T) {
 	l := dial(t, quiet, notes())
 	long := strings.Repeat("ä", 3000)
 	asked := decode(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":%q},"_meta":{%s}}}`, long, elicits))
-	message := asked.Requests["confirm"].Params.Message
+	message := asked.Requests["confirm_operation"].Params.Message
 	assert.Assert(t, len(message) < 2200 && strings.HasSuffix(message, "ä…"), "%d", len(message))
 }
 

@@ -43,6 +43,7 @@ type Conn struct {
 	watched       map[string]bool   // resources that a legacy client has subscribed to
 	pending       map[news]struct{} // still to be told
 	telling       bool              // a goroutine does
+	alias         string            // see request.taskOwner
 }
 
 // NewConn returns a connection to a client. link carries what the server says unasked, and may be nil if it cannot: legacy clients then hear of no
@@ -52,6 +53,13 @@ func (s *Server) NewConn(ctx context.Context, link Link, principal string) *Conn
 	c.ctx, c.end = context.WithCancel(ctx)
 	s.enter(c)
 	return c
+}
+
+// Stateless returns a connection for requests of modern clients that come without one, as over HTTP: any number of them at once, all of the same principal.
+// Nothing is remembered of them, and sessions that they open belong to no client whose end could be seen. It needs no Close. For subscriptions/listen, use
+// [Server.NewConn].
+func (s *Server) Stateless(principal string) *Conn {
+	return &Conn{server: s, principal: principal, ctx: context.Background(), end: func() {}, closing: make(chan struct{})}
 }
 
 // attach sets the link for what the server says unasked.
@@ -139,6 +147,9 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	}
 	return nil
 }
+
+// Hooks returns what watches the traffic, for a transport that hands over messages one by one and so has to tell. Panic is never nil.
+func (s *Server) Hooks() rpc.Hooks { return s.hooks() }
 
 // hooks are the application's, and the log of what no application can want to miss.
 func (s *Server) hooks() rpc.Hooks {

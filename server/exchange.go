@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -16,9 +17,10 @@ import (
 // answer is waited for. In the modern era the request ends, with the questions as its result, and the client sends it again with the answers.
 type exchange struct {
 	r       *request
-	state   requestState      // what was asked in the rounds before, and the answers to it
-	open    mcp.InputRequests // questions without an answer
-	stopped error             // why the handler cannot go on, a *suspension
+	state   requestState               // what was asked in the rounds before, and the answers to it
+	open    mcp.InputRequests          // questions without an answer
+	early   map[string]json.RawMessage // answers to what was not asked yet
+	stopped error                      // why the handler cannot go on, a *suspension
 }
 
 // A suspension ends a handler that cannot go on: the answer of the client is still to come, or cannot be had.
@@ -44,24 +46,36 @@ var (
 	paramRequestState   = []byte("requestState")
 )
 
-// resume reads what a modern client has sent along, if it has. What it answers to questions that were not asked is ignored.
+// resume reads what a modern client has sent along, if it has. A client that knows the questions may answer before it is asked; what it answers to
+// those that are never asked is ignored.
 func (r *request) resume() error {
+	if !r.era.modern {
+		return nil
+	}
 	sealed, err := r.text(paramRequestState)
-	if err != nil || sealed == nil || !r.era.modern {
+	responses := r.param(paramInputResponses)
+	if err != nil || sealed == nil && responses == nil {
 		return err
 	}
-	x := &exchange{r: r}
-	if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
+	x := &exchange{r: r, early: map[string]json.RawMessage{}}
+	if sealed != nil {
+		if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
+		}
 	}
-	responses := r.param(paramInputResponses)
 	if responses != nil && responses[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be an object")
 	}
 	for token, answer := range jsonscan.Members(responses) {
 		key, _ := jsonscan.Text(token)
-		if x.state.Asked[key] == nil || x.state.Answers[key] != nil {
-			continue // nobody asked, or there is an answer already
+		switch {
+		case x.state.Answers[key] != nil:
+			continue // it was answered before
+		case x.state.Asked[key] == nil:
+			if sealed == nil && answer[0] == '{' {
+				x.early[key] = answer
+			}
+			continue
 		}
 		if answer[0] != '{' {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
@@ -125,40 +139,61 @@ func canonical(value []byte) []byte {
 }
 
 // ask returns the client's result for a request to it. key is the question's name within this request. valid says whether a result is an answer at all: where it
-// is not, a modern client is asked again. The error is a *suspension, or that of a call.
+// is not, a modern client is asked again. What was answered once holds for the request, whose handler may run twice in either era: see [request.confirm]. The
+// error is a *suspension, or that of a call.
 func (x *exchange) ask(ctx context.Context, key, method string, params any, valid func(answer []byte) error) (json.RawMessage, error) {
-	if !x.r.era.modern {
-		var answer json.RawMessage
-		err := x.r.link.Call(ctx, method, params, &answer)
-		if err == nil {
-			err = valid(answer)
-		}
-		return answer, err
-	}
 	question, err := mcp.NewInputRequest(method, params)
 	if err != nil {
 		return nil, err
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
+	if t := x.r.task; t.begun() {
+		return t.ask(ctx, key, question, digest[:], valid)
+	}
 	if answer := x.state.Answers[key]; answer != nil && bytes.Equal(x.state.Asked[key], digest[:]) && valid(answer) == nil {
 		return answer, nil
 	}
-	if x.open == nil {
-		x.open = mcp.InputRequests{}
+	// An answer is the client's, asked or not. Only what is confirmed must have been read before.
+	if answer := x.early[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
+		x.name(key, digest[:])
+		x.keep(key, answer)
+		return answer, nil
 	}
-	x.open[key] = question
+	x.name(key, digest[:])
+	delete(x.state.Answers, key) // it was to another question
+	if x.r.era.modern {
+		if x.open == nil {
+			x.open = mcp.InputRequests{}
+		}
+		x.open[key] = question
+		return nil, x.stop(nil)
+	}
+	var answer json.RawMessage
+	if err := x.r.link.Call(ctx, method, encoded(question.Params).orNil(), &answer); err != nil {
+		return nil, err
+	}
+	if err := valid(answer); err != nil {
+		return nil, fmt.Errorf("server: the client's answer to %s: %w", method, err)
+	}
+	x.keep(key, answer)
+	return answer, nil
+}
+
+// name notes what a key stands for.
+func (x *exchange) name(key string, digest []byte) {
 	if x.state.Asked == nil {
 		x.state.Asked = map[string][]byte{}
 	}
-	x.state.Asked[key] = digest[:]
-	delete(x.state.Answers, key) // it was to another question
-	return nil, x.stop(nil)
+	x.state.Asked[key] = digest
 }
 
 // stop notes that the handler cannot go on, and returns why.
 func (x *exchange) stop(failure *rpc.Error) error {
-	x.stopped = &suspension{failure}
-	return x.stopped
+	stopped := &suspension{failure}
+	if !x.r.task.begun() { // several goroutines of a task may be asking
+		x.stopped = stopped
+	}
+	return stopped
 }
 
 // interrupted is the answer to a request whose handler could not go on.

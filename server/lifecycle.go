@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -9,16 +11,17 @@ import (
 )
 
 // offers are the kinds of things that a server has, or had once: what it declares must not go away again.
-type offers struct{ tools, resources, prompts, completions bool }
+type offers struct{ tools, resources, prompts, completions, tasks bool }
 
 func (s *Server) offers() offers {
 	return offers{
 		tools: true, resources: s.resources.used.Load() || s.templates.used.Load(), prompts: s.prompts.used.Load(), completions: s.completes.Load(),
+		tasks: s.tasks.used.Load(),
 	}
 }
 
 // capabilities is what the server can do, in an era.
-func (s *Server) capabilities(modern bool) mcp.ServerCapabilities {
+func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	has := s.offers()
 	c := mcp.ServerCapabilities{Logging: &mcp.Object{}, Tools: &mcp.ListCapability{ListChanged: true}}
 	if has.resources {
@@ -30,14 +33,22 @@ func (s *Server) capabilities(modern bool) mcp.ServerCapabilities {
 	if has.completions {
 		c.Completions = &mcp.Object{}
 	}
-	if modern {
+	switch {
+	case e.modern && has.tasks:
+		c.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
+		maps.Copy(c.Extensions, s.o.Extensions)
+	case e.modern:
 		c.Extensions = s.o.Extensions
+	case has.tasks && e.experimentalTasks():
+		c.Tasks = &mcp.TasksCapability{
+			List: &mcp.Object{}, Cancel: &mcp.Object{}, Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
+		}
 	}
 	return c
 }
 
-func (s *Server) appendCapabilities(dst []byte, modern bool) []byte {
-	dst, err := mcp.Append(dst, s.capabilities(modern))
+func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
+	dst, err := mcp.Append(dst, s.capabilities(e))
 	if err != nil {
 		panic("server: the capabilities cannot be encoded: " + err.Error()) // New has tried
 	}
@@ -47,7 +58,7 @@ func (s *Server) appendCapabilities(dst []byte, modern bool) []byte {
 // discover answers server/discover (2026-07-28, server/discover).
 func discover(r *request) (any, error) {
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), true)
+	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
 	return encoded(s.appendCacheable(result)), nil
 }
@@ -61,13 +72,14 @@ func initialize(r *request) (any, error) {
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
-	r.conn.legacy.Store(&era{revision: revision, structured: features.StructuredOutput, capabilities: client})
+	agreed := &era{revision: revision, structured: features.StructuredOutput, capabilities: client}
+	r.conn.legacy.Store(agreed)
 	if peer := r.Peer(); peer != nil {
 		peer.AllowBatch(features.Batch)
 	}
 
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), false)
+	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
 	return encoded(append(result, '}')), nil

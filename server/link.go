@@ -76,6 +76,12 @@ func (w *watched) Call(ctx context.Context, method string, params, result any) e
 	return mcp.Unmarshal(text, result)
 }
 
+// Flush keeps what [flush] looks for.
+func (w *watched) Flush(ctx context.Context) error {
+	flush(ctx, w.Link)
+	return nil
+}
+
 func encodeParams(params any) (json.RawMessage, error) {
 	switch params := params.(type) {
 	case nil:

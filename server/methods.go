@@ -34,6 +34,12 @@ var methods = map[string]method{
 	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
 	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
 
+	mcp.MethodGetTask:    {legacy: true, modern: true, needs: hasTasks, handle: getTask},
+	mcp.MethodUpdateTask: {modern: true, needs: hasTasks, handle: updateTask},
+	mcp.MethodCancelTask: {legacy: true, modern: true, needs: hasTasks, handle: cancelTask},
+	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
+	mcp.MethodListTasks:  {legacy: true, needs: hasTasks, handle: listTasks},
+
 	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has offers) bool { return has.completions }, handle: complete},
 }
 

@@ -117,8 +117,8 @@ func TestConfirmationThroughAService(t *testing.T) {
 	l := dial(t, perService, notes())
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"action":"delete","params":{"id":"7"}}%s,"_meta":{` + elicits + `}}}`
 	asked := decode(t, l.ask(call, ""))
-	assert.Assert(t, strings.Contains(asked.Requests["confirm"].Params.Message, `Arguments: {"id":"7"}`), asked)
-	more := fmt.Sprintf(`,"inputResponses":{"confirm":{"action":"accept"}},"requestState":%q`, asked.State)
+	assert.Assert(t, strings.Contains(asked.Requests["confirm_operation"].Params.Message, `Arguments: {"id":"7"}`), asked)
+	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, asked.State)
 	assert.Equal(t, decode(t, l.ask(call, more)).Structured.Data, "deleted 7")
 }
 

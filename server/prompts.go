@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -77,10 +78,15 @@ func getPrompt(r *request) (any, error) {
 	if err != nil {
 		return r.failed(err)
 	}
-	if result.Messages == nil {
-		result.Messages = []mcp.PromptMessage{}
+	if result == nil {
+		return nil, r.broken(errNoResult)
 	}
-	return r.finish(result, &result.Result)
+	own := *result // the handler may return the same to all
+	own.Messages = slices.Clone(own.Messages)
+	for i := range own.Messages {
+		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
+	}
+	return r.finish(&own, &own.Result)
 }
 
 // texts returns a param that must be an object of strings; nil if it is not there.

@@ -1,14 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
-	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -22,6 +24,14 @@ type Tool struct {
 	// goroutines at a time.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
+	// Tasks says whether calls are tasks: never (""), if the client can have it so, or always. It is told to clients of 2025-11-25 in place of
+	// the tool's Execution. See [TaskOptions].
+	Tasks mcp.TaskSupport
+
+	// TaskLater has a call become a task only when Call says so with [BecomeTask], which is for what has to be asked, or found out, before it is known whether there
+	// will be one. To a client of 2025-11-25, which itself asks for the task, it makes no difference.
+	TaskLater bool
+
 	// Verbatim passes arguments on as they come, for who checks them: another server.
 	Verbatim bool
 }
@@ -31,19 +41,28 @@ func (s *Server) AddTool(t Tool) error {
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
-	made := &tool{raw: &t}
+	t.Execution = nil
+	made := &tool{raw: &t, tasks: t.Tasks}
 	err := error(nil)
 	switch {
 	case !mcp.ValidToolName(t.Name):
 		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
 	case t.Call == nil:
 		err = errors.New("it needs Call")
+	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
+		err = errors.New("Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
 	case !t.Verbatim:
 		made.input, err = schema.Compile(t.InputSchema)
+		if err == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
+			err = errors.New(`its input schema must say "type":"object"`)
+		}
 	}
 	definition, encodeErr := mcp.Marshal(t.Tool)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: tool %q: %w", t.Name, err)
+	}
+	if isTask(t.Tasks) {
+		s.tasks.used.Store(true)
 	}
 	s.rawTools.add(&item[*tool]{t.Name, made, definition})
 	s.announce(news{method: mcp.NotificationToolListChanged})
@@ -88,22 +107,45 @@ func (r *request) toolFailed(message string) (any, error) {
 
 func (r *request) toolResult(result *mcp.CallToolResult) (any, error) {
 	if result == nil {
-		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error")
+		return nil, r.broken(errNoResult)
 	}
-	if result.Content == nil {
-		result.Content = []mcp.Content{}
+	own := *result // the handler may return the same to all
+	if own.Content == nil && own.StructuredContent != nil {
+		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
 	}
-	if !r.era.structured {
-		result.StructuredContent = nil
+	own.Content = slices.Clone(own.Content)
+	for i, block := range own.Content {
+		own.Content[i] = r.era.content(block)
 	}
-	return r.finish(result, &result.Result)
+	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structured || !f.AnyStructuredOutput && !isObject(own.StructuredContent) {
+		own.StructuredContent = nil
+	}
+	return r.finish(&own, &own.Result)
+}
+
+func isObject(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) }
+
+// content is a block of content, or what stands for it where the era does not have such a block.
+func (e *era) content(block mcp.Content) mcp.Content {
+	f, _ := mcp.FeaturesOf(e.revision)
+	switch b := block.(type) {
+	case *mcp.AudioContent:
+		if !f.Audio {
+			return &mcp.TextContent{Text: fmt.Sprintf("[sound, %s, %d bytes]", b.MIMEType, len(b.Data)), Annotations: b.Annotations}
+		}
+	case *mcp.ResourceLink:
+		if !f.ResourceLinks {
+			return &mcp.TextContent{Text: fmt.Sprintf("[%s](%s)", b.Name, b.URI), Annotations: b.Annotations}
+		}
+	}
+	return block
 }
 
 // Progress tells the client how far its request has come: done of total, 0 for a total not known. It is for handlers of tools, prompts and resources; operations
 // have [dispatch.Progress]. It does nothing if the client does not ask for progress, or the handler has returned. It is safe for concurrent use.
 func Progress(ctx context.Context, done, total float64, message string) {
-	if r := requestFrom(ctx); r != nil && r.progress != nil {
-		r.progress.report(done, total, message)
+	if r := requestFrom(ctx); r != nil && r.reports() {
+		r.report(done, total, message)
 	}
 }
 

@@ -19,6 +19,7 @@ type request struct {
 	meta     meta
 	progress *progress  // to be told of; nil if the client does not ask
 	asks     *exchange  // what the client is asked meanwhile; nil until it is
+	task     *task      // that the request is, or may become; nil: neither
 	member   [12]member // of params, the first of them; the rest of protocol-level params are not worth a look
 	count    int
 }

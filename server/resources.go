@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -36,8 +38,8 @@ type ResourceTemplate struct {
 
 // AddResource offers a resource, in place of one with the same URI.
 func (s *Server) AddResource(r Resource) error {
-	if r.URI == "" || r.Name == "" || r.Read == nil {
-		return fmt.Errorf("server: resource %q: it needs a URI, a Name and Read", r.URI)
+	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
+		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
 	}
 	definition, err := mcp.Marshal(r.Resource)
 	if err != nil {
@@ -187,18 +189,19 @@ func readResource(r *request) (any, error) {
 	if err != nil {
 		return r.failed(err)
 	}
-	if result.Contents == nil {
-		result.Contents = []mcp.ResourceContents{}
+	if result == nil {
+		return nil, r.broken(errNoResult)
 	}
+	own := *result // the handler may return the same to all
 	if !r.era.modern {
-		result.CacheHints = mcp.CacheHints{}
+		own.CacheHints = mcp.CacheHints{}
 	} else {
-		result.CacheScope = cmp.Or(result.CacheScope, mcp.CachePrivate)
-		if result.TTLMs == nil {
-			result.TTLMs = new(int64)
+		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
+		if own.TTLMs == nil {
+			own.TTLMs = new(int64)
 		}
 	}
-	return r.finish(result, &result.Result)
+	return r.finish(&own, &own.Result)
 }
 
 // failed is the answer to a request whose handler has failed.
@@ -209,20 +212,32 @@ func (r *request) failed(err error) (any, error) {
 	if missing, ok := errors.AsType[*notFound](err); ok {
 		return nil, missing.in(r.era)
 	}
-	if _, ok := errors.AsType[*rpc.Error](err); !ok {
-		r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
+	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
+		return nil, r.broken(err)
 	}
 	return nil, err
 }
 
-// finish makes a handler's result one of the client's era.
+// broken logs why there is no answer: the client does not learn it.
+func (r *request) broken(err error) error {
+	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
+	return err
+}
+
+var errNoResult = errors.New("server: the handler returned neither a result nor an error")
+
+// finish makes a handler's result one of the client's era. base is of a copy of it.
 func (r *request) finish(result any, base *mcp.Result) (any, error) {
+	base.ResultType = ""
 	if r.era.modern {
-		base.ResultType = mcp.ResultComplete
-		if err := base.Meta.Set(mcp.MetaServerInfo, encoded(r.conn.server.info)); err != nil {
+		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
+		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
 			return nil, err
 		}
 	}
 	text, err := mcp.Marshal(result)
-	return encoded(text), err
+	if err != nil {
+		return nil, r.broken(err)
+	}
+	return encoded(text), nil
 }

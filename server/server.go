@@ -61,6 +61,8 @@ type Options struct {
 	Visible func(ctx context.Context, kind Kind, key string) bool
 	// MaxWatched is how many resources a client may subscribe to, for each subscription; 0: 1024.
 	MaxWatched int
+	// Tasks are the settings of tasks.
+	Tasks TaskOptions
 	// StateKey is the secret that seals what modern clients carry for the server from one request to the next, 32 random bytes or more. Servers
 	// that stand in for each other share it; nil: a random one.
 	StateKey []byte
@@ -86,11 +88,13 @@ type Server struct {
 	log        *slog.Logger
 	handler    rpc.Handler
 	tools      atomic.Pointer[tools]
+	headers    atomic.Pointer[toolHeaders]
 	rawTools   collection[*tool]
 	resources  collection[*Resource]
 	templates  templates
 	prompts    collection[*Prompt]
 	completes  atomic.Bool // something of these does
+	tasks      tasks
 
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
@@ -120,7 +124,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: o.Logger, conns: make(map[*Conn]struct{}),
 	}
-	if _, err := mcp.Marshal(s.capabilities(true)); err != nil {
+	s.tasks.init(o.Tasks)
+	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
 	s.handler = rpc.Chain(s.serve, o.Middleware...)

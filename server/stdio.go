@@ -17,7 +17,10 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	in, out := takeStdio()
-	return s.Serve(ctx, &stdio{in, out})
+	err := s.Serve(ctx, &stdio{in, out})
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandon)
+	defer cancel()
+	return errors.Join(err, s.Close(grace))
 }
 
 // stdio is standard input and output as one stream.

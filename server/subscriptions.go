@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -15,15 +16,11 @@ type news struct {
 	about  string // the URI of a resource, the id of a task
 }
 
-// announce tells every connection, without waiting for any.
+// announce tells every connection, without waiting for any. None of them is closed meanwhile.
 func (s *Server) announce(n news) {
 	s.mu.Lock()
-	all := make([]*Conn, 0, len(s.conns))
+	defer s.mu.Unlock()
 	for c := range s.conns {
-		all = append(all, c)
-	}
-	s.mu.Unlock()
-	for _, c := range all {
 		c.hear(n)
 	}
 }
@@ -47,19 +44,24 @@ type subscription struct {
 func (c *Conn) hear(n news) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wanted := c.open.Load() && (n.about == "" || c.watched[n.about])
+	wanted := c.hears(n)
 	for _, sub := range c.subscriptions {
 		switch {
 		case !sub.wants[n]:
 		case sub.active:
 			wanted = true
-		case len(sub.missed) < len(sub.wants): // otherwise each of them is there already
+		case !slices.Contains(sub.missed, n):
 			sub.missed = append(sub.missed, n)
 		}
 	}
 	if wanted {
 		c.note(n)
 	}
+}
+
+// hears reports whether a legacy client is told. With mu.
+func (c *Conn) hears(n news) bool {
+	return c.open.Load() && (n.about == "" || c.watched[n.about] || n.method == mcp.NotificationTaskStatus)
 }
 
 func (c *Conn) note(n news) {
@@ -96,7 +98,7 @@ func (c *Conn) tell() {
 		}
 		var messages []message
 		for n := range pending {
-			if c.link != nil && c.open.Load() && (n.about == "" || c.watched[n.about]) {
+			if c.link != nil && c.hears(n) {
 				messages = append(messages, message{c.link, n, nil})
 			}
 			for _, sub := range c.subscriptions {
@@ -107,8 +109,8 @@ func (c *Conn) tell() {
 		}
 		c.mu.Unlock()
 		for _, m := range messages {
-			if params, ok := c.server.newsParams(m.news, m.meta); ok {
-				_ = m.link.Notify(c.ctx, m.method, params.orNil()) // fails only when the connection ends
+			if params, ok := c.server.newsParams(c.ctx, m.news, m.meta); ok {
+				_ = m.link.Notify(&origin{c.ctx, c, nil}, m.method, params.orNil()) // fails only when the connection ends
 			}
 		}
 		for _, m := range messages {
@@ -118,10 +120,15 @@ func (c *Conn) tell() {
 }
 
 // newsParams are the params of a notification; ok is false if there is nothing to tell any more. meta belongs to a subscription, or is nil.
-func (s *Server) newsParams(n news, meta encoded) (params encoded, ok bool) {
+func (s *Server) newsParams(ctx context.Context, n news, meta encoded) (params encoded, ok bool) {
 	params = append(params, '{')
-	if n.about != "" {
+	switch n.method {
+	case mcp.NotificationResourceUpdated:
 		params = jsonscan.AppendString(append(params, `"uri":`...), n.about)
+	case mcp.NotificationTask, mcp.NotificationTaskStatus:
+		if params = s.appendTask(ctx, params, n); len(params) == 1 {
+			return nil, false
+		}
 	}
 	switch {
 	case meta == nil && len(params) == 1:
@@ -182,8 +189,8 @@ func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionF
 		PromptsListChanged:   filter.PromptsListChanged && has.prompts,
 		ResourcesListChanged: filter.ResourcesListChanged && has.resources,
 	}
-	if len(filter.ResourceSubscriptions) > s.o.MaxWatched {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d resources in one subscription", s.o.MaxWatched)
+	if len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > s.o.MaxWatched {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
 	}
 	sub.wants = map[news]bool{
 		{method: mcp.NotificationToolListChanged}:     got.ToolsListChanged,
@@ -194,6 +201,11 @@ func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionF
 		if has.resources && s.visible(r, KindResource, uri) {
 			sub.wants[news{mcp.NotificationResourceUpdated, uri}] = true
 			got.ResourceSubscriptions = append(got.ResourceSubscriptions, uri)
+		}
+	}
+	if filter.TaskIDs != nil && has.tasks {
+		if got.TaskIDs, err = s.acceptTasks(r, sub, filter.TaskIDs); err != nil {
+			return nil, err
 		}
 	}
 	return mcp.Marshal(got)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A tool is what a name in tools/call leads to; one of these is set.
@@ -16,6 +18,7 @@ type tool struct {
 	operation string   // of the catalog
 	service   *service // a group of operations
 	raw       *Tool    // the application's own
+	tasks     mcp.TaskSupport
 	input     *schema.Schema
 }
 
@@ -24,6 +27,7 @@ type tools struct {
 	operations []*dispatch.Operation // that it was made of
 	raw        *listing[*tool]
 	*listing[*tool]
+	tasks *listing[*tool] // the same, as clients hear of it that have tasks of 2025-11-25
 }
 
 // toolName is an operation's name in MCP, where names are flat.
@@ -48,16 +52,19 @@ func (s *Server) toolList() *tools {
 		var grouped []*service
 		grouped, single = services(operations)
 		for _, svc := range grouped {
-			add(&item[*tool]{svc.name, &tool{service: svc}, svc.definition()})
+			add(&item[*tool]{svc.name, &tool{service: svc, tasks: s.tasks.ofService(svc)}, svc.definition()})
 		}
 	}
 	for _, op := range single {
-		add(&item[*tool]{toolName(op.Name()), &tool{operation: op.Name()}, definition(op)})
+		add(&item[*tool]{toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.of(op)}, definition(op)})
 	}
 	for _, i := range raw.sorted {
 		add(i)
 	}
-	now := &tools{operations, raw, newListing(items)}
+	now := &tools{operations: operations, raw: raw, listing: newListing(items)}
+	if now.tasks = now.listing; s.tasks.used.Load() {
+		now.tasks = newListing(withExecution(items))
+	}
 	s.tools.Store(now)
 	return now
 }
@@ -130,7 +137,11 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 
 // listTools answers tools/list.
 func listTools(r *request) (any, error) {
-	return list(r, KindTool, "tools", r.conn.server.toolList().listing)
+	all := r.conn.server.toolList()
+	if !r.era.modern && r.era.experimentalTasks() {
+		return list(r, KindTool, "tools", all.tasks)
+	}
+	return list(r, KindTool, "tools", all.listing)
 }
 
 // callTool answers tools/call. A tool that there is not is an error of the protocol; whatever else goes wrong is told in the result,
@@ -145,10 +156,18 @@ func callTool(r *request) (any, error) {
 	if found == nil || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
+	if s.tasks.used.Load() {
+		return r.callAsTask(found)
+	}
+	return r.call(found)
+}
+
+// call calls a tool here and now.
+func (r *request) call(found *item[*tool]) (any, error) {
 	if err := r.resume(); err != nil {
 		return nil, err
 	}
-	arguments := json.RawMessage(r.param(paramArguments))
+	s, arguments := r.conn.server, json.RawMessage(r.param(paramArguments))
 	switch t := found.value; {
 	case t.raw != nil:
 		return r.callRaw(t, arguments)
@@ -177,13 +196,18 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 	if level != "" {
 		call.Logger = slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool})
 	}
-	if r.progress != nil {
-		call.Progress = r.progress.report
+	if r.reports() {
+		call.Progress = r.report
 	}
 	envelope := s.dispatcher.Dispatch(r, &call)
 	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired && !call.Confirmed {
 		if envelope, err = r.confirm(call, envelope); err != nil {
 			return r.interrupted()
+		}
+	}
+	if !envelope.Success() && r.task.begun() {
+		if lacking, ok := errors.AsType[*suspension](envelope.Err); ok {
+			return nil, lacking.failure
 		}
 	}
 	if !envelope.Success() && r.asks != nil && r.asks.stopped != nil {

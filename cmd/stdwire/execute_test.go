@@ -36,6 +36,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --htpp :80", "stdwire: serve: unknown flag --htpp\nhint: did you mean --http?\n"},
 		{"serve --http 80", "stdwire: serve: --http: \"80\" is no address\nhint: write 127.0.0.1:8080"},
 		{"serve --http 127.0.0.1:0 --token-env NOT_SET_ANYWHERE", "stdwire: serve: --token-env: the environment variable NOT_SET_ANYWHERE is empty\n"},
+		{"serve --state-key-env NOT_SET_ANYWHERE", "stdwire: serve: --state-key-env: the environment variable NOT_SET_ANYWHERE has fewer than 32 bytes\n"},
 		{"serve --http 0.0.0.0:0 --no-auth", "stdwire: serve: --no-auth: "},
 		{"serve --confirm maybe", "stdwire: serve: --confirm: \"maybe\" is none of ask, trust\n"},
 		{"serve x", "stdwire: serve: unexpected argument \"x\"\nhint: see stdwire serve --help\n"},

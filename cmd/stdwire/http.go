@@ -15,6 +15,8 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
 )
 
 // web is how the built-in server is offered over HTTP.
@@ -22,6 +24,8 @@ type web struct {
 	address  string // "": it is not
 	tokenEnv string
 	noAuth   bool
+	sse      bool
+	stateKey []byte // nil: a random one
 }
 
 func (w *web) flags() []flag {
@@ -40,12 +44,20 @@ func (w *web) flags() []flag {
 			w.tokenEnv = value
 			return nil
 		}},
+		{name: "--state-key-env", value: "NAME", help: "environment variable that holds the secret which several servers behind one address share (default: a random one)", set: func(value string) error {
+			const least = 32
+			if w.stateKey = []byte(os.Getenv(value)); len(w.stateKey) < least {
+				return usagef("--state-key-env: the environment variable %s has fewer than %d bytes", value, least)
+			}
+			return nil
+		}},
 		toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
+		toggle(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
 }
 
 // serve serves until ctx ends.
-func (w *web) serve(ctx context.Context, std *streams, o *offer, log *slog.Logger) error {
+func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog *dispatch.Catalog, log *slog.Logger) error {
 	listener, err := net.Listen("tcp", w.address)
 	if err != nil {
 		return &failure{code: "usage", what: "serve", why: err.Error()}
@@ -56,16 +68,18 @@ func (w *web) serve(ctx context.Context, std *streams, o *offer, log *slog.Logge
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
 	principal := w.principal(std)
-	handler := http.NewServeMux()
-	handler.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(o.catalog, dispatch.Options{Logger: log})))
-	handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	std.err.printf("stdwire: serving http://%s/v1/", address)
-	server := &http.Server{
-		Handler: handler, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	mcp := streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse}.New(s)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", mcp)
+	mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	std.err.printf("stdwire: serving MCP at http://%s/mcp, and the same as an HTTP API at http://%[1]s/v1/", address)
+	web := &http.Server{
+		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- web.Serve(listener) }()
 	select {
 	case err := <-served:
 		return err
@@ -74,10 +88,12 @@ func (w *web) serve(ctx context.Context, std *streams, o *offer, log *slog.Logge
 	const drain = 3 * time.Second
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	err = server.Shutdown(grace)
+	_ = mcp.Shutdown(grace) // in time or not, what is open ends
+	err = web.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // what still runs is cancelled
+		err = web.Close() // what still runs is cancelled
 	}
+	err = errors.Join(err, s.Close(grace))
 	<-served
 	return err
 }

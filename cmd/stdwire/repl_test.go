@@ -109,7 +109,7 @@ func converseByHTTP(t *testing.T, conversation []exchange) (answers []string) {
 	lines := bufio.NewReader(stderr)
 	line, err := lines.ReadString('\n')
 	assert.NilError(t, err)
-	_, address, ok := strings.Cut(strings.TrimSpace(line), "serving ")
+	_, address, ok := strings.Cut(strings.TrimSpace(line), "HTTP API at ")
 	assert.Assert(t, ok && !strings.Contains(line, token), line)
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 

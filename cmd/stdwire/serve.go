@@ -16,8 +16,8 @@ func serveCommand() command {
 			"and without --write they change nothing. Without --allow-exec and --allow-eval no program can be run; one that is run can do whatever this user can. Logs go to stderr.\n\n" +
 			"What takes something away for good is done only if the client's user confirms it, and not at all with a client that cannot ask, unless --confirm trust says that the client " +
 			"asks by itself.\n\n" +
-			"With --http the same operations are served over HTTP until a signal comes: POST /v1/SERVICE with {\"action\":…,\"params\":{…}}, described at /v1/openapi.json. " +
-			"Whoever calls needs the bearer token.\n\n" +
+			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
+			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
 		make: func() (grammar, runner) {
@@ -33,12 +33,14 @@ func (b *builtin) serve(ctx context.Context, std *streams, w *web) error {
 	if err != nil {
 		return err
 	}
+	options := b.options(log)
+	options.StateKey = w.stateKey
+	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
 	if w.address != "" {
-		return errors.Join(w.serve(ctx, std, o, log), o.close())
+		return errors.Join(w.serve(ctx, std, s, o.catalog, log), o.close())
 	}
 	if std.inTerminal {
 		std.err.printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	err = b.options(log).New(server.Info{Name: "stdwire", Version: version()}, o.catalog).ServeStdio(ctx)
-	return errors.Join(err, o.close())
+	return errors.Join(s.ServeStdio(ctx), o.close())
 }

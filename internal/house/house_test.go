@@ -46,17 +46,18 @@ var floors = []struct {
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
 	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
+	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"cmd/stdwire", []string{
 		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "client",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client",
 	}},
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "cmd/stdwire"}
+var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/house"}

@@ -1,0 +1,63 @@
+// Everything-server is the server that the official MCP conformance suite is run against: everything that its scenarios call, on one endpoint, in both eras.
+//
+//	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # the endpoint is http://127.0.0.1:3000/mcp
+//	go run ./internal/conformance/everything-server                         # the same on stdio
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+func main() {
+	address := flag.String("http", "", "serve Streamable HTTP at this address; stdio if empty")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *address); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, address string) error {
+	s := server.Options{Instructions: "For tests."}.New(server.Info{Name: "everything-server", Version: "1.0.0"}, dispatch.NewCatalog())
+	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection), addChanging(s), addTasks(s), addResources(s), addPrompts(s))
+	if err != nil {
+		return err
+	}
+	if address == "" {
+		return s.ServeStdio(ctx)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "http://%s/mcp\n", listener.Addr())
+	handler := streamable.Options{}.New(s)
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", handler)
+	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	return errors.Join(handler.Shutdown(grace), web.Shutdown(grace), s.Close(grace))
+}

@@ -1,0 +1,107 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// everythingServer starts everything-server over HTTP, one process for whatever is run against it, and returns its endpoint.
+func everythingServer(t *testing.T, b *bench) (url string) {
+	t.Helper()
+	binary := b.path("everything-server")
+	build := exec.Command("go", "build", "-o", binary, "./everything-server")
+	out, err := build.CombinedOutput()
+	assert.NilError(t, err, string(out))
+	server := exec.Command(binary, "-http", "127.0.0.1:0")
+	server.Dir = b.dir
+	stderr, err := server.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, server.Start())
+	lines := bufio.NewReader(stderr)
+	line, err := lines.ReadString('\n')
+	assert.NilError(t, err)
+	log := make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(lines)
+		log <- string(text)
+	}()
+	t.Cleanup(func() {
+		assert.Check(t, server.Process.Signal(os.Interrupt))
+		text := <-log
+		assert.Check(t, server.Wait())
+		if strings.Contains(text, "panic") || t.Failed() {
+			t.Errorf("the server's log:\n%s", text)
+		}
+	})
+	return strings.TrimSpace(line)
+}
+
+// A check is one line of what the suite says.
+type check struct {
+	ID, Status, ErrorMessage string
+}
+
+// The official suite's server scenarios, all of them, against one process that has no flag for eras: in every revision, as the sets of required ones, and by themselves, which
+// takes in the tasks extension.
+func TestOfficialSuiteOnServer(t *testing.T) {
+	b := newNodeBench(t)
+	url := everythingServer(t, b)
+	for _, run := range []struct {
+		name   string
+		args   []string
+		passed int // at least; the suite is pinned, so less means that something was not run
+	}{
+		{"2025-03-26", []string{"--suite", "all", "--spec-version", "2025-03-26"}, 3},
+		{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}, 56},
+		{"2025-11-25", []string{"--suite", "all", "--spec-version", "2025-11-25"}, 83},
+		{"2026-07-28", []string{"--suite", "all", "--spec-version", "2026-07-28"}, 152},
+		{"all", []string{"--suite", "all"}, 233},
+		{"required by 2025-11-25", []string{"--requirements", "2025-11-25"}, 83},
+		{"required by 2026-07-28", []string{"--requirements", "2026-07-28"}, 196},
+	} {
+		t.Run(run.name, func(t *testing.T) {
+			results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			suite := filepath.Join("node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
+			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"), append([]string{suite, "server", "--url", url, "-o", results}, run.args...)...)
+			cmd.Dir, cmd.Env = b.dir, b.env
+			out, err := cmd.CombinedOutput()
+			assert.NilError(t, err, string(out))
+			passed := 0
+			assert.NilError(t, filepath.WalkDir(results, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.Name() != "checks.json" {
+					return err
+				}
+				text, err := os.ReadFile(path)
+				assert.NilError(t, err)
+				var checks []check
+				assert.NilError(t, json.Unmarshal(text, &checks), path)
+				for _, c := range checks {
+					switch c.Status {
+					case "SUCCESS":
+						passed++
+					case "FAILURE", "WARNING":
+						t.Errorf("%s: %s: %s: %s", filepath.Base(filepath.Dir(path)), c.ID, c.Status, c.ErrorMessage)
+					}
+				}
+				return nil
+			}))
+			t.Logf("%d checks passed", passed)
+			assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed, run.passed)
+		})
+	}
+}

@@ -1,0 +1,284 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// The headers of Streamable HTTP, in the canonical form of net/http (MCP 2026-07-28, Streamable HTTP, "Request Metadata"; the session's: 2025-11-25,
+// Transports, "Session Management").
+const (
+	HeaderProtocolVersion = "Mcp-Protocol-Version"
+	HeaderMethod          = "Mcp-Method"
+	HeaderName            = "Mcp-Name"
+	HeaderSessionID       = "Mcp-Session-Id"
+	HeaderParamPrefix     = "Mcp-Param-" // of the headers of [HeaderParams]
+)
+
+// A HeaderParam is a parameter of a tool that goes into a header of the HTTP request too, so that what is between client and server can go by it
+// (MCP 2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
+type HeaderParam struct {
+	Header string   // "Mcp-Param-Region"; case does not count
+	Path   []string // the properties that lead to it: {"where", "region"}
+}
+
+// annotation is the keyword of a JSON Schema that makes a property a [HeaderParam].
+const annotation = "x-mcp-header"
+
+// HeaderParams returns the annotated parameters of a tool, in the order of its schema; nil if there are none, or if the schema is not a valid JSON object. The error
+// says which annotation breaks the rules: a client that speaks HTTP must not offer such a tool to anybody.
+func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
+	if !bytes.Contains(inputSchema, []byte(annotation)) || jsonscan.Valid(inputSchema) != nil {
+		return nil, nil
+	}
+	w := headerWalk{seen: map[string]bool{}}
+	if err := w.schema(inputSchema, nil, true); err != nil {
+		return nil, err
+	}
+	return w.found, nil
+}
+
+type headerWalk struct {
+	found []HeaderParam
+	seen  map[string]bool // names, in lower case
+}
+
+// subschemas are the keywords below which there are schemas other than by a name that a client can follow: one, a list of them, or some by name.
+var subschemas = []string{
+	"items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "dependentSchemas",
+	"dependencies", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties", "contentSchema", "$defs", "definitions",
+}
+
+// schema looks at one schema. path leads to it, if reachable is true.
+func (w *headerWalk) schema(schema []byte, path []string, reachable bool) error {
+	if schema[0] != '{' {
+		return nil
+	}
+	for token, value := range jsonscan.Members(schema) {
+		name, _ := jsonscan.Text(token)
+		switch {
+		case name == annotation:
+			if err := w.add(schema, value, path, reachable); err != nil {
+				return err
+			}
+		case name == "properties":
+			for token, property := range jsonscan.Members(value) {
+				name, _ := jsonscan.Text(token)
+				if err := w.schema(property, append(slices.Clip(path), name), reachable); err != nil {
+					return err
+				}
+			}
+		case slices.Contains(subschemas, name):
+			if err := w.below(value, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// below looks at the schemas of a keyword from which nothing is reachable.
+func (w *headerWalk) below(value []byte, keyword string) error {
+	switch keyword {
+	case "dependentSchemas", "dependencies", "patternProperties", "$defs", "definitions":
+		for _, schema := range jsonscan.Members(value) {
+			if err := w.schema(schema, nil, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for schema := range jsonscan.Elements(value) {
+		if err := w.schema(schema, nil, false); err != nil {
+			return err
+		}
+	}
+	return w.schema(value, nil, false)
+}
+
+func (w *headerWalk) add(schema, value []byte, path []string, reachable bool) error {
+	name, isText := jsonscan.Text(value)
+	switch {
+	case !isText || !isHeaderName(name):
+		return fmt.Errorf("the %s %.100s is no name of a header: it must be a string of letters, digits and !#$%%&'*+-.^_`|~", annotation, value)
+	case !reachable || len(path) == 0:
+		return fmt.Errorf("the %s %q is where no chain of properties leads from the root of the schema", annotation, name)
+	case !isHeaderType(jsonscan.Member(schema, "type")):
+		return fmt.Errorf("the %s %q is on a property whose type is not string, integer or boolean", annotation, name)
+	case w.seen[strings.ToLower(name)]:
+		return fmt.Errorf("the %s %q is there twice", annotation, name)
+	}
+	w.seen[strings.ToLower(name)] = true
+	w.found = append(w.found, HeaderParam{HeaderParamPrefix + name, slices.Clone(path)})
+	return nil
+}
+
+// isHeaderType reports whether a type is one that headers can carry, or null beside it, for which there is no header.
+func isHeaderType(value []byte) bool {
+	if len(value) == 0 {
+		return false
+	}
+	if value[0] != '[' {
+		return jsonscan.KeyIs(value, "string") || jsonscan.KeyIs(value, "integer") || jsonscan.KeyIs(value, "boolean")
+	}
+	carried := 0
+	for element := range jsonscan.Elements(value) {
+		if isHeaderType(element) {
+			carried++
+		} else if !jsonscan.KeyIs(element, "null") {
+			return false
+		}
+	}
+	return carried == 1
+}
+
+// isHeaderName reports a token of RFC 9110, section 5.6.2.
+func isHeaderName(name string) bool { return name != "" && consistsOf(name, "!#$%&'*+-.^_`|~") }
+
+var errNoHeader = errors.New("neither a string, a boolean nor an integer within ±(2^53-1)")
+
+// Value returns what the header is to say, before [EncodeHeaderValue], for the arguments of a call, a valid JSON object; ok is false if there must be no header,
+// as the argument is absent or null. The error says that no header can carry what is there.
+func (p *HeaderParam) Value(arguments json.RawMessage) (text string, ok bool, err error) {
+	value := []byte(arguments)
+	for _, name := range p.Path {
+		if len(value) == 0 || value[0] != '{' {
+			return "", false, nil
+		}
+		value = jsonscan.Member(value, name)
+	}
+	if len(value) == 0 || value[0] == 'n' {
+		return "", false, nil
+	}
+	switch value[0] {
+	case '"':
+		text, _ = jsonscan.Text(value)
+		return text, true, nil
+	case 't', 'f':
+		return string(value), true, nil
+	case '{', '[':
+		return "", false, fmt.Errorf("the argument %s is %w", strings.Join(p.Path, "."), errNoHeader)
+	}
+	n, err := safeInteger(string(value))
+	if err != nil {
+		return "", false, fmt.Errorf("the argument %s is %w", strings.Join(p.Path, "."), err)
+	}
+	return strconv.FormatInt(n, 10), true, nil
+}
+
+// Check compares a header, as it came, with the arguments of a call, a valid JSON object; present is whether there was one. The error says how they differ: a server
+// must refuse the request then, with [CodeHeaderMismatch].
+func (p *HeaderParam) Check(header string, present bool, arguments json.RawMessage) error {
+	want, expected, err := p.Value(arguments)
+	switch {
+	case err != nil:
+		return err
+	case !expected && !present:
+		return nil
+	case !expected:
+		return fmt.Errorf("the header %s is there, but no argument %s", p.Header, strings.Join(p.Path, "."))
+	case !present:
+		return fmt.Errorf("the header %s is missing", p.Header)
+	}
+	got, err := DecodeHeaderValue(header)
+	if err != nil {
+		return fmt.Errorf("the header %s %w", p.Header, err)
+	}
+	if got == want {
+		return nil
+	}
+	a, errA := safeInteger(got)
+	b, errB := safeInteger(want)
+	if errA == nil && errB == nil && a == b && p.isNumber(arguments) {
+		return nil // 42.0 is 42
+	}
+	return fmt.Errorf("the header %s differs from the argument %s", p.Header, strings.Join(p.Path, "."))
+}
+
+func (p *HeaderParam) isNumber(arguments json.RawMessage) bool {
+	value := []byte(arguments)
+	for _, name := range p.Path {
+		value = jsonscan.Member(value, name)
+	}
+	return value[0] != '"'
+}
+
+// safeInteger reads a JSON number that is an integer which JavaScript can hold.
+func safeInteger(text string) (int64, error) {
+	const most = 1<<53 - 1
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil || f != math.Trunc(f) || math.Abs(f) > most {
+			return 0, errNoHeader
+		}
+		n = int64(f)
+	}
+	if n < -most || n > most {
+		return 0, errNoHeader
+	}
+	return n, nil
+}
+
+const (
+	sentinelOpen  = "=?base64?"
+	sentinelClose = "?="
+)
+
+func isSentinel(value string) bool {
+	return len(value) >= len(sentinelOpen)+len(sentinelClose) && strings.HasPrefix(value, sentinelOpen) && strings.HasSuffix(value, sentinelClose)
+}
+
+// EncodeHeaderValue returns text as the value of a header: as it is where that is safe, and otherwise in base64, between =?base64? and ?= (MCP 2026-07-28, Streamable
+// HTTP, "Value Encoding"). It is for [HeaderName] and those of [HeaderParams].
+func EncodeHeaderValue(text string) string {
+	seeming := strings.HasPrefix(text, sentinelOpen) && strings.HasSuffix(text, sentinelClose) // also where the two overlap, as readers differ
+	if plain(text) && strings.Trim(text, " ") == text && !seeming {
+		return text
+	}
+	return sentinelOpen + base64.StdEncoding.EncodeToString([]byte(text)) + sentinelClose
+}
+
+// DecodeHeaderValue is the reverse of [EncodeHeaderValue]. It fails for what cannot be in a header, broken base64, and base64 of what is not UTF-8.
+func DecodeHeaderValue(value string) (string, error) {
+	if !plainOrTab(value) {
+		return "", errors.New("has characters that are not visible ASCII")
+	}
+	if !isSentinel(value) {
+		return value, nil
+	}
+	text, err := base64.StdEncoding.Strict().DecodeString(value[len(sentinelOpen) : len(value)-len(sentinelClose)])
+	if err != nil || !utf8.Valid(text) {
+		return "", errors.New("is not the base64 that it says it is")
+	}
+	return string(text), nil
+}
+
+// plain reports visible ASCII and spaces only.
+func plain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func plainOrTab(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < ' ' || c > '~') && c != '\t' {
+			return false
+		}
+	}
+	return true
+}

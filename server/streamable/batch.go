@@ -1,0 +1,94 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const maxBatch = 100 // messages
+
+// postBatch answers several messages in one, which only 2025-03-26 has. They are handled in order, and the responses are one message again.
+func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
+	if refused := x.checkVersion(); refused != nil {
+		return refused
+	}
+	s, refused := x.session(x.header(mcp.HeaderSessionID))
+	if refused != nil {
+		return refused
+	}
+	defer s.rest()
+	if s.conn.Revision() != mcp.Rev20250326 {
+		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+	}
+	messages, answers := make([]batched, len(elements)), false
+	for i, element := range elements {
+		m, err := rpc.ParseMessage(element)
+		messages[i] = batched{m, element, err}
+		answers = answers || err != nil || !m.IsResponse() && !m.ID.IsZero()
+	}
+	t, refused := x.takeRequest(!answers)
+	if refused != nil {
+		return refused
+	}
+	defer t.giveBack()
+	if !answers {
+		for i := range messages {
+			s.serve(s.context(x, nil), nil, nil, &messages[i], nil)
+		}
+		return x.accepted()
+	}
+	return x.work(s, t, x.accepts(), func(ctx context.Context, _ context.CancelCauseFunc, st *stream) (func() []byte, *refusal) {
+		text := b.takeOver()
+		return func() []byte {
+			defer text.free()
+			var responses []byte
+			handle := s.handler(st)
+			for i := range messages {
+				responses = s.serve(ctx, append(responses, ','), responses, &messages[i], handle)
+			}
+			if len(responses) == 0 {
+				return nil // all were cancelled
+			}
+			responses[0] = '['
+			return append(responses, ']')
+		}, nil
+	})
+}
+
+// batched is a message of a batch, or why it is none.
+type batched struct {
+	rpc.Message
+	text []byte
+	err  error
+}
+
+// serve handles one message, and returns dst with its response; or without, as it was before.
+func (s *session) serve(ctx context.Context, dst, before []byte, m *batched, handle rpc.Handler) []byte {
+	switch {
+	case m.err != nil:
+		s.h.stray(m.text, m.err.Error())
+		return rpc.AppendError(dst, m.ID, m.err)
+	case m.IsResponse():
+		s.answered(&m.Message, m.text)
+		return before
+	case m.ID.IsZero():
+		s.notice(ctx, &m.Message)
+		return before
+	case m.Method == mcp.MethodInitialize:
+		return rpc.AppendError(dst, m.ID, rpc.Errorf(rpc.CodeInvalidRequest, "initialize must not be in a batch"))
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if refused := s.begin(m.ID, cancel); refused != nil {
+		null, _ := rpc.ParseID([]byte("null"))
+		return rpc.AppendError(dst, null, refused.err)
+	}
+	response, _ := s.h.answer(ctx, dst, handle, m.Request())
+	if s.done(m.ID) {
+		return before
+	}
+	return response
+}

@@ -1,0 +1,125 @@
+package streamable
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A body is the text of a request, in memory that is used again.
+type body struct{ text []byte }
+
+const keptBody = 64 << 10 // bytes of a body that are kept for the next, and are allocated because a header claims that they are coming
+
+var bodies = sync.Pool{New: func() any { return &body{make([]byte, 0, 1<<10)} }}
+
+// free gives the memory back, unless somebody has taken it over.
+func (b *body) free() {
+	if b.text == nil || cap(b.text) > keptBody {
+		return
+	}
+	b.text = b.text[:0]
+	bodies.Put(b)
+}
+
+// takeOver returns a body with the same text, which is the caller's to free; b's own free does nothing any more.
+func (b *body) takeOver() *body {
+	taken := &body{b.text}
+	b.text = nil
+	return taken
+}
+
+// read returns the body of the request, which is to be freed.
+func (x *exchange) read() (*body, *refusal) {
+	kind := x.header("Content-Type")
+	if kind != "application/json" {
+		kind, _, _ = mime.ParseMediaType(kind) // JSON has one charset only, whatever the parameters say
+	}
+	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" && encoding != "identity" {
+		return nil, refuse(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest, "the body must be plain JSON, and the Content-Type application/json")
+	}
+	claimed := x.r.ContentLength // -1 if the header does not say
+	if claimed > x.o.MaxBody {
+		return nil, x.tooLarge()
+	}
+	in := io.Reader(x.r.Body)
+	if claimed < 0 {
+		in = http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody)
+	}
+	b := bodies.Get().(*body)
+	if room := min(claimed+1, keptBody); int64(cap(b.text)) < room {
+		b.text = make([]byte, 0, room)
+	}
+	err := b.fill(in)
+	if err == nil {
+		x.bodyCame()
+		return b, nil
+	}
+	b.free()
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, x.tooLarge()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, refuse(http.StatusRequestTimeout, rpc.CodeInvalidRequest, "the body took too long to come").with("Connection", "close")
+	}
+	return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").with("Connection", "close")
+}
+
+// fill reads to the end.
+func (b *body) fill(in io.Reader) error {
+	for {
+		if len(b.text) == cap(b.text) {
+			b.text = append(b.text, 0)[:len(b.text)]
+		}
+		n, err := in.Read(b.text[len(b.text):cap(b.text)])
+		b.text = b.text[:len(b.text)+n]
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (x *exchange) tooLarge() *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest, "the body is larger than %d bytes", x.o.MaxBody).with("Connection", "close")
+}
+
+// accepted is what a client takes for an answer.
+type accepted struct{ json, stream bool }
+
+// accepts reads the Accept header. A client must list both (2026-07-28, basic/transports/streamable-http, Sending Messages); who names one gets that, and
+// who names none gets either.
+func (x *exchange) accepts() accepted {
+	values := x.r.Header["Accept"]
+	if len(values) == 0 {
+		return accepted{true, true}
+	}
+	if len(values) == 1 && values[0] == "application/json, text/event-stream" {
+		return accepted{true, true}
+	}
+	var a accepted
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			kind, params, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
+				continue
+			}
+			all := kind == "*/*"
+			a.json = a.json || all || kind == "application/json" || kind == "application/*"
+			a.stream = a.stream || all || kind == "text/event-stream" || kind == "text/*"
+		}
+	}
+	return a
+}

@@ -1,0 +1,88 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/sse"
+)
+
+// The values of headers that are always the same. They are read only.
+var (
+	contentJSON   = []string{"application/json"}
+	contentEvents = []string{"text/event-stream"}
+	cacheNot      = []string{"no-store, no-transform"}
+	bufferNot     = []string{"no"}
+)
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+// events writes a stream of events to the client of an exchange. Each call is one write, which is at the client's when it returns, or has failed: at the latest when the
+// client has not read for 30 s, or for one when the stream is to end. It is for one goroutine at a time, and none once it was closed.
+type events struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	ctx     context.Context
+	stop    func() bool
+}
+
+// stream begins a stream, which is to be closed, and to end when ctx does.
+func (x *exchange) stream(ctx context.Context) *events {
+	header := x.w.Header()
+	header["Content-Type"], header["Cache-Control"], header["X-Accel-Buffering"] = contentEvents, cacheNot, bufferNot
+	x.w.WriteHeader(http.StatusOK)
+	e := &events{w: x.w, control: http.NewResponseController(x.w), ctx: ctx}
+	e.stop = context.AfterFunc(ctx, e.hurry)
+	return e
+}
+
+// hurry has a write that goes on end soon.
+func (e *events) hurry() { _ = e.control.SetWriteDeadline(time.Now().Add(time.Second)) }
+
+// limit limits the time of the next write. It does so also where the server has a limit of its own, which would be for the whole stream.
+func (e *events) limit(size int) {
+	_ = e.control.SetWriteDeadline(writeBy(size))
+	if e.ctx.Err() != nil {
+		e.hurry()
+	}
+}
+
+// close ends the stream; what net/http still has to write is given time for.
+func (e *events) close() {
+	e.stop()
+	e.limit(0)
+}
+
+// write writes text that is whole events.
+func (e *events) write(text []byte) error {
+	e.limit(len(text))
+	if _, err := e.w.Write(text); err != nil {
+		return err
+	}
+	return e.control.Flush()
+}
+
+// message writes a message; an empty id is none.
+func (e *events) message(id string, message []byte) error {
+	b := bodies.Get().(*body)
+	defer b.free()
+	b.text = appendMessage(b.text, id, message)
+	return e.write(b.text)
+}
+
+// comment writes what means nothing, and keeps the stream alive.
+func (e *events) comment() error { return e.write(sse.AppendComment(nil, "")) }
+
+// retry asks the client to come back after a while.
+func (e *events) retry(wait time.Duration) error { return e.write(sse.AppendRetry(nil, wait)) }
+
+// appendMessage appends an event.
+func appendMessage(dst []byte, id string, message []byte) []byte {
+	dst, err := sse.Append(dst, sse.Event{ID: id, Type: sse.DefaultType, Data: message})
+	if err != nil {
+		panic("streamable: " + err.Error()) // ids are made here, and good
+	}
+	return dst
+}

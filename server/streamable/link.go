@@ -1,0 +1,165 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A link is a way to the client of a session: the stream of one of its requests, or for what belongs to none, one of those that it opened for that.
+type link struct {
+	s      *session
+	stream *stream // nil: any that was opened with GET
+}
+
+// errNoStream reaches the client, which can do something about it.
+var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest, "the client has to be asked something, and takes no stream: it must accept text/event-stream")
+
+// Notify implements [server.Link]. What belongs to no request waits until the client has a stream for it.
+func (l *link) Notify(ctx context.Context, method string, params any) error {
+	text, err := rpc.AppendRequest(nil, rpc.ID{}, method, params)
+	if err != nil {
+		return err
+	}
+	if l.stream != nil && !l.stream.capable {
+		return nil // it hears nothing, as it wants
+	}
+	_, err = l.send(ctx, text)
+	return err
+}
+
+// Call implements [server.Link]. The client answers with a POST of its own.
+func (l *link) Call(ctx context.Context, method string, params, result any) (err error) {
+	if l.stream != nil && !l.stream.capable {
+		return errNoStream
+	}
+	id, answer, err := l.s.call()
+	if err != nil {
+		return err
+	}
+	defer l.s.forget(id)
+	ended := l.s.h.call(rpc.Outbound, rpc.IntID(id), method)
+	defer func() { ended(err) }()
+	text, err := rpc.AppendRequest(nil, rpc.IntID(id), method, params)
+	if err != nil {
+		return err
+	}
+	st, err := l.send(ctx, text)
+	if err != nil {
+		return err
+	}
+	select {
+	case m := <-answer:
+		return m.Decode(result)
+	case <-l.s.ctx.Done():
+		return context.Cause(l.s.ctx)
+	case <-ctx.Done():
+		if params := mcp.Cancellation().Params(method, rpc.IntID(id), context.Cause(ctx)); params != nil {
+			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled, params); err == nil {
+				st.tell(text)
+			}
+		}
+		return fmt.Errorf("streamable: %s: %w", method, context.Cause(ctx))
+	}
+}
+
+// Flush waits until what was sent has been handed over.
+func (l *link) Flush(ctx context.Context) error {
+	for {
+		l.s.mu.Lock()
+		var waits *stream
+		for _, st := range l.s.streams {
+			if st.reader != nil && st.unread > 0 && (l.stream == nil && st.own || l.stream == st) {
+				waits = st
+				break
+			}
+		}
+		if waits == nil || l.s.ended {
+			l.s.mu.Unlock()
+			return nil
+		}
+		changed := waits.changed
+		l.s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// send puts a message onto a stream that has room for it, and returns that.
+func (l *link) send(ctx context.Context, text []byte) (*stream, error) {
+	for {
+		l.s.mu.Lock()
+		st, wait := l.stream, l.s.arrived
+		if st == nil {
+			st = l.s.own()
+		}
+		switch {
+		case l.s.ended:
+			l.s.mu.Unlock()
+			return nil, context.Cause(l.s.ctx)
+		case st == nil: // there will be one, or not
+		case st.over:
+			l.s.mu.Unlock()
+			return nil, errOver
+		case st.reader == nil && !st.begun: // the client has gone, and knows of no event after which to go on
+			l.s.mu.Unlock()
+			return nil, errGone
+		case st.hasRoom(len(text)):
+			st.add(text)
+			l.s.mu.Unlock()
+			return st, nil
+		default:
+			wait = st.changed
+		}
+		l.s.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// call prepares a call of the client.
+func (s *session) call() (id int64, answer chan *rpc.Message, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) >= maxCalls {
+		return 0, nil, errTooMany
+	}
+	s.lastCall++
+	answer = make(chan *rpc.Message, 1)
+	s.calls[s.lastCall] = answer
+	return s.lastCall, answer, nil
+}
+
+func (s *session) forget(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, id)
+}
+
+// answered hands a response of the client, with this text, to the call that waits for it. Late ones are nobody's.
+func (s *session) answered(m *rpc.Message, text []byte) {
+	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
+	if m.Error != nil {
+		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message, Data: bytes.Clone(m.Error.Data)}
+	}
+	id, err := strconv.ParseInt(m.ID.String(), 10, 64)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer := s.calls[id]
+	if err != nil || answer == nil {
+		s.h.stray(text, "a response to no call that waits")
+		return
+	}
+	delete(s.calls, id)
+	answer <- &own
+}

@@ -1,0 +1,232 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// postModern answers a message of the modern era. Nothing is remembered of it: what it says, and who sends it, is all there is.
+func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted) *refusal {
+	if m.IsResponse() {
+		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "a client sends no responses in this revision")
+	}
+	if refused := x.checkHeaders(m, h); refused != nil && !m.ID.IsZero() { // what headers a notification must have is not said
+		return refused
+	}
+	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) && !m.ID.IsZero() {
+		// The header says modern, the body does not: the server would take it for legacy, as it does not know of the header.
+		return refuse(http.StatusNotFound, rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", m.Method, mcp.Latest).to(m.ID)
+	}
+	if m.Method == mcp.MethodListen && !m.ID.IsZero() {
+		return x.listen(b, m, h, accepts)
+	}
+	t, refused := x.takeRequest(false)
+	if refused != nil {
+		return refused.to(m.ID)
+	}
+	defer t.giveBack()
+	conn := x.anonymous
+	if x.principal != "" {
+		conn = x.Handler.server.Stateless(x.principal)
+	}
+	if m.ID.IsZero() {
+		// None that the protocol has means anything here: a request is cancelled by closing its stream, never by an id that others have too.
+		_, _ = x.answer(x.r.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, mute{}) }, m.Request())
+		return x.accepted()
+	}
+	x.reply(conn, m, h, accepts)
+	return nil
+}
+
+// listen answers subscriptions/listen, which has a connection of its own, and a place among the streams.
+func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *refusal {
+	if !accepts.stream {
+		return refuse(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream: a subscription is a stream").to(m.ID)
+	}
+	t, refused := x.takeStream()
+	if refused != nil {
+		return refused.to(m.ID)
+	}
+	defer t.giveBack()
+	own := *m
+	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
+	b.takeOver().free()
+	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
+	defer conn.Close()
+	x.reply(conn, &own, h, accepted{stream: true})
+	return nil
+}
+
+// reply has the server answer.
+func (x *exchange) reply(conn *server.Conn, m *rpc.Message, h *head, accepts accepted) {
+	reply := &modernReply{x: x, conn: conn, accepts: accepts}
+	reply.ctx, reply.cancel = context.WithCancelCause(x.r.Context())
+	defer reply.cancel(context.Canceled)
+	if !x.enter(reply) {
+		reply.cancel(ErrClosed)
+	}
+	defer x.leave(reply)
+	if accepts.stream {
+		reply.mu.Lock()
+		reply.timer = time.AfterFunc(x.o.Heartbeat, reply.beat)
+		reply.mu.Unlock()
+	}
+	out := bodies.Get().(*body)
+	defer out.free()
+	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
+	response, err := x.answer(reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
+	out.text = response
+	reply.finish(response, statusOf(err, h))
+}
+
+// statusOf is the status of an answer that is not a stream (2026-07-28, basic and basic/transports/streamable-http).
+func statusOf(err error, h *head) int {
+	if err == nil {
+		return http.StatusOK
+	}
+	e, _ := errors.AsType[*rpc.Error](err)
+	switch {
+	case e == nil:
+		return http.StatusOK
+	case e.Code == rpc.CodeMethodNotFound:
+		return http.StatusNotFound
+	case e.Code == mcp.CodeUnsupportedProtocolVersion, e.Code == mcp.CodeMissingRequiredClientCapability, e.Code == mcp.CodeHeaderMismatch,
+		e.Code == rpc.CodeInvalidParams && !h.complete:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// enter has Close and Shutdown know of a request; false if it has come too late.
+func (h *Handler) enter(reply *modernReply) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open[reply] = struct{}{}
+	if h.draining != nil {
+		reply.conn.Finish()
+	}
+	return !h.closed
+}
+
+func (h *Handler) leave(reply *modernReply) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.open, reply)
+}
+
+// A modernReply is the answer to one modern request, and the [server.Link] for what is said meanwhile. It is written by whoever has something to say: the
+// answer as JSON if nothing was said before, and otherwise all of it as a stream. A client that does not read delays the request that it made, for as long as one
+// write may take, and then has the request cancelled, as one that has gone.
+type modernReply struct {
+	x       *exchange
+	conn    *server.Conn
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	accepts accepted
+
+	mu     sync.Mutex
+	timer  *time.Timer // for a comment; nil if the client takes no stream
+	events *events     // nil: nothing was said yet
+	over   bool
+}
+
+var (
+	errOver       = errors.New("streamable: the request has been answered")
+	errModernCall = errors.New("streamable: a client of the modern era is never called")
+	errGone       = errors.New("streamable: the client has gone, or does not read")
+)
+
+// Call implements [server.Link].
+func (r *modernReply) Call(context.Context, string, any, any) error { return errModernCall }
+
+// A mute link leads nowhere: to the client of a notification, which gets no answer.
+type mute struct{}
+
+func (mute) Notify(context.Context, string, any) error    { return errNoStream }
+func (mute) Call(context.Context, string, any, any) error { return errNoStream }
+
+// Notify implements [server.Link]. A client that takes no streams hears nothing.
+func (r *modernReply) Notify(_ context.Context, method string, params any) error {
+	b := bodies.Get().(*body)
+	defer b.free()
+	var err error
+	if b.text, err = rpc.AppendRequest(b.text, rpc.ID{}, method, params); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
+	if !r.accepts.stream {
+		return nil
+	}
+	return r.say(b.text)
+}
+
+// say writes an event, or with a nil message a comment. With mu.
+func (r *modernReply) say(message []byte) (err error) {
+	if r.events == nil {
+		r.events = r.x.stream(r.ctx)
+	}
+	if message == nil {
+		err = r.events.comment()
+	} else {
+		err = r.message(message)
+	}
+	if err == nil {
+		r.timer.Reset(r.x.o.Heartbeat)
+		return nil
+	}
+	r.cancel(errGone)
+	return errGone
+}
+
+// beat keeps a quiet stream alive, and begins one where the answer takes its time.
+func (r *modernReply) beat() {
+	if !r.mu.TryLock() {
+		return // somebody says something, and sets the timer again
+	}
+	defer r.mu.Unlock()
+	if !r.over && r.ctx.Err() == nil {
+		_ = r.say(nil)
+	}
+}
+
+// finish sends the answer. Nothing is sent behind it, or to a client that has gone.
+func (r *modernReply) finish(response []byte, status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	gone := r.x.r.Context().Err() != nil
+	if !gone && r.events == nil {
+		if r.accepts.json || status != http.StatusOK {
+			r.x.send(status, response)
+			return
+		}
+		r.events = r.x.stream(r.ctx)
+	}
+	if r.events == nil {
+		return
+	}
+	if !gone {
+		_ = r.message(response)
+	}
+	r.events.close()
+}
+
+// message writes a message. With mu.
+func (r *modernReply) message(text []byte) error {
+	r.x.saw(rpc.Outbound, text)
+	return r.events.message("", text)
+}

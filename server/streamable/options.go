@@ -1,0 +1,73 @@
+package streamable
+
+import (
+	"cmp"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/server"
+)
+
+// Options are the settings of a [Handler]. The zero value is ready for use.
+type Options struct {
+	// Principal tells who sends a request; everybody is served, as "", if it is nil. It is called for every request, before the body is read, by any
+	// number of goroutines at a time. A [*Refusal] says how a request is refused; any other error is a 401, whose text goes to the log only.
+	Principal func(*http.Request) (string, error)
+
+	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
+	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any, unless a browser sends it: a page may only call a host
+	// that is an address or is named here. Behind a proxy on the same machine, name those that it passes on.
+	Hosts []string
+	// Origins are the web sites, such as https://example.com, whose pages may call this from a browser, beside those of the host itself; "*" for all.
+	Origins []string
+
+	MaxBody     int64         // bytes of a request's body; 0: 4 MiB
+	MaxRequests int           // requests that are being answered at a time; 0: 1024
+	MaxStreams  int           // streams that are open without a request to answer, and subscriptions; 0: 4096
+	MaxSessions int           // legacy sessions; 0: 10,000. Over it, the one that was idle the longest, for a minute at least, makes room.
+	SessionIdle time.Duration // how long a legacy session may be without a request or stream; 0: 30 minutes
+	Heartbeat   time.Duration // after how long a silence a comment is sent, so that nobody in between takes a stream for dead; 0: 15 s
+
+	// What is kept of streams, for legacy clients that come back: events and bytes of each session, and bytes of all together; 0: 256, 1 MiB and 64 MiB.
+	// Whoever comes back for what is no longer kept is told so, with status 400.
+	MaxEvents     int
+	MaxEventBytes int
+	MaxStored     int
+
+	// HTTPSSE serves the transport of 2024-11-05 too: a GET that names no session opens a stream, whose first event says where to send messages.
+	HTTPSSE bool
+
+	// Logger hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// New returns a handler for the clients of s, with default options.
+func New(s *server.Server) http.Handler { return Options{}.New(s) }
+
+// New returns a handler with these options.
+func (o Options) New(s *server.Server) *Handler {
+	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
+	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
+	o.MaxStreams = cmp.Or(o.MaxStreams, 4096)
+	o.MaxSessions = cmp.Or(o.MaxSessions, 10_000)
+	o.SessionIdle = cmp.Or(o.SessionIdle, 30*time.Minute)
+	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
+	o.MaxEvents = cmp.Or(o.MaxEvents, 256)
+	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, 1<<20)
+	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	o.Hosts = slices.Clone(o.Hosts)
+	for i, host := range o.Hosts {
+		o.Hosts[i] = hostname(host)
+	}
+	o.Origins = slices.Clone(o.Origins)
+	for i, origin := range o.Origins {
+		o.Origins[i] = strings.ToLower(origin)
+	}
+	return newHandler(o, s)
+}

@@ -1,0 +1,101 @@
+package streamable
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A Refusal is an error of [Options].Principal that says how the request is refused.
+type Refusal struct {
+	Status    int    // 0: 401 Unauthorized
+	Challenge string // the WWW-Authenticate header of a 401 or 403; "": "Bearer" for a 401, none for a 403
+	Message   string // shown to the client; "": a text that says nothing more
+}
+
+func (r *Refusal) Error() string {
+	return "streamable: refused: " + cmp.Or(r.Message, http.StatusText(r.Status))
+}
+
+func (r *Refusal) refusal() *refusal {
+	status := cmp.Or(r.Status, http.StatusUnauthorized)
+	refused := refuse(status, rpc.CodeInvalidRequest, "%s", cmp.Or(r.Message, "the caller may not call this; send valid credentials"))
+	challenge := r.Challenge
+	if status == http.StatusUnauthorized {
+		challenge = cmp.Or(challenge, "Bearer") // RFC 9110, section 15.5.2, wants one
+	}
+	if challenge != "" {
+		refused.with("WWW-Authenticate", challenge)
+	}
+	return refused
+}
+
+// A refusal is why a request is not answered: a status, and an error for who reads bodies.
+type refusal struct {
+	status int
+	err    *rpc.Error
+	id     rpc.ID    // of the request; zero if that is not the matter
+	header [2]string // one more, "" for none
+}
+
+func refuse(status, code int, format string, args ...any) *refusal {
+	return &refusal{status: status, err: rpc.Errorf(code, format, args...)}
+}
+
+// with adds a header.
+func (r *refusal) with(name, value string) *refusal {
+	r.header = [2]string{name, value}
+	return r
+}
+
+// to says which request is refused.
+func (r *refusal) to(id rpc.ID) *refusal {
+	r.id = id
+	return r
+}
+
+// toRequest is to, if m is a request; an error under the id of a response would be taken for an answer to it.
+func (r *refusal) toRequest(m *rpc.Message) *refusal {
+	if m.IsResponse() {
+		return r
+	}
+	return r.to(m.ID)
+}
+
+func (x *exchange) refuse(r *refusal) {
+	if r.header[0] != "" {
+		x.w.Header().Set(r.header[0], r.header[1])
+	}
+	x.w.Header().Set("X-Content-Type-Options", "nosniff")
+	text := rpc.AppendError(nil, r.id, r.err)
+	if r.id.IsZero() {
+		text = withoutID(text)
+	}
+	x.send(r.status, text)
+}
+
+// withoutID takes the id out of an error that answers no request: MCP has none there, rather than null (2025-11-25, basic/transports, Sending Messages to the Server).
+func withoutID(text []byte) []byte {
+	return bytes.Replace(text, []byte(`"id":null,`), nil, 1)
+}
+
+// send sends a whole JSON answer.
+func (x *exchange) send(status int, text []byte) {
+	x.saw(rpc.Outbound, text)
+	x.limitWriting(len(text))
+	header := x.w.Header()
+	header["Content-Type"], header["Cache-Control"] = contentJSON, cacheNot
+	if len(text) > 1024 {
+		header["Content-Length"] = []string{decimal(len(text))} // net/http does it for what is shorter
+	}
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(text) // a client that is gone needs no answer
+}
+
+// accepted answers what has no answer.
+func (x *exchange) accepted() *refusal {
+	x.w.WriteHeader(http.StatusAccepted)
+	return nil
+}

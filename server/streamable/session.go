@@ -1,0 +1,250 @@
+package streamable
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A session is a client of the legacy era, from its initialize on (2025-11-25, basic/transports, Session Management). It belongs to one principal.
+type session struct {
+	h         *Handler
+	id        string // 130 random bits; letters and digits
+	principal string
+	old       bool // of the transport of 2024-11-05: it lives as long as its one stream
+	conn      *server.Conn
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	ending    sync.Once
+
+	mu       sync.Mutex
+	ended    bool
+	busy     int         // requests and streams
+	idle     *time.Timer // ends the session; runs while nothing is
+	since    time.Time   // since when nothing is
+	requests map[rpc.ID]*request
+	calls    map[int64]chan *rpc.Message // of the client, by the server, that are not answered yet
+	lastCall int64
+
+	streams    map[int64]*stream
+	lastStream int64
+	arrived    chan struct{} // closed when a stream of its own is opened
+	store      []*event      // of all streams, the oldest first
+	stored     int           // bytes of it
+}
+
+// A request is one of the client's that is being answered.
+type request struct {
+	cancel    context.CancelCauseFunc
+	cancelled bool // by the client
+}
+
+var (
+	errEnded     = errors.New("streamable: the session has ended")
+	errTooMany   = errors.New("streamable: too many calls of the client wait for an answer")
+	errDeleted   = fmt.Errorf("%w: the client said so", errEnded)
+	errExpired   = fmt.Errorf("%w: it was not used", errEnded)
+	errDisplaced = fmt.Errorf("%w: it was idle, and others needed the room", errEnded)
+)
+
+const maxCalls = 1024 // of one client, that wait for an answer
+
+// newSession returns a session that nobody can find yet.
+func (h *Handler) newSession(principal string, old bool) *session {
+	s := &session{
+		h: h, id: rand.Text(), principal: principal, old: old, busy: 1,
+		requests: map[rpc.ID]*request{}, calls: map[int64]chan *rpc.Message{}, streams: map[int64]*stream{}, arrived: make(chan struct{}),
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
+	return s
+}
+
+// add lets clients find a session. It is busy until its maker has called rest.
+func (h *Handler) add(s *session) *refusal {
+	h.mu.Lock()
+	var displaced *session
+	if len(h.sessions) >= h.o.MaxSessions {
+		displaced = h.idlest()
+	}
+	var refused *refusal
+	switch {
+	case h.closed || h.draining != nil:
+		refused = refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
+	case len(h.sessions) >= h.o.MaxSessions && displaced == nil:
+		refused = refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "there are %d sessions, which are as many as may be; try again later", len(h.sessions)).with("Retry-After", "60")
+	default:
+		if displaced != nil {
+			delete(h.sessions, displaced.id)
+		}
+		h.sessions[s.id] = s
+	}
+	h.mu.Unlock()
+	if displaced != nil && refused == nil {
+		displaced.end(errDisplaced)
+	}
+	return refused
+}
+
+// idlest returns the session that has been idle for the longest, and for a minute at least. With mu.
+func (h *Handler) idlest() (idlest *session) {
+	before := time.Now().Add(-time.Minute)
+	for _, s := range h.sessions {
+		s.mu.Lock()
+		if s.busy == 0 && s.since.Before(before) {
+			idlest, before = s, s.since
+		}
+		s.mu.Unlock()
+	}
+	return idlest
+}
+
+// session returns the session that the request names, busy until rest is called.
+func (x *exchange) session(id string) (*session, *refusal) {
+	if id == "" {
+		return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the %s header is missing: say initialize first, and send what its answer has there", mcp.HeaderSessionID)
+	}
+	x.mu.Lock()
+	s := x.sessions[id]
+	x.mu.Unlock()
+	// Another principal learns nothing of it, not even that it exists.
+	if s == nil || s.principal != x.principal || s.old != x.isOld() || !s.use() {
+		return nil, sessionGone()
+	}
+	return s, nil
+}
+
+func sessionGone() *refusal {
+	return refuse(http.StatusNotFound, rpc.CodeInvalidRequest, "there is no such session, or it has ended; say initialize again")
+}
+
+// use makes a session busy; false if it has ended.
+func (s *session) use() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.busy++
+	if s.idle != nil {
+		s.idle.Stop()
+	}
+	return true
+}
+
+// rest ends what use began.
+func (s *session) rest() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy--; s.busy > 0 || s.ended {
+		return
+	}
+	s.since = time.Now()
+	if s.idle == nil {
+		s.idle = time.AfterFunc(s.h.o.SessionIdle, s.expire)
+	} else {
+		s.idle.Reset(s.h.o.SessionIdle)
+	}
+}
+
+func (s *session) expire() {
+	s.mu.Lock()
+	used := s.busy > 0 || time.Since(s.since) < s.h.o.SessionIdle // since the timer ran out
+	s.mu.Unlock()
+	s.h.mu.Lock()
+	if used || s.h.closed {
+		s.h.mu.Unlock()
+		return
+	}
+	s.h.running.Add(1) // Close waits
+	s.h.mu.Unlock()
+	defer s.h.running.Done()
+	s.end(errExpired)
+}
+
+// end ends a session: its requests are cancelled, its streams end, nobody finds it any more.
+func (s *session) end(cause error) {
+	s.ending.Do(func() {
+		s.h.mu.Lock()
+		if s.h.sessions[s.id] == s {
+			delete(s.h.sessions, s.id)
+		}
+		s.h.mu.Unlock()
+		s.cancel(cause)
+		s.mu.Lock()
+		s.ended = true
+		if s.idle != nil {
+			s.idle.Stop()
+		}
+		s.h.stored.Add(-int64(s.stored))
+		s.store, s.stored = nil, 0
+		for _, st := range s.streams {
+			st.changes()
+		}
+		s.mu.Unlock()
+		s.conn.Close()
+	})
+}
+
+// begin enters a request of the client; the error says why it may not be served.
+func (s *session) begin(id rpc.ID, cancel context.CancelCauseFunc) *refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.requests[id] != nil {
+		// Under its own id, the answer would be taken for the first one's.
+		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "a request with the id %.100s is in flight already", id)
+	}
+	s.requests[id] = &request{cancel: cancel}
+	return nil
+}
+
+// done takes a request out again, and reports whether the client wants no answer any more.
+func (s *session) done(id rpc.ID) (cancelled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.requests[id]
+	delete(s.requests, id)
+	return r.cancelled
+}
+
+// notice handles a notification, to its end.
+func (s *session) notice(ctx context.Context, m *rpc.Message) {
+	if m.Method == mcp.NotificationCancelled {
+		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
+			s.cancelRequest(id, reason)
+		}
+		return
+	}
+	_, _ = s.h.answer(ctx, nil, s.handler(nil), m.Request())
+}
+
+// cancelRequest cancels a request of this session; others may have one of the same id.
+func (s *session) cancelRequest(id rpc.ID, reason string) {
+	s.mu.Lock()
+	r := s.requests[id]
+	if r != nil {
+		r.cancelled = true
+	}
+	s.mu.Unlock()
+	switch {
+	case r == nil: // it was answered meanwhile, or never was
+	case reason == "":
+		r.cancel(rpc.ErrCancelled)
+	default:
+		r.cancel(fmt.Errorf("%w: %s", rpc.ErrCancelled, reason))
+	}
+}
+
+// handler has the server handle messages. What it says meanwhile goes to the stream.
+func (s *session) handler(st *stream) rpc.Handler {
+	way := &link{s: s, stream: st}
+	return func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, way) }
+}

@@ -1,0 +1,60 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// saw tells the server's hooks of a message.
+func (h *Handler) saw(d rpc.Direction, message []byte) {
+	if h.hooks.Frame != nil {
+		h.hooks.Frame(d, message)
+	}
+}
+
+// stray tells of a message that nobody waits for.
+func (h *Handler) stray(message []byte, reason string) {
+	if h.hooks.Stray != nil {
+		h.hooks.Stray(message, reason)
+	}
+}
+
+// call tells that a call begins; what it returns is to be called when it ends.
+func (h *Handler) call(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
+	if h.hooks.Call == nil {
+		return func(error) {}
+	}
+	event := rpc.CallEvent{Direction: d, ID: id, Method: method}
+	h.hooks.Call(event)
+	begin := time.Now()
+	return func(err error) {
+		event.End, event.Duration, event.Err = true, time.Since(begin), err
+		h.hooks.Call(event)
+	}
+}
+
+// answer has a handler serve a request, and returns the response; nothing for a notification. err is the handler's.
+func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, req *rpc.Request) (response []byte, err error) {
+	ended := h.call(rpc.Inbound, req.ID, req.Method)
+	response, err = rpc.Answer(ctx, dst, handle, req)
+	ended(err)
+	if err != nil {
+		h.report(req.Method, err)
+	}
+	return response, err
+}
+
+// report logs what the client was not told.
+func (h *Handler) report(method string, err error) {
+	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
+		h.hooks.Panic(method, panicked.Value, panicked.Stack)
+		return
+	}
+	_, told := errors.AsType[*rpc.Error](err)
+	if !told && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, rpc.ErrCancelled) && !errors.Is(err, ErrClosed) {
+		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
+	}
+}

@@ -1,0 +1,377 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+const experimental = "2025-11-25"
+
+// beginNested calls a tool as a task of 2025-11-25.
+func (j job) beginNested(tool, task string) state {
+	j.t.Helper()
+	created := j.state(j.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"seconds":5},"task":%s}`, tool, task)), "CreateTaskResult")
+	assert.Assert(j.t, created.Task != nil, created.raw)
+	assert.DeepEqual(j.t, keys(j.t, created.raw), []string{"task"})
+	assert.Equal(j.t, created.Task.Status, "working")
+	return *created.Task
+}
+
+func related(id string) string {
+	return `"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + id + `"}}`
+}
+
+// about are the params that name a task.
+func about(id string) string { return `{"taskId":"` + id + `"}` }
+
+func TestExperimentalTasksAreDeclared(t *testing.T) {
+	in(t, legacyRevisions, func(t *testing.T, revision string) {
+		s := employ(t, quiet)
+		j := job{connect(t, s), new([]message)}
+		declared := strings.Contains(j.speak(revision, `{}`).raw, `"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
+		assert.Equal(t, declared, revision == experimental)
+		var list struct{ Tools []mcp.Tool }
+		must(t, json.Unmarshal(j.request("tools/list", "").Result, &list))
+		for _, tool := range list.Tools {
+			want := map[string]mcp.TaskSupport{"greet": "", "failing_job": "required", "slow_compute": "optional"}
+			support, ok := want[tool.Name]
+			switch {
+			case !ok:
+			case revision != experimental || support == "":
+				assert.Assert(t, tool.Execution == nil, tool.Name)
+			default:
+				assert.Equal(t, tool.Execution.TaskSupport, support)
+			}
+		}
+		if revision == experimental {
+			j.refuse("tasks/update", about("x"), -32601, "tasks/update")
+			return
+		}
+		// Older clients know nothing of tasks, nor of the param.
+		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result", "tasks/list", "tasks/update"} {
+			j.refuse(method, about("x"), -32601, method)
+		}
+		j.refuse("tools/call", `{"name":"failing_job","task":{}}`, -32601, "failing_job runs as a task only")
+		j.want("tools/call", `{"name":"slow_compute","task":{}}`, `{"content":[{"type":"text","text":"computed"}]}`)
+	})
+}
+
+func TestExperimentalTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := employ(t, quiet)
+		j := hire(t, s, experimental, `{}`)
+		began := j.beginNested("slow_compute", `{"ttl":60000}`)
+		assert.Equal(t, *began.TTL, int64(60000))
+		assert.Equal(t, *began.PollInterval, int64(1000))
+		assert.Assert(t, began.TTLMs == nil && began.PollIntervalMs == nil)
+		now := j.get(began.TaskID)
+		assert.DeepEqual(t, keys(t, now.raw), []string{"createdAt", "lastUpdatedAt", "pollInterval", "status", "taskId", "ttl"})
+		assert.Equal(t, now.Status, "working")
+
+		// tasks/result waits, and others are served meanwhile.
+		j.start("tasks/result", about(began.TaskID))
+		waits := j.id
+		synctest.Wait()
+		j.want("ping", "", `{}`)
+		time.Sleep(5 * time.Second)
+		want := `{"content":[{"type":"text","text":"computed"}],` + related(began.TaskID) + `}`
+		m := j.next()
+		assert.Equal(t, string(m.ID), fmt.Sprint(waits))
+		assert.Equal(t, string(m.Result), want)
+		j.told(began.TaskID, "completed")
+		j.want("tasks/result", about(began.TaskID), want) // again
+		now = j.get(began.TaskID)
+		assert.Equal(t, now.Status, "completed")
+		assert.Assert(t, now.Result == nil, now.raw)
+		time.Sleep(time.Minute)
+		j.refuse("tasks/result", about(began.TaskID), -32602, "Unknown task")
+		j.refuse("tasks/get", about(began.TaskID), -32602, "Unknown task")
+		j.want("tasks/list", "", `{"tasks":[]}`)
+	})
+}
+
+func TestExperimentalTaskOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet), experimental, `{}`)
+		id := j.beginNested("failing_job", `{}`).TaskID
+		time.Sleep(time.Second)
+		j.told(id, "failed")
+		now := j.get(id)
+		assert.Equal(t, now.Status, "failed")
+		assert.Equal(t, now.StatusMessage, "The tool has failed; the result says why.")
+		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"no luck"}],"isError":true,`+related(id)+`}`)
+
+		id = j.beginNested("protocol_error_job", `{}`).TaskID
+		j.told(id, "failed")
+		assert.Equal(t, j.get(id).StatusMessage, "it broke")
+		m := j.refuse("tasks/result", about(id), -31000, "it broke")
+		assert.Equal(t, string(m.Error.Data), `{"why":1}`)
+
+		// A client that cannot be asked.
+		id = j.beginNested("confirm_delete", `{}`).TaskID
+		j.told(id, "failed")
+		j.refuse("tasks/result", about(id), -32602, "the client does not declare the capability elicitation")
+	})
+}
+
+func TestExperimentalTaskIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet), experimental, `{}`)
+		id := j.beginNested("slow_compute", `{}`).TaskID
+		j.start("tasks/result", about(id))
+		waits := fmt.Sprint(j.id)
+		synctest.Wait()
+		j.start("tasks/cancel", about(id))
+		answers := map[string]message{}
+		for len(answers) < 2 { // in any order
+			m := j.next()
+			answers[string(m.ID)] = m
+		}
+		assert.Equal(t, j.state(answers[fmt.Sprint(j.id)], "CancelTaskResult").Status, "cancelled")
+		answers[waits].fails(-32602, "cancelled")
+		j.refuse("tasks/cancel", about(id), -32602, "it is cancelled")
+		j.refuse("tasks/result", about(id), -32602, "cancelled")
+		assert.Equal(t, j.get(id).Status, "cancelled")
+
+		id = j.beginNested("failing_job", `{}`).TaskID
+		time.Sleep(time.Second)
+		j.told(id, "failed")
+		j.refuse("tasks/cancel", about(id), -32602, "it is failed")
+	})
+}
+
+// Questions come with tasks/result, and belong to whoever waits there.
+func TestExperimentalTaskAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet), experimental, `{"elicitation":{}}`)
+		id := j.beginNested("confirm_delete", `{}`).TaskID
+		j.told(id, "input_required")
+		assert.Equal(t, j.get(id).Status, "input_required")
+		asked := func(m message) message {
+			t.Helper()
+			m.says("elicitation/create", "")
+			var params struct {
+				Message string
+				Meta    json.RawMessage `json:"_meta"`
+			}
+			must(t, json.Unmarshal(m.Params, &params))
+			assert.Equal(t, params.Message, "Your name?")
+			assert.Equal(t, `"_meta":`+string(params.Meta), related(id))
+			return m
+		}
+		// Who is asked gives up waiting: the next one is asked.
+		j.start("tasks/result", about(id))
+		asked(j.next())
+		j.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, j.id))
+		j.next().says("notifications/cancelled", "") // of the question
+		synctest.Wait()
+		j.start("tasks/result", about(id))
+		question := asked(j.next())
+		j.reply(question, `{"action":"accept","content":{"name":"Bob"}}`)
+		j.next().is(j.talk, `{"content":[{"type":"text","text":"deleted by Bob"}],`+related(id)+`}`)
+		j.told(id, "completed")
+	})
+}
+
+// What a client answers that is no answer, or an error, is the handler's error.
+func TestExperimentalTaskIsRefused(t *testing.T) {
+	for name, answer := range map[string]string{
+		"refused":   `"error":{"code":-32000,"message":"not now"}`,
+		"no answer": `"result":{"action":"accept","content":{"name":1}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				j := hire(t, employ(t, quiet), experimental, `{"elicitation":{}}`)
+				id := j.beginNested("confirm_delete", `{}`).TaskID
+				j.told(id, "input_required")
+				j.start("tasks/result", about(id))
+				j.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, j.next().ID, answer))
+				m := j.next()
+				if name == "refused" {
+					m.fails(-32000, "not now")
+				} else {
+					m.fails(-32603, "Internal error")
+				}
+			})
+		})
+	}
+}
+
+func TestExperimentalTaskParam(t *testing.T) {
+	j := hire(t, employ(t, quiet), experimental, `{}`)
+	for params, want := range map[string]struct {
+		code int
+		text string
+	}{
+		`{"name":"greet","task":{}}`:                       {-32601, "greet does not run as a task"},
+		`{"name":"failing_job"}`:                           {-32601, "failing_job runs as a task only"},
+		`{"name":"slow_compute","task":[]}`:                {-32602, "task must be an object"},
+		`{"name":"slow_compute","task":{"ttl":"1"}}`:       {-32602, "task:"},
+		`{"name":"slow_compute","task":{"ttl":-1}}`:        {-32602, "must not be negative"},
+		`{"name":"slow_compute","task":{},"task":{}}`:      {-32602, "twice"},
+		`{"name":"no_such","task":{}}`:                     {-32602, "Unknown tool"},
+		`{"name":"slow_compute","task":{"ttl":1,"ttl":2}}`: {-32602, "task:"},
+	} {
+		j.refuse("tools/call", params, want.code, want.text)
+	}
+	j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"}}`, `{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
+	j.want("tools/call", `{"name":"slow_compute"}`, `{"content":[{"type":"text","text":"computed"}]}`)
+	for wish, want := range map[string]int64{`{}`: 3600_000, `{"ttl":null}`: 3600_000, `{"ttl":0}`: 1000, `{"ttl":2000}`: 2000, `{"ttl":9007199254740991}`: 3600_000} {
+		began := hire(t, employ(t, quiet), experimental, `{}`).beginNested("slow_compute", wish)
+		assert.Equal(t, *began.TTL, want, wish)
+	}
+}
+
+func TestExperimentalTasksAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := quiet
+		o.PageSize = 2
+		s := employ(t, o)
+		j, other := hire(t, s, experimental, `{}`), hire(t, s, experimental, `{}`)
+		var want []string
+		for range 5 {
+			want = append(want, j.beginNested("slow_compute", `{}`).TaskID)
+			time.Sleep(time.Millisecond)
+		}
+		var got []string
+		sizes := []int{}
+		for cursor := `{}`; cursor != ""; {
+			m := j.request("tasks/list", cursor)
+			fits(t, experimental, "ListTasksResult", string(m.Result))
+			var page struct {
+				Tasks      []state
+				NextCursor string
+			}
+			must(t, json.Unmarshal(m.Result, &page))
+			sizes = append(sizes, len(page.Tasks))
+			for _, task := range page.Tasks {
+				assert.Equal(t, task.Status, "working")
+				got = append(got, task.TaskID)
+			}
+			cursor = ""
+			if page.NextCursor != "" {
+				cursor = `{"cursor":"` + page.NextCursor + `"}`
+			}
+		}
+		assert.DeepEqual(t, got, want)
+		assert.DeepEqual(t, sizes, []int{2, 2, 1})
+		for _, cursor := range []string{`"%"`, `""`, `7`} {
+			j.refuse("tasks/list", `{"cursor":`+cursor+`}`, -32602, "cursor")
+		}
+
+		// Nobody knows who these clients are: each sees what is its connection's.
+		other.want("tasks/list", "", `{"tasks":[]}`)
+		for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+			other.refuse(method, about(want[0]), -32602, "Unknown task")
+		}
+		hire(t, s, newest, tasking).refuse("tasks/get", about(want[0]), -32602, "Unknown task")
+	})
+}
+
+// A task that nobody can ask for any more ends with the connection.
+func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := server.MemoryTasks(10, 1<<20)
+		o := quiet
+		o.Tasks.Store = store
+		ended := make(chan error, 1)
+		s := employ(t, o, func(s *server.Server) {
+			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return nil, ctx.Err()
+			}}))
+		})
+		j := hire(t, s, experimental, `{}`)
+		id := j.beginNested("waits", `{}`).TaskID
+		j.start("tasks/result", about(id))
+		synctest.Wait()
+		j.stream.Close()
+		assert.ErrorIs(t, <-ended, context.Canceled)
+		synctest.Wait()
+		kept, err := store.Get(t.Context(), id)
+		assert.NilError(t, err)
+		assert.Assert(t, kept == nil)
+	})
+}
+
+// With a principal, tasks outlive the connection in this era too.
+func TestExperimentalTasksOfAPrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := employ(t, quiet)
+		session := func(principal string) func(method, params string) message {
+			c := s.NewConn(t.Context(), nil, principal)
+			t.Cleanup(c.Close)
+			return func(method, params string) message {
+				t.Helper()
+				m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
+				must(t, err)
+				text, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+				answer := message{t: t, raw: string(text)}
+				must(t, json.Unmarshal(text, &answer))
+				return answer
+			}
+		}
+		const initialize = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+		ann := session("ann")
+		ann("initialize", initialize)
+		var began state
+		must(t, json.Unmarshal(ann("tools/call", `{"name":"slow_compute","arguments":{"seconds":1},"task":{}}`).Result, &began))
+		again, bob := session("ann"), session("bob")
+		again("initialize", initialize)
+		bob("initialize", initialize)
+		time.Sleep(time.Second)
+		assert.Assert(t, strings.Contains(again("tasks/result", about(began.Task.TaskID)).raw, "computed"))
+		assert.Assert(t, strings.Contains(again("tasks/list", `{}`).raw, began.Task.TaskID))
+		bob("tasks/result", about(began.Task.TaskID)).fails(-32602, "Unknown task")
+		assert.Equal(t, string(bob("tasks/list", `{}`).Result), `{"tasks":[]}`)
+	})
+}
+
+func TestWaitersForATaskAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet), experimental, `{}`)
+		id := j.beginNested("slow_compute", `{}`).TaskID
+		for range 8 {
+			j.start("tasks/result", about(id))
+		}
+		synctest.Wait()
+		j.refuse("tasks/result", about(id), rpc.CodeBusy, "8 requests wait")
+		time.Sleep(5 * time.Second)
+		var ids []string
+		for range 8 {
+			ids = append(ids, string(j.next().ID))
+		}
+		slices.Sort(ids)
+		assert.DeepEqual(t, ids, []string{"10", "3", "4", "5", "6", "7", "8", "9"})
+		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"computed"}],`+related(id)+`}`)
+	})
+}
+
+// The result's own _meta stays.
+func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet, func(s *server.Server) {
+			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+				result := says("x")
+				result.Meta = mcp.Meta{"a": json.RawMessage(`1`), "io.modelcontextprotocol/related-task": json.RawMessage(`2`)}
+				return result, nil
+			}}))
+		}), experimental, `{}`)
+		id := j.beginNested("meta", `{}`).TaskID
+		j.told(id, "completed")
+		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"x"}],"_meta":{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}}}`)
+	})
+}
