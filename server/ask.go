@@ -23,8 +23,9 @@ var ErrNoRequest = errors.New("server: there is no request here whose client cou
 //     error, and runs anew when the request comes again; this time Elicit returns the answer. So a handler must be fit to run more than once up to each
 //     question: see [Once] for what must happen only once. Nothing is remembered between the rounds but what the client carries, sealed.
 //
-// key names the question within its request; a question that is another one than it was gets a new answer. Several questions at once are
-// asked by making all the calls and joining their errors.
+// key names the question within its request, and may be any but the server's own "confirm_operation". The same question under the same key is asked once,
+// also if the handler runs again because its call had to be confirmed; a question that is another one than it was gets a new answer. Several questions at once
+// are asked by making all the calls and joining their errors.
 //
 // It is to be called on the handler's own goroutine. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
 // that has not declared that it can do this makes Elicit fail with an error that is, for the modern era, a missing required capability.

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	keyConfirm   = "confirm_operation"        // of the question, in the modern era
-	confirmWaits = 10 * time.Minute // for a person, in the legacy era
-	maxArguments = 2000             // bytes of them that are shown
+	keyConfirm   = "confirm_operation" // of the question, in the modern era
+	confirmWaits = 10 * time.Minute    // for a person, in the legacy era
+	maxArguments = 2000                // bytes of them that are shown
 )
 
 // confirm asks the client's user whether a call may go on that came back with [dispatch.ConfirmationRequired], and dispatches it again if so. What

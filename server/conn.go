@@ -26,6 +26,7 @@ const abandon = 3 * time.Second
 // Transports that hand over messages one by one make one with [Server.NewConn]; for a stream, [Server.Serve] does everything.
 type Conn struct {
 	server     *Server
+	portable   bool   // see there
 	principal  string // who the client is, as the transport has authenticated it
 	ctx        context.Context
 	end        context.CancelFunc

@@ -15,6 +15,7 @@ type era struct {
 	revision     mcp.Revision
 	structured   bool            // results may have structuredContent
 	capabilities json.RawMessage // the client's, as it sent them
+	portable     bool            // see [Conn.Portable]
 }
 
 // unopened holds until a legacy client has said initialize.

@@ -23,9 +23,12 @@ func (s *Server) offers() offers {
 // capabilities is what the server can do, in an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	has := s.offers()
-	c := mcp.ServerCapabilities{Logging: &mcp.Object{}, Tools: &mcp.ListCapability{ListChanged: true}}
+	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: true}}
+	if !e.portable {
+		c.Logging = &mcp.Object{}
+	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: true, ListChanged: true}
+		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.portable, ListChanged: true}
 	}
 	if has.prompts {
 		c.Prompts = &mcp.ListCapability{ListChanged: true}
@@ -72,7 +75,10 @@ func initialize(r *request) (any, error) {
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
-	agreed := &era{revision: revision, structured: features.StructuredOutput, capabilities: client}
+	agreed := &era{revision: revision, structured: features.StructuredOutput, capabilities: client, portable: r.conn.portable}
+	if agreed.portable {
+		agreed.capabilities = nil
+	}
 	r.conn.legacy.Store(agreed)
 	if peer := r.Peer(); peer != nil {
 		peer.AllowBatch(features.Batch)

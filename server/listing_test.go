@@ -197,6 +197,7 @@ func TestVisible(t *testing.T) {
 		}
 		must(t, s.AddResourceTemplate(echoes("hidden:{x}")))
 		must(t, s.AddResourceTemplate(echoes("any:{x}")))
+		must(t, s.AddResourceTemplate(echoes("only:{hidden}")))
 		hidden := recites("hidden")
 		hidden.Complete = suggests
 		must(t, s.AddPrompt(hidden))
@@ -216,7 +217,7 @@ func TestVisible(t *testing.T) {
 		}
 		k.refuse("tools/call", `{"name":"hidden"}`, -32602, "Unknown tool: hidden")
 		k.refuse("prompts/get", `{"name":"hidden"}`, -32602, "Unknown prompt: hidden")
-		for _, uri := range []string{"r:hidden", "hidden:1", "any:hidden"} {
+		for _, uri := range []string{"r:hidden", "hidden:1", "any:hidden", "only:1"} {
 			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing, "Resource not found")
 			if !k.modern() {
 				k.refuse("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), missing, "Resource not found")

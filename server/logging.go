@@ -13,6 +13,9 @@ import (
 
 // setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
 func setLevel(r *request) (any, error) {
+	if r.era.portable {
+		return nil, errNotPortable
+	}
 	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
 	if err != nil {
 		return nil, err

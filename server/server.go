@@ -21,6 +21,11 @@
 //
 // The rpc package bounds what a client can make the server hold. Notifications that the server sends by itself (list_changed) are coalesced: a client that does not read
 // gets one when it reads again, and delays nobody else.
+//
+// # Tasks
+//
+// A tool with [Tool].Tasks, or an operation that [TaskOptions].For names, may take longer than a client wants to wait: its call is answered with a task, and goes
+// on. The client asks how far it is, answers its questions, or cancels it. [Server.Close] ends what still runs.
 package server
 
 import (

@@ -56,7 +56,7 @@ func (s sealer) seal(state requestState, binding []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, binding))
+	text := s.sealText(plain, binding)
 	if len(text) > maxState {
 		return "", errors.New("what the client has answered so far is too large to be carried along")
 	}
@@ -68,13 +68,22 @@ func (s sealer) open(text string, binding []byte) (state requestState, err error
 	if len(text) > maxState {
 		return state, errState
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil {
-		return state, errState
-	}
-	plain, err := s.aead.Open(nil, nil, sealed, binding)
+	plain, err := s.openText(text, binding)
 	if err != nil || json.Unmarshal(plain, &state) != nil || time.Now().Unix() >= state.Expires {
 		return requestState{}, errState
 	}
 	return state, nil
+}
+
+// sealText encrypts bytes, as text of letters, digits, '-' and '_'.
+func (s sealer) sealText(plain, binding []byte) string {
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, binding))
+}
+
+func (s sealer) openText(text string, binding []byte) (plain []byte, err error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.aead.Open(nil, nil, sealed, binding)
 }

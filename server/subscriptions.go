@@ -242,6 +242,9 @@ func (c *Conn) unsubscribe(sub *subscription) {
 
 // watch and unwatch answer the legacy resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, Subscriptions).
 func watch(r *request) (any, error) {
+	if r.era.portable {
+		return nil, errNotPortable
+	}
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err

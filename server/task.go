@@ -132,6 +132,7 @@ func (t *task) create() error {
 	}
 	if t.leave != nil && !t.leave() { // nobody would learn of it
 		t.discard()
+		<-t.request.Done() // what ended the request is about to end this
 		return context.Cause(t.request)
 	}
 	return nil
@@ -209,6 +210,7 @@ func (t *task) settle(came outcome) {
 		stop()
 	}
 	now.InputRequests, now.StatusMessage, now.Result = nil, "", came.result
+	t.open = nil
 	cause := errTaskEnded
 	switch {
 	case came.failure != nil:

@@ -20,9 +20,10 @@ func TestTaskNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := employ(t, quiet)
 		j, watcher := hire(t, s, newest, tasking), hire(t, s, newest, tasking)
+		foreign := hire(t, s, experimental, `{}`).beginNested("slow_compute", `{}`).TaskID
 		one, other, done := j.begin("confirm_delete", `{}`).TaskID, j.begin("multi_input", `{}`).TaskID, j.begin("slow_compute", `{"seconds":0}`).TaskID
 		synctest.Wait()
-		watcher.start("subscriptions/listen", fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q],"toolsListChanged":true}}`, one, done))
+		watcher.start("subscriptions/listen", fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q],"toolsListChanged":true}}`, one, foreign, done))
 		watcher.next().says("notifications/subscriptions/acknowledged",
 			fmt.Sprintf(`{"notifications":{"toolsListChanged":true,"taskIds":[%q,%q]},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`, one, done))
 		told := func() state {

@@ -258,3 +258,37 @@ func TestTaskOfAnotherServer(t *testing.T) {
 		other.want("tasks/cancel", about(id), `{}`)
 	})
 }
+
+// A stale is a store that forgets late.
+type stale struct{ server.TaskStore }
+
+func expired(r *server.TaskRecord) *server.TaskRecord {
+	old := *r
+	old.Expires = time.Now()
+	return &old
+}
+
+func (s stale) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
+	r, err := s.TaskStore.Get(ctx, id)
+	return expired(r), err
+}
+
+func (s stale) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord, error) {
+	all, err := s.TaskStore.List(ctx, owner, after, most)
+	for i, r := range all {
+		all[i] = expired(r)
+	}
+	return all, err
+}
+
+func TestTasksThatHaveExpiredAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := quiet
+		o.Tasks.Store = stale{server.MemoryTasks(10, 1<<20)}
+		j := hire(t, employ(t, o), experimental, `{}`)
+		id := j.beginNested("protocol_error_job", `{}`).TaskID
+		synctest.Wait()
+		j.refuse("tasks/get", about(id), -32602, "Unknown task")
+		j.want("tasks/list", "", `{"tasks":[]}`)
+	})
+}

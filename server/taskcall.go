@@ -32,7 +32,7 @@ func (r *request) callAsTask(found *item[*tool]) (any, error) {
 		}
 	case !r.era.experimentalTasks():
 		if support == mcp.TaskRequired {
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only, which revision %s does not have", found.key, r.era.revision)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only, which revision %s does not have here", found.key, r.era.revision)
 		}
 	default:
 		wish := r.param(paramTask)
@@ -131,9 +131,11 @@ func (r *request) declaresTasks() bool {
 	return len(settings) > 0 && settings[0] == '{'
 }
 
+// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none: its next request may come to a server where the task does
+// not run.
 func (e *era) experimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.revision)
-	return f.ExperimentalTasks
+	return f.ExperimentalTasks && !e.portable
 }
 
 // errNeedsTasks is the error for a modern client that does not know the tasks extension.

@@ -38,14 +38,17 @@ func about(id string) string { return `{"taskId":"` + id + `"}` }
 
 func TestExperimentalTasksAreDeclared(t *testing.T) {
 	in(t, legacyRevisions, func(t *testing.T, revision string) {
-		s := employ(t, quiet)
+		s := employ(t, quiet, func(s *server.Server) { // what Tasks says counts
+			tool := mcp.Tool{Name: "upstream", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
+			must(t, s.AddTool(server.Tool{Tool: tool, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return says("x"), nil }}))
+		})
 		j := job{connect(t, s), new([]message)}
 		declared := strings.Contains(j.speak(revision, `{}`).raw, `"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 		assert.Equal(t, declared, revision == experimental)
 		var list struct{ Tools []mcp.Tool }
 		must(t, json.Unmarshal(j.request("tools/list", "").Result, &list))
 		for _, tool := range list.Tools {
-			want := map[string]mcp.TaskSupport{"greet": "", "failing_job": "required", "slow_compute": "optional"}
+			want := map[string]mcp.TaskSupport{"greet": "", "upstream": "", "failing_job": "required", "slow_compute": "optional"}
 			support, ok := want[tool.Name]
 			switch {
 			case !ok:
@@ -342,7 +345,9 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 
 func TestWaitersForATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := hire(t, employ(t, quiet), experimental, `{}`)
+		o := quiet
+		o.Limits.MaxRunning = 2 // who waits is none of these
+		j := hire(t, employ(t, o), experimental, `{}`)
 		id := j.beginNested("slow_compute", `{}`).TaskID
 		for range 8 {
 			j.start("tasks/result", about(id))
@@ -374,4 +379,27 @@ func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 		j.told(id, "completed")
 		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"x"}],"_meta":{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}}}`)
 	})
+}
+
+// A client whose next request may come to another server has no tasks.
+func TestPortableConnectionsHaveNoTasks(t *testing.T) {
+	s := employ(t, quiet)
+	c := s.NewConn(t.Context(), nil, "ann")
+	defer c.Close()
+	c.Portable()
+	ask := func(method, params string) message {
+		t.Helper()
+		m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
+		must(t, err)
+		text, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+		answer := message{t: t, raw: string(text)}
+		must(t, json.Unmarshal(text, &answer))
+		return answer
+	}
+	hello := ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	assert.Assert(t, !strings.Contains(hello.raw, `"tasks"`), hello.raw)
+	assert.Assert(t, !strings.Contains(ask("tools/list", `{}`).raw, "taskSupport"))
+	ask("tasks/list", `{}`).fails(-32600, "servers that stand in for each other")
+	ask("tools/call", `{"name":"failing_job","task":{}}`).fails(-32601, "runs as a task only")
+	assert.Assert(t, strings.Contains(ask("tools/call", `{"name":"slow_compute","task":{}}`).raw, "computed"))
 }

@@ -21,6 +21,8 @@ func (r *request) needTasks() error {
 	switch {
 	case r.era.modern && !r.declaresTasks():
 		return errNeedsTasks()
+	case r.era.portable:
+		return errNotPortable
 	case !r.era.modern && !r.era.experimentalTasks():
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", r.Method, r.era.revision)
 	}

@@ -114,7 +114,7 @@ func (t *task) pose(ctx context.Context, key string, request mcp.InputRequest) (
 func (t *task) answer(key string, r reply) {
 	t.mu.Lock()
 	q := t.open[key]
-	if q == nil || t.record.Task.Status.Terminal() {
+	if q == nil {
 		t.mu.Unlock()
 		return
 	}
@@ -165,7 +165,7 @@ func (t *task) result(r *request) (TaskRecord, error) {
 		t.mu.Lock()
 		record, changed := t.record, t.changed
 		for _, q := range t.open {
-			if !q.asked && !record.Task.Status.Terminal() {
+			if !q.asked {
 				q.asked = true
 				asking++
 				go func() {

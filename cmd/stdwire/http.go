@@ -68,7 +68,7 @@ func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
 	principal := w.principal(std)
-	mcp := streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse}.New(s)
+	mcp := streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil}.New(s)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", mcp)
 	mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))

@@ -135,6 +135,7 @@ func TestCallsEndWithTheClient(t *testing.T) {
 		synctest.Wait()
 		b.release <- struct{}{}
 		assert.ErrorContains(t, <-failed, "the client has gone")
+		synctest.Wait() // until the id is free again
 
 		w, v := b.dial(), b.dial()
 		w.send("POST", call, session)

@@ -60,6 +60,9 @@ func (x *exchange) initialize(m *rpc.Message, accepts accepted) *refusal {
 	s := x.newSession(x.principal, false)
 	handle := func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, mute{}) }
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
+	if err == nil && x.o.Replicas {
+		s.id, err = s.conn.Carry(carried)
+	}
 	if err == nil {
 		refused = x.add(s)
 	}
@@ -196,6 +199,9 @@ func (x *exchange) get() *refusal {
 
 // delete answers a DELETE: the client ends its session.
 func (x *exchange) delete() *refusal {
+	if x.o.Replicas {
+		return x.notAllowed("POST, GET") // the other servers would not know
+	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}

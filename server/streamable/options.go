@@ -37,10 +37,16 @@ type Options struct {
 	MaxEventBytes int
 	MaxStored     int
 
+	// Replicas says that this is one of several servers behind one address, which share a StateKey and nothing else, and that any of them may get a client's next
+	// request. Modern clients see no difference. A legacy client carries its session, which any of the servers takes up; it is asked nothing, can neither subscribe to
+	// resources nor set a log level, and cannot come back to a stream that was cut unless it reaches the same server. Its session ends after a day.
+	Replicas bool
+
 	// HTTPSSE serves the transport of 2024-11-05 too: a GET that names no session opens a stream, whose first event says where to send messages.
 	HTTPSSE bool
 
-	// Logger hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default().
+	// Logger hears of refused principals, of a Principal that panics, and of what could not be answered, never of headers or bodies; nil: slog.Default(). Handlers that
+	// panic are in the log of the server.
 	Logger *slog.Logger
 }
 

@@ -65,7 +65,38 @@ func (h *Handler) newSession(principal string, old bool) *session {
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
+	if h.o.Replicas && !old {
+		s.conn.Portable()
+	}
 	return s
+}
+
+const carried = 24 * time.Hour // for sessions that clients carry from one server to another
+
+// adopt takes up a session that was opened by another server, or by this one before it was started anew. It reports whether it is worth another look for it.
+func (x *exchange) adopt(id string) bool {
+	const longest = 512 // of what is worth the trouble
+	if !x.o.Replicas || len(id) > longest || x.isOld() {
+		return false
+	}
+	s := x.newSession(x.principal, false)
+	s.id = id
+	if s.conn.Adopt(id) != nil {
+		s.end(errEnded)
+		return false
+	}
+	if x.add(s) != nil {
+		s.end(errEnded) // another request was first, or there is no room
+		return true
+	}
+	s.rest()
+	return true
+}
+
+func (h *Handler) find(id string) *session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions[id]
 }
 
 // add lets clients find a session. It is busy until its maker has called rest.
@@ -77,6 +108,8 @@ func (h *Handler) add(s *session) *refusal {
 	}
 	var refused *refusal
 	switch {
+	case h.sessions[s.id] != nil:
+		refused = sessionGone() // this one: the other is there to be found
 	case h.closed || h.draining != nil:
 		refused = refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
 	case len(h.sessions) >= h.o.MaxSessions && displaced == nil:
@@ -112,9 +145,10 @@ func (x *exchange) session(id string) (*session, *refusal) {
 	if id == "" {
 		return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the %s header is missing: say initialize first, and send what its answer has there", mcp.HeaderSessionID)
 	}
-	x.mu.Lock()
-	s := x.sessions[id]
-	x.mu.Unlock()
+	s := x.find(id)
+	if s == nil && x.adopt(id) {
+		s = x.find(id)
+	}
 	// Another principal learns nothing of it, not even that it exists.
 	if s == nil || s.principal != x.principal || s.old != x.isOld() || !s.use() {
 		return nil, sessionGone()

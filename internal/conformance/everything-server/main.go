@@ -2,6 +2,8 @@
 //
 //	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # the endpoint is http://127.0.0.1:3000/mcp
 //	go run ./internal/conformance/everything-server                         # the same on stdio
+//
+// With STATE_KEY in the environment it is one of several that stand in for each other.
 package main
 
 import (
@@ -33,7 +35,11 @@ func main() {
 }
 
 func run(ctx context.Context, address string) error {
-	s := server.Options{Instructions: "For tests."}.New(server.Info{Name: "everything-server", Version: "1.0.0"}, dispatch.NewCatalog())
+	key := []byte(os.Getenv("STATE_KEY"))
+	if len(key) == 0 {
+		key = nil
+	}
+	s := server.Options{Instructions: "For tests.", StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"}, dispatch.NewCatalog())
 	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection), addChanging(s), addTasks(s), addResources(s), addPrompts(s))
 	if err != nil {
 		return err
@@ -46,7 +52,7 @@ func run(ctx context.Context, address string) error {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "http://%s/mcp\n", listener.Addr())
-	handler := streamable.Options{}.New(s)
+	handler := streamable.Options{Replicas: key != nil}.New(s)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
 	web := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}

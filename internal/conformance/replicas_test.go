@@ -1,0 +1,215 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// nginxConf sends each request to the next of the servers, whoever it comes from, and passes streams on as they come.
+const nginxConf = `daemon off;
+pid %[1]s/nginx.pid;
+error_log stderr emerg;
+events { worker_connections 512; }
+http {
+	access_log off;
+	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
+	upstream mcp { %[2]s keepalive 32; }
+	server {
+		listen %[3]s;
+		location / {
+			proxy_pass http://mcp;
+			proxy_http_version 1.1;
+			proxy_set_header Connection "";
+			proxy_set_header Host $http_host;
+			proxy_buffering off;
+			proxy_read_timeout 1h;
+		}
+	}
+}
+`
+
+// Three servers behind nginx, round robin and without stickiness, that share a key and nothing else.
+func TestReplicasBehindNginx(t *testing.T) {
+	nginx, err := exec.LookPath("nginx")
+	if err != nil {
+		t.Skip("nginx is not installed")
+	}
+	b := newBench(t)
+	b.env = append(b.env, "STATE_KEY=a secret of thirty-two bytes, or so")
+	binary := b.path("everything-server")
+	out, err := exec.Command("go", "build", "-o", binary, "./everything-server").CombinedOutput()
+	assert.NilError(t, err, string(out))
+	var servers []*exec.Cmd
+	upstreams := ""
+	for range 3 {
+		server := exec.Command(binary, "-http", "127.0.0.1:0")
+		server.Dir, server.Env = b.dir, b.env
+		stderr, err := server.StderrPipe()
+		assert.NilError(t, err)
+		assert.NilError(t, server.Start())
+		t.Cleanup(func() {
+			_ = server.Process.Kill()
+			_ = server.Wait()
+		})
+		lines := bufio.NewReader(stderr)
+		line, err := lines.ReadString('\n')
+		assert.NilError(t, err)
+		go func() { _, _ = io.Copy(io.Discard, lines) }()
+		servers = append(servers, server)
+		upstreams += "server " + strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp") + " max_fails=1 fail_timeout=10s; "
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	address := free.Addr().String()
+	assert.NilError(t, free.Close())
+	b.write("nginx.conf", fmt.Sprintf(nginxConf, b.dir, upstreams, address))
+	balancer := exec.Command(nginx, "-p", b.dir, "-c", b.path("nginx.conf"))
+	balancer.Dir, balancer.Stderr = b.dir, os.Stderr
+	assert.NilError(t, balancer.Start())
+	t.Cleanup(func() {
+		_ = balancer.Process.Signal(os.Interrupt)
+		_ = balancer.Wait()
+	})
+	url := "http://" + address + "/mcp"
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			break
+		}
+		assert.Assert(t, time.Now().Before(deadline), "nginx does not listen")
+		time.Sleep(10 * time.Millisecond)
+	}
+
+	t.Run("a modern client is asked several times", func(t *testing.T) {
+		more := ""
+		for round := range 3 {
+			answer := postMCP(t, url, "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_input_required_result_multi_round",`+modernMeta+more+`}}`)
+			var message struct {
+				Result struct {
+					ResultType, RequestState string
+					InputRequests            map[string]any
+				}
+			}
+			assert.NilError(t, json.Unmarshal([]byte(answer.text), &message), answer.text)
+			if round == 2 {
+				assert.Equal(t, message.Result.ResultType, "complete", answer.text)
+				return
+			}
+			for name := range message.Result.InputRequests {
+				more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada","color":"red"}}},"requestState":%q`, name, message.Result.RequestState)
+			}
+		}
+	})
+
+	initialized := postMCP(t, url, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	session := initialized.session
+	assert.Assert(t, session != "", initialized.text)
+	t.Run("a legacy client keeps its session", func(t *testing.T) {
+		for i := range 9 {
+			answer := postMCP(t, url, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text"}}`, i+2))
+			assert.Equal(t, answer.status, 200, answer.text)
+			assert.Assert(t, strings.Contains(answer.text, "simple text response"), answer.text)
+		}
+		// What the answer to could come to another server is refused honestly.
+		answer := postMCP(t, url, session, `{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"test_sampling","arguments":{"prompt":"?"}}}`)
+		assert.Assert(t, strings.Contains(answer.text, "does not declare the capability sampling"), answer.text)
+	})
+
+	t.Run("a server that is killed takes only its own calls with it", func(t *testing.T) {
+		// Thirty calls that take a while, ten of them at the server that is about to die.
+		const calls = 30
+		var group, sent sync.WaitGroup
+		var mu sync.Mutex
+		sent.Add(calls)
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Done() }})
+		good, bad := 0, 0
+		for i := range calls {
+			group.Go(func() {
+				answer := postTraced(ctx, url, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow_compute","arguments":{"seconds":1,"label":"x"},%s}}`, i, modernMeta))
+				mu.Lock()
+				defer mu.Unlock()
+				if answer.status == 200 && strings.Contains(answer.text, "done after") {
+					good++
+				} else {
+					bad++
+				}
+			})
+		}
+		sent.Wait() // the calls are on their way, and none is done
+		assert.NilError(t, servers[0].Process.Kill())
+		group.Wait()
+		t.Logf("%d calls answered, %d lost", good, bad)
+		assert.Assert(t, good >= calls*2/3-1 && bad <= calls/3+1, "%d answered, %d lost", good, bad)
+		for i := range 12 { // nobody notices afterwards: neither modern clients nor the session that the dead server may have opened
+			answer := postMCP(t, url, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text",%s}}`, i, modernMeta))
+			assert.Equal(t, answer.status, 200, answer.text)
+			answer = postMCP(t, url, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 100+i))
+			assert.Equal(t, answer.status, 200, answer.text)
+		}
+	})
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
+
+// An answered is what came back for a POST.
+type answered struct {
+	status        int
+	session, text string
+}
+
+// postMCP posts one message, with the headers that it wants, and returns the answer, be it JSON or the last event of a stream.
+func postMCP(t *testing.T, url, session, message string) answered {
+	return postTraced(t.Context(), url, session, message)
+}
+
+func postTraced(ctx context.Context, url, session, message string) answered {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(message))
+	if err != nil {
+		return answered{text: err.Error()}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if session != "" {
+		r.Header.Set("Mcp-Session-Id", session)
+	}
+	if strings.Contains(message, modernMeta) {
+		var m struct {
+			Method string
+			Params struct{ Name string }
+		}
+		_ = json.Unmarshal([]byte(message), &m)
+		r.Header.Set("MCP-Protocol-Version", "2026-07-28")
+		r.Header.Set("Mcp-Method", m.Method)
+		r.Header.Set("Mcp-Name", m.Params.Name)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return answered{text: err.Error()}
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answered{text: err.Error()}
+	}
+	if _, last, ok := bytes.Cut(text, []byte("data: {")); ok {
+		text = append([]byte("{"), bytes.TrimSpace(last)...)
+	}
+	return answered{response.StatusCode, response.Header.Get("Mcp-Session-Id"), string(text)}
+}

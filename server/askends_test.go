@@ -1,0 +1,150 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A legacy client that refuses to ask has said so itself: its error is the request's.
+func TestLegacyClientAnswersWithAnError(t *testing.T) {
+	s := everywhere(quiet, elicitName)
+	inPlaces(t, func(t *testing.T, p place) {
+		k := speak(t, s, "2025-11-25", everything)
+		m := k.request(p.method, p.params)
+		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the user is not there"}}`, m.ID))
+		if p == places["operation"] {
+			assert.Assert(t, strings.Contains(k.next().raw, `"code":"internal_error"`))
+			return
+		}
+		k.next().fails(-1, "the user is not there")
+	})
+}
+
+// Answers that nobody waits for, or that are no messages, do no harm to a question that is open.
+func TestLegacyClientAnswersNonsense(t *testing.T) {
+	s := everywhere(quiet, elicitName)
+	k := speak(t, s, "2025-11-25", everything)
+	k.check = nil // the refusals have no id
+	p := places["tool"]
+	m := k.request(p.method, p.params)
+	k.write(`{"jsonrpc":"2.0","id":"no such","result":{"action":"accept","content":{"name":"evil"}}}`)
+	k.write(`{"jsonrpc":"2.0","id":null,"result":{}}`)
+	k.write(`{"jsonrpc":"2.0","method":"elicitation/create"}`)
+	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"A"}}}`, m.ID))
+	for m = k.next(); m.Result == nil; m = k.next() {
+		assert.Assert(t, m.Error != nil, m.raw)
+	}
+	m.told(`accept {"name":"A","n":3}`)
+	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"late"}}}`, m.ID))
+	k.silent()
+}
+
+func TestAskingOutsideOfARequest(t *testing.T) {
+	check := func(ctx context.Context) {
+		t.Helper()
+		_, err := elicitName(ctx)
+		assert.ErrorIs(t, err, server.ErrNoRequest)
+		_, err = server.Sample(ctx, "k", mcp.CreateMessageParams{})
+		assert.ErrorIs(t, err, server.ErrNoRequest)
+		_, err = server.Roots(ctx, "k")
+		assert.ErrorIs(t, err, server.ErrNoRequest)
+		_, err = server.Once(ctx, "k", func(context.Context) (int, error) { panic("it ran") })
+		assert.ErrorIs(t, err, server.ErrNoRequest)
+	}
+	check(t.Context())
+	o := quiet
+	o.Middleware = []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			check(ctx)
+			return next(ctx, req)
+		}
+	}}
+	o.Visible = func(ctx context.Context, _ server.Kind, key string) bool {
+		if key != "p" { // a list is no request to ask in
+			check(ctx)
+		}
+		return true
+	}
+	speak(t, made(o, func(s *server.Server) { must(t, s.AddResource(resource("x:1"))) }), newest, everything).request("resources/list", "")
+
+	// One key is the server's own.
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		_, err := server.Roots(ctx, "confirm_operation")
+		return fmt.Sprint(err), nil
+	})
+	speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).told(`server: the key "confirm_operation" is taken, by the question whether a call is confirmed; use another`)
+}
+
+// A client that takes its request back while it is being asked is not asked any more, and the handler learns why.
+func TestRequestIsCancelledWhileItsClientIsAsked(t *testing.T) {
+	inPlaces(t, func(t *testing.T, p place) {
+		ended := make(chan error, 1)
+		var log bytes.Buffer
+		s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(ctx context.Context) (string, error) {
+			_, err := elicitName(ctx)
+			ended <- errors.Join(err, context.Cause(ctx))
+			return "", err
+		})
+		k := speak(t, s, "2025-11-25", everything)
+		question := k.request(p.method, p.params).says("elicitation/create", "")
+		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
+		m := k.next().says("notifications/cancelled", "")
+		assert.Assert(t, strings.Contains(m.raw, `"requestId":`+string(question.ID)), m.raw)
+		err := <-ended
+		assert.ErrorIs(t, err, rpc.ErrCancelled)
+		k.reply(question, `{"action":"accept","content":{"name":"late"}}`)
+		k.silent()
+		k.stream.Close()
+		<-k.ended
+		k.ended <- nil
+		assert.Equal(t, log.String(), "") // nothing went wrong
+	})
+}
+
+// A client that hangs up while it is being asked leaves no handler waiting.
+func TestClientHangsUpWhileItIsAsked(t *testing.T) {
+	ended := make(chan error, 1)
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		_, err := elicitName(ctx)
+		ended <- err
+		return "", err
+	})
+	k := speak(t, s, "2025-11-25", everything)
+	k.request("tools/call", `{"name":"t"}`).says("elicitation/create", "")
+	k.stream.Close()
+	assert.ErrorIs(t, <-ended, rpc.ErrClosed)
+}
+
+// A handler that is to be asked again is no failure, and not logged as one.
+func TestAskingIsNotLogged(t *testing.T) {
+	var log bytes.Buffer
+	s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, elicitName)
+	inPlaces(t, func(t *testing.T, p place) {
+		speak(t, s, newest, everything).request(p.method, p.params).asks("name")
+		speak(t, s, newest, `{}`).refuse(p.method, p.params, -32021, "elicitation")
+		speak(t, s, "2025-11-25", `{}`).refuse(p.method, p.params, -32602, "elicitation")
+	})
+	assert.Equal(t, log.String(), "")
+}
+
+// A handler that does without an answer has its own result.
+func TestHandlerNeedNotAsk(t *testing.T) {
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		_, err := elicitName(ctx)
+		return fmt.Sprint("fine: ", err), nil
+	})
+	inPlaces(t, func(t *testing.T, p place) {
+		speak(t, s, newest, everything).request(p.method, p.params).told("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
+	})
+}
