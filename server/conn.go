@@ -71,7 +71,7 @@ func (c *Conn) attach(link Link) {
 	c.kick()
 }
 
-// Handle answers one message of the client. link leads back to where the request came from, for what is said while it is answered; it must stay good until
+// Handle answers one message of the client. link leads back to where the request came from, for what is said while it is answered; nil: there is no way. It must stay good until
 // Handle returns. The result and error are as those of a [rpc.Handler]: for a transport to encode with [rpc.Answer].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&origin{ctx, c, c.server.watch(link)}, req)
@@ -92,7 +92,9 @@ func (c *Conn) Finish() { c.close.Do(func() { close(c.closing) }) }
 // are the transport's to end.
 func (c *Conn) Close() {
 	c.server.leave(c)
+	c.mu.Lock() // nobody begins to tell news from here on
 	c.end()
+	c.mu.Unlock()
 	c.goroutines.Wait()
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
+// More of the defects that other implementations have.
+
 // G12: what has ended is kept for ever.
 func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

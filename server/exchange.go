@@ -20,6 +20,7 @@ type exchange struct {
 	state   requestState               // what was asked in the rounds before, and the answers to it
 	open    mcp.InputRequests          // questions without an answer
 	early   map[string]json.RawMessage // answers to what was not asked yet
+	again   bool                       // the handler of a legacy client\'s request is to run again
 	stopped error                      // why the handler cannot go on, a *suspension
 }
 
@@ -165,11 +166,11 @@ func (x *exchange) ask(ctx context.Context, key, method string, params any, vali
 		if x.open == nil {
 			x.open = mcp.InputRequests{}
 		}
-		x.open[key] = question
+		x.open[key] = x.r.traced(question)
 		return nil, x.stop(nil)
 	}
 	var answer json.RawMessage
-	if err := x.r.link.Call(ctx, method, encoded(question.Params).orNil(), &answer); err != nil {
+	if err := x.r.link.Call(ctx, method, encoded(x.r.traced(question).Params).orNil(), &answer); err != nil {
 		return nil, err
 	}
 	if err := valid(answer); err != nil {
@@ -198,6 +199,9 @@ func (x *exchange) stop(failure *rpc.Error) error {
 
 // interrupted is the answer to a request whose handler could not go on.
 func (r *request) interrupted() (any, error) {
+	if r.asks.again {
+		return nil, nil // see [request.handle]
+	}
 	if s := r.asks.stopped.(*suspension); s.failure != nil && len(r.asks.open) == 0 {
 		return nil, s.failure
 	}

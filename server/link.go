@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -91,3 +92,11 @@ func encodeParams(params any) (json.RawMessage, error) {
 	}
 	return mcp.Marshal(params)
 }
+
+// nowhere is the link of a request that came without one.
+type nowhere struct{}
+
+var errNowhere = errors.New("server: there is no way to the client but the answer")
+
+func (nowhere) Notify(context.Context, string, any) error    { return errNowhere }
+func (nowhere) Call(context.Context, string, any, any) error { return errNowhere }

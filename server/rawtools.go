@@ -17,10 +17,11 @@ import (
 // A Tool is a tool in MCP's own terms, for what an operation of the catalog cannot be: one whose result has images, sound or resources in it, or is another
 // server's. It is for this surface alone.
 type Tool struct {
-	mcp.Tool // InputSchema nil: any object
+	mcp.Tool // InputSchema nil: any object. With an OutputSchema, a result that is no error has to have structured content that fits it
 
 	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and live as long as the call. The error is as that of
-	// [Resource].Read; what the model is to know of a failure belongs into a result with IsError. It may be called by any number of
+	// [Resource].Read; what the model is to know of a failure belongs into a result with IsError. The result is not changed, and may be the same for many
+	// calls. What the client's revision does not have is left out or stands as text: sound, links, structured content. It may be called by any number of
 	// goroutines at a time.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
@@ -32,7 +33,7 @@ type Tool struct {
 	// will be one. To a client of 2025-11-25, which itself asks for the task, it makes no difference.
 	TaskLater bool
 
-	// Verbatim passes arguments on as they come, for who checks them: another server.
+	// Verbatim passes arguments and results on as they come, for who checks them: another server.
 	Verbatim bool
 }
 
@@ -53,6 +54,9 @@ func (s *Server) AddTool(t Tool) error {
 		err = errors.New("Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
 	case !t.Verbatim:
 		made.input, err = schema.Compile(t.InputSchema)
+		if err == nil && t.OutputSchema != nil {
+			made.output, err = schema.Compile(t.OutputSchema)
+		}
 		if err == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
 			err = errors.New(`its input schema must say "type":"object"`)
 		}
@@ -96,6 +100,11 @@ func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
 	result, err := t.raw.Call(r, arguments)
 	if err != nil {
 		return r.failed(err)
+	}
+	if t.output != nil && result != nil && !result.IsError {
+		if err := t.output.Validate(result.StructuredContent); err != nil {
+			return nil, r.broken(fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name, err))
+		}
 	}
 	return r.toolResult(result)
 }

@@ -44,6 +44,7 @@ type member struct{ name, value []byte }
 // meta is what the protocol itself has in a request's _meta. A nil slice was not there.
 type meta struct {
 	version, capabilities, logLevel, progressToken []byte
+	traceparent, tracestate, baggage               []byte
 }
 
 // read finds the members of params, and refuses what is there twice.
@@ -115,6 +116,12 @@ func (m *meta) read(raw []byte) error {
 			slot = &m.logLevel
 		case mcp.MetaProgressToken:
 			slot = &m.progressToken
+		case mcp.MetaTraceparent:
+			slot = &m.traceparent
+		case mcp.MetaTracestate:
+			slot = &m.tracestate
+		case mcp.MetaBaggage:
+			slot = &m.baggage
 		default:
 			continue
 		}

@@ -177,7 +177,10 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
 	if r.link == nil {
-		r.link = s.watch(req.Peer())
+		r.link = nowhere{}
+		if peer := req.Peer(); peer != nil {
+			r.link = s.watch(peer)
+		}
 	}
 	if err := r.read(); err != nil {
 		return nil, err
@@ -195,5 +198,5 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
 		defer r.progress.end()
 	}
-	return m.handle(r)
+	return r.handle(m)
 }

@@ -18,6 +18,7 @@ type requestState struct {
 	Expires int64                      `json:"e"` // Unix time, seconds
 	Asked   map[string][]byte          `json:"q"` // digests of the questions that were open, by their key
 	Answers map[string]json.RawMessage `json:"a,omitempty"`
+	ByHand  string                     `json:"s,omitempty"` // of [RequireInput]
 }
 
 const (

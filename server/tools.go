@@ -19,7 +19,8 @@ type tool struct {
 	service   *service // a group of operations
 	raw       *Tool    // the application's own
 	tasks     mcp.TaskSupport
-	input     *schema.Schema
+	input     *schema.Schema // these are of raw; nil: nothing is checked
+	output    *schema.Schema
 }
 
 // tools are the tools there are, as long as neither the catalog nor the application's own change.
@@ -205,12 +206,13 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 			return r.interrupted()
 		}
 	}
-	if !envelope.Success() && r.task.begun() {
-		if lacking, ok := errors.AsType[*suspension](envelope.Err); ok {
-			return nil, lacking.failure
-		}
+	if envelope.Success() {
+		return &toolResult{s, r.era, envelope}, nil
 	}
-	if !envelope.Success() && r.asks != nil && r.asks.stopped != nil {
+	switch lacking, stopped := errors.AsType[*suspension](envelope.Err); {
+	case stopped && r.task.begun():
+		return nil, lacking.failure
+	case stopped && r.asks != nil && r.asks.stopped != nil:
 		return r.interrupted()
 	}
 	return &toolResult{s, r.era, envelope}, nil

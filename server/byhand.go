@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const maxRounds = 10 // of questions that are asked by hand, of a legacy client
+
+var errRounds = errors.New("server: a handler has asked its client too many times, and never answered")
+
+// RequireInput is for handlers that drive the conversation with their client by hand, in place of [Elicit] and its like: the handler returns the error that
+// this returns, the client gets the requests, and the handler runs anew when the request comes again. [Inputs] then has the answers, and the state, which only the
+// server can read (2026-07-28, basic/patterns/mrtr). A legacy client is called, and the handler run anew, up to 10 times. What the client can answer, and whether
+// an answer is one, is for the handler to see to. It is not for handlers that have become a task.
+func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
+	r, err := asking(ctx, "")
+	if err != nil {
+		return err
+	}
+	x := r.exchange()
+	x.state.ByHand = state
+	if r.era.modern {
+		x.open = maps.Clone(requests)
+		for key, question := range requests {
+			x.open[key] = r.traced(question)
+			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
+			x.name(key, digest[:])
+			delete(x.state.Answers, key)
+		}
+		return x.stop(nil)
+	}
+	for key, question := range requests {
+		var answer json.RawMessage
+		if err := r.link.Call(ctx, question.Method, encoded(r.traced(question).Params).orNil(), &answer); err != nil {
+			return err
+		}
+		x.keep(key, answer)
+	}
+	x.again = true
+	return x.stop(nil)
+}
+
+// Inputs returns what the client has answered to [RequireInput] so far, and the state that was last given there; nothing if the request has come for the first
+// time. Both are to be read only.
+func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
+	r := requestFrom(ctx)
+	if r == nil || r.asks == nil {
+		return nil, ""
+	}
+	return r.asks.state.Answers, r.asks.state.ByHand
+}
+
+// handle has the method's function answer, again and again while it asks a legacy client by hand.
+func (r *request) handle(m method) (any, error) {
+	for range maxRounds {
+		result, err := m.handle(r)
+		if r.asks == nil || !r.asks.again {
+			return result, err
+		}
+		r.asks.again, r.asks.stopped = false, nil
+	}
+	return nil, r.broken(errRounds)
+}
