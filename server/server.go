@@ -1,4 +1,4 @@
-// Package server is an MCP server: it projects a catalog of operations as tools, to clients of both eras, over any stream.
+// Package server is an MCP server: it projects a catalog of operations as tools, to clients of both eras, over any stream or transport.
 //
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
@@ -16,6 +16,22 @@
 // A client of the modern era (2026-07-28) says with every request which revision it speaks and what it can do. Nothing is remembered of it: any number of
 // such clients, of any age, may share one stream. A client of the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and what it
 // agreed on then holds for the stream. Both are served at once and need no option.
+//
+// # More than operations
+//
+// [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has beside tools, and [Server.AddTool] a tool in MCP's own terms, with images in
+// its results, say. They may come and go while clients are there, who are told. [Options].Visible decides request by request what a client gets to see, and to use.
+//
+// # Asking the client
+//
+// A handler may ask: [Elicit] the client's user, [Sample] its model, [Roots] for its directories. One handler serves both eras. A legacy client is called, and the
+// handler waits; a modern one gets the questions for a result and sends its request again, with the answers and a state that only the server can read, and the handler
+// runs up to where it was. So a modern server needs no memory of its clients, and several of them need to share no more than [Options].StateKey.
+//
+// # Transports
+//
+// [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. A transport of another kind hands over messages one by one: see
+// [Server.NewConn], [Conn.Handle] and [Link].
 //
 // # Slow and silent clients
 //
