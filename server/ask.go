@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/rpc"
@@ -77,11 +78,15 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	return result, nil
 }
 
-// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does.
+// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does. Where the model has used tools, the next message has to
+// have the result of each use, and nothing else.
 func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	r, err := asking(ctx, key)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkConversation(params.Messages); err != nil {
+		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
 	}
 	can, err := r.era.client()
 	switch {
@@ -119,7 +124,7 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 		return nil, r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
-	_, err = r.exchange().ask(ctx, key, mcp.MethodListRoots, nil, func(answer []byte) error {
+	_, err = r.exchange().ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
 		if err := decodes(&result)(answer); err != nil || result.Roots != nil {
 			return err
 		}
@@ -221,8 +226,8 @@ func (e *era) question(p *mcp.ElicitParams) (*schema.Schema, error) {
 		return compileForm(p.RequestedSchema, f)
 	case mcp.ElicitURL:
 		p.RequestedSchema = nil
-		if p.URL == "" {
-			return nil, errors.New("there is no URL")
+		if u, err := url.Parse(p.URL); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" {
+			return nil, errors.New("there is no URL that could be opened: it must be absolute")
 		}
 		if !f.ElicitationComplete {
 			p.ElicitationID = ""
@@ -268,4 +273,14 @@ func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 		return can
 	}
 	return mcp.ClientCapabilities{}
+}
+
+// Ping asks a legacy client whether it is there, and blocks until it says so or ctx ends (2025-11-25, basic/utilities/ping). A modern client cannot be asked: the
+// error is [ErrNoRequest], as it is outside of a request.
+func Ping(ctx context.Context) error {
+	r := requestFrom(ctx)
+	if r == nil || r.era.modern {
+		return ErrNoRequest
+	}
+	return r.link.Call(ctx, mcp.MethodPing, nil, nil)
 }

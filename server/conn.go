@@ -88,6 +88,15 @@ func (c *Conn) Revision() mcp.Revision {
 // Finish ends what is open without an end of its own, subscriptions, in good order. Requests that are being answered go on.
 func (c *Conn) Finish() { c.close.Do(func() { close(c.closing) }) }
 
+func (c *Conn) finishing() bool {
+	select {
+	case <-c.closing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close ends the connection, and the sessions that its client opened. It blocks until nothing of it is left running but requests, whose contexts
 // are the transport's to end.
 func (c *Conn) Close() {

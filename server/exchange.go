@@ -112,8 +112,8 @@ func (x *exchange) binding() []byte {
 	add([]byte(x.r.Method))
 	add([]byte(x.r.conn.principal))
 	rest := []byte{'{'}
-	for i := range x.r.count {
-		switch m := x.r.member[i]; string(m.name) {
+	for _, m := range x.r.members {
+		switch string(m.name) {
 		case "_meta", "inputResponses", "requestState":
 		default:
 			rest = jsonscan.AppendString(append(rest, ","[:min(len(rest)-1, 1)]...), string(m.name))

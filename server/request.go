@@ -17,12 +17,14 @@ type request struct {
 	link     Link
 	era      *era
 	meta     meta
-	progress *progress  // to be told of; nil if the client does not ask
-	asks     *exchange  // what the client is asked meanwhile; nil until it is
-	task     *task      // that the request is, or may become; nil: neither
-	member   [12]member // of params, the first of them; the rest of protocol-level params are not worth a look
-	count    int
+	progress *progress // to be told of; nil if the client does not ask
+	asks     *exchange // what the client is asked meanwhile; nil until it is
+	task     *task     // that the request is, or may become; nil: neither
+	members  []member  // of params
+	few      [5]member // room for as many as most requests have
 }
+
+const maxMembers = 12 // of params: those of the protocol are fewer
 
 type requestKey struct{}
 
@@ -52,16 +54,16 @@ func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
 	}
+	r.members = r.few[:0]
 	for token, value := range jsonscan.Members(r.Params) {
 		name, _ := jsonscan.Unquote(token)
 		if r.param(name) != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q is there twice", name)
 		}
-		if r.count == len(r.member) {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members", r.count)
+		if len(r.members) == maxMembers {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members", maxMembers)
 		}
-		r.member[r.count] = member{name, value}
-		r.count++
+		r.members = append(r.members, member{name, value})
 	}
 	return r.meta.read(r.param(paramMeta))
 }
@@ -76,9 +78,9 @@ var (
 
 // param returns the value of one of the params, nil if it is not there.
 func (r *request) param(name []byte) []byte {
-	for i := range r.count {
-		if bytes.Equal(r.member[i].name, name) {
-			return r.member[i].value
+	for i := range r.members {
+		if bytes.Equal(r.members[i].name, name) {
+			return r.members[i].value
 		}
 	}
 	return nil

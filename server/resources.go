@@ -197,7 +197,7 @@ func readResource(r *request) (any, error) {
 		own.CacheHints = mcp.CacheHints{}
 	} else {
 		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
-		if own.TTLMs == nil {
+		if own.TTLMs == nil || *own.TTLMs < 0 { // no hint may be less than 0
 			own.TTLMs = new(int64)
 		}
 	}

@@ -75,7 +75,7 @@ type Options struct {
 	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
 	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
 	TrustClients bool
-	// Extensions are declared to modern clients, each with its settings, an object.
+	// Extensions are declared to modern clients, each with its settings, an object. Their names have a prefix, such as com.example/name; New panics otherwise.
 	Extensions map[string]json.RawMessage
 	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
 	// use. Lists are then never public.
@@ -130,6 +130,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.PageSize = cmp.Or(o.PageSize, 1000)
 	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
 	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
+	o.ListTTL = max(o.ListTTL, 0)
 	o.PublicLists = o.PublicLists && o.Visible == nil
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -144,6 +145,11 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s := &Server{
 		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
 		log: o.Logger, conns: make(map[*Conn]struct{}),
+	}
+	for id := range o.Extensions {
+		if err := mcp.CheckExtensionID(id); err != nil {
+			panic("server: the Extensions: " + err.Error())
+		}
 	}
 	s.tasks.init(o.Tasks)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {

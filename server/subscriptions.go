@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -172,8 +173,10 @@ func listen(r *request) (any, error) {
 	c.activate(sub)
 	select {
 	case <-r.Done():
-		return nil, context.Cause(r)
 	case <-c.closing:
+	}
+	if cause := context.Cause(r); cause != nil && (!c.finishing() || errors.Is(cause, rpc.ErrCancelled)) {
+		return nil, cause // it is the client that ended it
 	}
 	// The specification has both: basic/patterns/cancellation wants this notification, subscriptions the result.
 	_ = r.link.Notify(r, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))

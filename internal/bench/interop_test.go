@@ -34,9 +34,13 @@ type peer struct {
 	server   string // the name that the server gives itself
 	tools    func(ctx context.Context) ([]string, error)
 	call     func(ctx context.Context, tool string, args map[string]any) (text string, isError bool, err error)
+	watch    func(ctx context.Context, uri string) error // of which updated hears
+	read     func(ctx context.Context, uri string) (text string, err error)
+	prompt   func(ctx context.Context, name string, args map[string]string) (text string, err error)
 	code     func(err error) int64 // of an error that the server answered with
 	progress chan float64
-	changed  chan struct{}
+	changed  chan struct{} // the list of tools
+	updated  chan struct{} // what is watched
 	close    func() error
 }
 
@@ -53,17 +57,33 @@ func notify[T any](c chan T, v T) {
 	}
 }
 
+func newPeer() *peer {
+	return &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1), updated: make(chan struct{}, 1)}
+}
+
 func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*peer, error) {
-	p := &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1)}
+	cmd := exec.Command(server[0], server[1:]...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	return newGoSDK(ctx, revision, &gosdk.CommandTransport{Command: cmd})
+}
+
+func newGoSDK(ctx context.Context, revision string, transport gosdk.Transport) (*peer, error) {
+	p := newPeer()
 	c := gosdk.NewClient(&gosdk.Implementation{Name: "interop", Version: "1"}, &gosdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *gosdk.ProgressNotificationClientRequest) {
 			notify(p.progress, r.Params.Progress)
 		},
 		ToolListChangedHandler: func(context.Context, *gosdk.ToolListChangedRequest) { notify(p.changed, struct{}{}) },
+		ResourceUpdatedHandler: func(context.Context, *gosdk.ResourceUpdatedNotificationRequest) { notify(p.updated, struct{}{}) },
+		CreateMessageHandler: func(context.Context, *gosdk.CreateMessageRequest) (*gosdk.CreateMessageResult, error) {
+			return &gosdk.CreateMessageResult{Role: "assistant", Model: "none", Content: &gosdk.TextContent{Text: "Paris"}}, nil
+		},
+		ElicitationHandler: func(context.Context, *gosdk.ElicitRequest) (*gosdk.ElicitResult, error) {
+			return &gosdk.ElicitResult{Action: "accept", Content: asked}, nil
+		},
 	})
-	cmd := exec.Command(server[0], server[1:]...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	s, err := c.Connect(ctx, &gosdk.CommandTransport{Command: cmd}, &gosdk.ClientSessionOptions{ProtocolVersion: revision})
+	c.AddRoots(&gosdk.Root{URI: "file:///a", Name: "a"}, &gosdk.Root{URI: "file:///b"})
+	s, err := c.Connect(ctx, transport, &gosdk.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +106,21 @@ func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*
 		}
 		return r.Content[0].(*gosdk.TextContent).Text, r.IsError, nil
 	}
+	p.watch = func(ctx context.Context, uri string) error { return s.Subscribe(ctx, &gosdk.SubscribeParams{URI: uri}) }
+	p.read = func(ctx context.Context, uri string) (string, error) {
+		r, err := s.ReadResource(ctx, &gosdk.ReadResourceParams{URI: uri})
+		if err != nil {
+			return "", err
+		}
+		return r.Contents[0].Text, nil
+	}
+	p.prompt = func(ctx context.Context, name string, args map[string]string) (string, error) {
+		r, err := s.GetPrompt(ctx, &gosdk.GetPromptParams{Name: name, Arguments: args})
+		if err != nil {
+			return "", err
+		}
+		return r.Messages[0].Content.(*gosdk.TextContent).Text, nil
+	}
 	p.code = func(err error) int64 {
 		if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 			return e.Code
@@ -96,7 +131,6 @@ func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*
 }
 
 func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*peer, error) {
-	p := &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1)}
 	c, err := mcpgo.NewStdioMCPClientWithOptions(server[0], nil, server[1:], mcpgotransport.WithCommandFunc(
 		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
 			cmd := exec.CommandContext(ctx, command, args...)
@@ -106,6 +140,11 @@ func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*
 	if err != nil {
 		return nil, err
 	}
+	return newMCPGo(ctx, revision, c)
+}
+
+func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, error) {
+	p := newPeer()
 	c.OnNotification(func(n mcpgotypes.JSONRPCNotification) {
 		switch n.Method {
 		case "notifications/progress":
@@ -113,6 +152,8 @@ func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*
 			notify(p.progress, done)
 		case "notifications/tools/list_changed":
 			notify(p.changed, struct{}{})
+		case "notifications/resources/updated":
+			notify(p.updated, struct{}{})
 		}
 	})
 	if err := c.Start(ctx); err != nil { // or it hears no notifications
@@ -126,12 +167,23 @@ func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*
 		return nil, errors.Join(err, c.Close())
 	}
 	p.server, p.close = r.ServerInfo.Name, c.Close
+	p.watch = func(ctx context.Context, uri string) error {
+		var request mcpgotypes.SubscribeRequest
+		request.Params.URI = uri
+		return c.Subscribe(ctx, request)
+	}
 	if mcpgotypes.IsModernProtocol(revision) {
 		stop, err := c.ListenAsync(ctx, mcpgotypes.SubscriptionFilter{ToolsListChanged: true}, nil)
 		if err != nil {
 			return nil, errors.Join(err, c.Close())
 		}
 		p.close = func() error { stop(); return c.Close() }
+		p.watch = func(ctx context.Context, uri string) error {
+			// One takes the place of another.
+			both, err := c.ListenAsync(ctx, mcpgotypes.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{uri}}, nil)
+			p.close = func() error { stop(); both(); return c.Close() }
+			return err
+		}
 	}
 	p.tools = func(ctx context.Context) (names []string, err error) {
 		r, err := c.ListTools(ctx, mcpgotypes.ListToolsRequest{})
@@ -152,6 +204,24 @@ func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*
 			return "", false, err
 		}
 		return r.Content[0].(mcpgotypes.TextContent).Text, r.IsError, nil
+	}
+	p.read = func(ctx context.Context, uri string) (string, error) {
+		var request mcpgotypes.ReadResourceRequest
+		request.Params.URI = uri
+		r, err := c.ReadResource(ctx, request)
+		if err != nil {
+			return "", err
+		}
+		return r.Contents[0].(mcpgotypes.TextResourceContents).Text, nil
+	}
+	p.prompt = func(ctx context.Context, name string, args map[string]string) (string, error) {
+		var request mcpgotypes.GetPromptRequest
+		request.Params.Name, request.Params.Arguments = name, args
+		r, err := c.GetPrompt(ctx, request)
+		if err != nil {
+			return "", err
+		}
+		return r.Messages[0].Content.(mcpgotypes.TextContent).Text, nil
 	}
 	p.code = func(err error) int64 {
 		if errors.Is(err, mcpgotypes.ErrInvalidParams) {

@@ -1,12 +1,14 @@
 // Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,start] [-time 1s] [-repeat 3]
+//	go run . [-suite rpc,pipe,stdio,client,start,http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . -suite http-load -time 60s -repeat 1
 //
 // The absolute numbers are the machine's; the ratios are what to look at. Each number is the median of the repeats, which take turns, so that
-// a busy moment hits all programs alike.
+// a busy moment hits all programs alike. With -profile, the servers of the HTTP suites write pprof profiles: NAME.cpu and NAME.allocs.
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -25,28 +27,57 @@ type measure struct {
 	extra         string // shown as it is, such as allocations
 }
 
+// A budget is how many times another program's rate stdwire's has to be.
+type budget struct {
+	what, program string
+	least         float64
+}
+
+type options struct {
+	time     time.Duration // to measure each number
+	profiles string        // a folder for profiles of the servers, "" for none
+}
+
 // A suite measures all its programs once.
 type suite struct {
-	name string
-	run  func(d time.Duration) ([]measure, error)
+	name    string
+	run     func(o options) ([]measure, error)
+	budgets []budget
 }
 
 var suites = []suite{
-	{"rpc", rpcSuite},
-	{"pipe", pipeSuite},
-	{"stdio", stdioSuite},
-	{"client", clientSuite},
-	{"start", startSuite},
+	{"rpc", timed(rpcSuite), nil},
+	{"pipe", timed(pipeSuite), nil},
+	{"stdio", timed(stdioSuite), nil},
+	{"client", timed(clientSuite), nil},
+	{"start", timed(startSuite), nil},
+	{"http", httpSuite, httpBudgets},
+	{"http-load", httpLoadSuite, nil},
+}
+
+// timed is a suite that needs to know no more than the time.
+func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measure, error) {
+	return func(o options) ([]measure, error) { return run(o.time) }
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,start", "the suites to run, separated by commas")
-	duration := flag.Duration("time", time.Second, "how long to measure each number")
+	only := flag.String("suite", "rpc,pipe,stdio,client,start,http", "the suites to run, separated by commas")
+	var o options
+	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
 	repeat := flag.Int("repeat", 3, "how often")
+	flag.StringVar(&o.profiles, "profile", "", "a folder for profiles of the HTTP servers")
+	httpServer := flag.String("http-server", "", "be this server of the HTTP suites, until standard input ends")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: unused argument %q\n", flag.Arg(0))
 		os.Exit(2)
+	}
+	if *httpServer != "" {
+		if err := serveHTTP(*httpServer, o.profiles); err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+			os.Exit(1)
+		}
+		return
 	}
 	wanted := strings.Split(*only, ",")
 	for _, s := range suites {
@@ -55,40 +86,40 @@ func main() {
 		}
 		var rounds [][]measure
 		for range *repeat {
-			round, err := s.run(*duration)
+			round, err := s.run(o)
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "bench: %s: %v\n", s.name, err)
 				os.Exit(1)
 			}
 			rounds = append(rounds, round)
 		}
-		print(s.name, medians(rounds))
+		print(s, medians(rounds))
 	}
 }
 
-// medians takes the middle value of each measure over all rounds.
+// medians takes the middle one of each measure over all rounds.
 func medians(rounds [][]measure) []measure {
 	result := slices.Clone(rounds[0])
 	for i := range result {
-		var values []float64
+		var same []measure
 		for _, round := range rounds {
-			values = append(values, round[i].value)
+			same = append(same, round[i])
 		}
-		slices.Sort(values)
-		result[i].value = values[len(values)/2]
+		slices.SortFunc(same, func(a, b measure) int { return cmp.Compare(a.value, b.value) })
+		result[i] = same[len(same)/2]
 	}
 	return result
 }
 
 // print shows all measures; the ratio is stdwire's to that program: its time as a part of theirs, or its rate as a multiple of theirs.
-func print(name string, all []measure) {
+func print(s suite, all []measure) {
 	ours := map[string]float64{}
 	for _, m := range all {
 		if m.program == "stdwire" {
 			ours[m.what] = m.value
 		}
 	}
-	fmt.Printf("\n%s\n", name)
+	fmt.Printf("\n%s\n", s.name)
 	w := tabwriter.NewWriter(os.Stdout, 2, 0, 2, ' ', 0)
 	for _, m := range all {
 		ratio := "-"
@@ -98,4 +129,12 @@ func print(name string, all []measure) {
 		fmt.Fprintf(w, "%s\t%s\t%.4g %s\t%s\t%s\n", m.what, m.program, m.value, m.unit, m.extra, ratio)
 	}
 	w.Flush()
+	for _, b := range s.budgets {
+		i := slices.IndexFunc(all, func(m measure) bool { return m.what == b.what && m.program == b.program })
+		ratio, verdict := ours[b.what]/all[i].value, "kept"
+		if ratio < b.least {
+			verdict = "MISSED"
+		}
+		fmt.Printf("budget: %s, at least %g× %s: %.2f×, %s\n", b.what, b.least, b.program, ratio, verdict)
+	}
 }

@@ -34,8 +34,9 @@ type process struct {
 	stdin io.Closer
 }
 
-func start(path string) (*process, error) {
-	cmd := exec.Command(path)
+func start(path string, args ...string) (*process, error) {
+	cmd := exec.Command(path, args...)
+	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -241,15 +242,20 @@ func peakMemory(path string) (float64, error) {
 			return 0, err
 		}
 	}
+	return p.memory("VmHWM")
+}
+
+// memory returns what Linux says of the memory of a server, in MiB: VmRSS, or VmHWM for the most that there was.
+func (p *process) memory(what string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(status)) {
 		var kib float64
-		if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kib); n == 1 {
+		if n, _ := fmt.Sscanf(line, what+": %f kB", &kib); n == 1 {
 			return kib / 1024, nil
 		}
 	}
-	return 0, errors.New("no VmHWM in /proc")
+	return 0, fmt.Errorf("no %s in /proc", what)
 }

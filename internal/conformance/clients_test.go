@@ -75,10 +75,17 @@ var sdkClients = []sdkClient{
 
 func (b *bench) client(c sdkClient, files bool, server []string) (got seen) {
 	b.t.Helper()
+	return b.clientOf(c, map[string]any{"command": server, "files": files})
+}
+
+// clientOf runs client.mjs on the server that the argument says.
+func (b *bench) clientOf(c sdkClient, argument map[string]any) (got seen) {
+	b.t.Helper()
 	script, err := os.ReadFile("node/client.mjs")
 	assert.NilError(b.t, err)
 	b.write("client.mjs", string(script))
-	what, err := json.Marshal(map[string]any{"sdk": c.sdk, "era": c.era, "command": server, "files": files})
+	argument["sdk"], argument["era"] = c.sdk, c.era
+	what, err := json.Marshal(argument)
 	assert.NilError(b.t, err)
 	o := b.must("node", "client.mjs", string(what))
 	assert.NilError(b.t, json.Unmarshal([]byte(o.stdout), &got), "%v", o)
@@ -119,17 +126,22 @@ func TestSDKClientsOnTheFixture(t *testing.T) {
 	for _, c := range sdkClients {
 		t.Run(c.name, func(t *testing.T) {
 			b := newNodeBench(t)
-			got := b.client(c, false, b.tapped("record", fixture(t)...))
-			assert.Equal(t, got.Add.result(t).Data.N, 3)
-			assert.Equal(t, got.After.result(t).Data.N, 7)
-			assert.Equal(t, got.Failed.result(t).Error.Code, "not_found")
-			assert.Equal(t, got.Panicked.result(t).Error.Code, "internal_error")
-			assert.Equal(t, got.Ended.result(t).Data.N, 1)
-			assert.Assert(t, strings.Contains(strings.Join(got.Changed, " "), "grown_1"), "%v", got.Changed)
+			b.client(c, false, b.tapped("record", fixture(t)...)).onFixture(t)
 			b.checkServer("record")
 			b.unanswered("record", "block")
 		})
 	}
+}
+
+// onFixture makes sure that it was all of the fixture.
+func (got seen) onFixture(t *testing.T) {
+	t.Helper()
+	assert.Equal(t, got.Add.result(t).Data.N, 3)
+	assert.Equal(t, got.After.result(t).Data.N, 7)
+	assert.Equal(t, got.Failed.result(t).Error.Code, "not_found")
+	assert.Equal(t, got.Panicked.result(t).Error.Code, "internal_error")
+	assert.Equal(t, got.Ended.result(t).Data.N, 1)
+	assert.Assert(t, strings.Contains(strings.Join(got.Changed, " "), "grown_1"), "%v", got.Changed)
 }
 
 // unanswered makes sure that of the calls of a tool in a record each was cancelled, and none answered.

@@ -10,8 +10,15 @@ import (
 
 const maxBatch = 100 // messages
 
+func noBatches() *refusal {
+	return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+}
+
 // postBatch answers several messages in one, which only 2025-03-26 has. They are handled in order, and the responses are one message again.
 func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
+	if x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
+		return noBatches()
+	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused
 	}
@@ -21,7 +28,7 @@ func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
 	}
 	defer s.rest()
 	if s.conn.Revision() != mcp.Rev20250326 {
-		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+		return noBatches()
 	}
 	messages, answers := make([]batched, len(elements)), false
 	for i, element := range elements {

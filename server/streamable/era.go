@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -72,13 +73,14 @@ func (x *exchange) checkHeaders(m *rpc.Message, h *head) *refusal {
 	if h.version == nil {
 		return nil
 	}
-	if why := x.differs(mcp.HeaderProtocolVersion, h.version); why != "" {
+	optional := m.ID.IsZero() // what headers a notification must have is not said, but those that it has say the truth
+	if why := x.differs(mcp.HeaderProtocolVersion, h.version, optional); why != "" {
 		return mismatch("%s %s", mcp.HeaderProtocolVersion, why)
 	}
-	if mcp.Revision(h.version) != mcp.Latest || !h.complete {
+	if mcp.Revision(h.version) != mcp.Latest || !h.complete && !optional {
 		return nil // another revision may have other headers
 	}
-	if why := x.differs(mcp.HeaderMethod, []byte(m.Method)); why != "" {
+	if why := x.differs(mcp.HeaderMethod, []byte(m.Method), optional); why != "" {
 		return mismatch("%s %s", mcp.HeaderMethod, why)
 	}
 	subject, has := subjects[m.Method]
@@ -100,6 +102,9 @@ func (x *exchange) checkHeaders(m *rpc.Message, h *head) *refusal {
 		if len(values) > 0 {
 			value = values[0]
 		}
+		if twice(h.arguments, p.Path) {
+			return mismatch("the argument %s is there more than once", strings.Join(p.Path, "."))
+		}
 		if err := p.Check(value, len(values) > 0, h.arguments); err != nil {
 			return mismatch("%v", err)
 		}
@@ -107,10 +112,30 @@ func (x *exchange) checkHeaders(m *rpc.Message, h *head) *refusal {
 	return nil
 }
 
+// twice reports whether a member on a path is there more than once: another reader might take one that was not compared.
+func twice(object []byte, path []string) bool {
+	for _, name := range path {
+		var found []byte
+		for token, value := range jsonscan.Members(object) {
+			switch {
+			case !jsonscan.KeyIs(token, name):
+			case found != nil:
+				return true
+			default:
+				found = value
+			}
+		}
+		object = found
+	}
+	return false
+}
+
 // differs says how a header differs from what it must say; "" if it does not.
-func (x *exchange) differs(name string, want []byte) string {
+func (x *exchange) differs(name string, want []byte, optional bool) string {
 	values := x.r.Header[name]
 	switch {
+	case len(values) == 0 && optional:
+		return ""
 	case len(values) == 0:
 		return "is missing"
 	case len(values) > 1:
@@ -125,7 +150,7 @@ func (x *exchange) differs(name string, want []byte) string {
 func (x *exchange) differsEncoded(name string, want []byte) string {
 	values := x.r.Header[name]
 	if len(values) != 1 {
-		return x.differs(name, want)
+		return x.differs(name, want, false)
 	}
 	got, err := mcp.DecodeHeaderValue(values[0])
 	switch {

@@ -126,12 +126,13 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything at once: contexts of requests, sessions, streams. It returns when nothing is left running, so a handler that does not heed the
-// end of its context holds it up. It may be called more than once.
+// Close ends everything at once: contexts of requests, sessions, streams, and subscriptions as Shutdown does. It returns when nothing is left running, so a handler that
+// does not heed the end of its context holds it up. It may be called more than once.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
 	for reply := range h.open {
+		reply.conn.Finish() // subscriptions are told that it is the server that ends them
 		reply.cancel(ErrClosed)
 	}
 	var sessions []*session

@@ -45,8 +45,12 @@ func (x *exchange) checkVersion() *refusal {
 	if version == "" && len(x.r.Header[mcp.HeaderProtocolVersion]) == 0 || mcp.EraOf(mcp.Revision(version)) == mcp.Legacy {
 		return nil
 	}
+	return unsupportedVersion(version)
+}
+
+func unsupportedVersion(requested string) *refusal {
 	refused := refuse(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version")
-	refused.err.Data, _ = mcp.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: version})
+	refused.err.Data, _ = mcp.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
 	return refused
 }
 

@@ -17,7 +17,7 @@ func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted
 	if m.IsResponse() {
 		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "a client sends no responses in this revision")
 	}
-	if refused := x.checkHeaders(m, h); refused != nil && !m.ID.IsZero() { // what headers a notification must have is not said
+	if refused := x.checkHeaders(m, h); refused != nil {
 		return refused
 	}
 	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) && !m.ID.IsZero() {
@@ -37,6 +37,9 @@ func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted
 		conn = x.Handler.server.Stateless(x.principal)
 	}
 	if m.ID.IsZero() {
+		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
+			return unsupportedVersion(string(h.version))
+		}
 		// None that the protocol has means anything here: a request is cancelled by closing its stream, never by an id that others have too.
 		_, _ = x.answer(x.r.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, mute{}) }, m.Request())
 		return x.accepted()
@@ -109,7 +112,7 @@ func (h *Handler) enter(reply *modernReply) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open[reply] = struct{}{}
-	if h.draining != nil {
+	if h.draining != nil || h.closed {
 		reply.conn.Finish()
 	}
 	return !h.closed

@@ -79,7 +79,7 @@ func TestModernStatuses(t *testing.T) {
 		"No JSON":          {`{"jsonrpc":`, version, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`},
 		"No message":       {`{"jsonrpc":"2.0","id":7}`, version, 400, `{"jsonrpc":"2.0","id":7,"error":{"code":-32600,"message":"a message has a method, or a result or an error"}}`},
 		"A response":       {`{"jsonrpc":"2.0","id":7,"result":{}}`, version, 400, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"a client sends no responses in this revision"}}`},
-		"A batch":          {`[` + echo + `]`, version, 400, `{"jsonrpc":"2.0","error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}}`},
+		"A batch":          {`[` + echo + `]`, version, 400, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"batches are not spoken here; send the messages one by one"}}`},
 		"An empty batch":   {`[]`, version, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch must not be empty"}}`},
 		"A null id":        {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, version, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the id of a request must not be null"}}`},
 		"An empty body":    {``, version, 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 0: a value is missing"}}`},

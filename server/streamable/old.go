@@ -37,6 +37,9 @@ func (x *exchange) openOld() *refusal {
 		return refused
 	}
 	path, _, _ := strings.Cut(x.r.RequestURI, "?")
+	if strings.HasPrefix(path, "//") {
+		path = "/" + strings.TrimLeft(path, "/") // behind two slashes there would be the name of a host
+	}
 	begin, err := sse.Append(nil, sse.Event{Type: "endpoint", Data: []byte(path + "?" + oldSession + "=" + s.id)})
 	if err != nil {
 		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the path cannot be told")

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net/http"
 	"sync"
 	"time"
@@ -67,6 +68,7 @@ func (h *Handler) newSession(principal string, old bool) *session {
 	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
 	if h.o.Replicas && !old {
 		s.conn.Portable()
+		s.lastStream = mathrand.Int64N(1 << 52) // other servers have streams of the same session, and no two may have events of the same id
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -54,7 +55,10 @@ func (h *Handler) report(method string, err error) {
 		return
 	}
 	_, told := errors.AsType[*rpc.Error](err)
-	if !told && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, rpc.ErrCancelled) && !errors.Is(err, ErrClosed) {
+	if !told && !slices.ContainsFunc(ordinary[:], func(o error) bool { return errors.Is(err, o) }) {
 		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
 	}
 }
+
+// ordinary are the ends of requests that are the client's doing, or that of who runs the server.
+var ordinary = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled, ErrClosed, errGone, errOver, errEnded}

@@ -1,13 +1,14 @@
 // A client built on one of the official SDKs. It does with a server what its argument says, a JSON object, and prints what it saw.
 //   sdk      v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
 //   era      what v2 is to negotiate: legacy, auto or {"pin": REVISION}
-//   command  the server, and its arguments
+//   command  the server, and its arguments; or instead of it
+//   url      where it speaks HTTP+SSE, the transport of 2024-11-05
 //   files    the server is `stdwire serve` in a folder with hello.txt and a lot to search; else it is the fixture
-const { sdk, era, command, files } = JSON.parse(process.argv[2]);
+const { sdk, era, command, url, files } = JSON.parse(process.argv[2]);
 
-const [{ Client }, { StdioClientTransport }] = await Promise.all(sdk === 'v1'
-  ? [import('@modelcontextprotocol/sdk/client/index.js'), import('@modelcontextprotocol/sdk/client/stdio.js')]
-  : [import('@modelcontextprotocol/client'), import('@modelcontextprotocol/client/stdio')]);
+const [{ Client }, { StdioClientTransport }, { SSEClientTransport }] = await Promise.all((sdk === 'v1'
+  ? ['sdk/client/index.js', 'sdk/client/stdio.js', 'sdk/client/sse.js']
+  : ['client', 'client/stdio', 'client']).map(module => import('@modelcontextprotocol/' + module)));
 
 let changed;
 const change = new Promise((resolve, reject) => { changed = (error, tools) => error ? reject(error) : resolve(tools.map(t => t.name)); });
@@ -28,7 +29,9 @@ const failure = async promise => {
 };
 
 const seen = {};
-await client.connect(new StdioClientTransport({ command: command[0], args: command.slice(1), stderr: 'inherit' }));
+await client.connect(url
+  ? new SSEClientTransport(new URL(url))
+  : new StdioClientTransport({ command: command[0], args: command.slice(1), stderr: 'inherit' }));
 seen.server = client.getServerVersion();
 seen.instructions = client.getInstructions();
 seen.tools = (await client.listTools()).tools.map(t => t.name).sort();

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+	`"io.modelcontextprotocol/clientCapabilities":{}}`
+
+const patience = 30 * time.Second // for an answer
+
+var httpEcho = []byte(strings.Repeat("x", 64))
+
+// httpRequest is a whole modern request; params end with a comma.
+func httpRequest(address, method, name, params string) []byte {
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta + `}}`
+	if name != "" {
+		name = "Mcp-Name: " + name + "\r\n"
+	}
+	return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%sContent-Length: %d\r\n\r\n%s", address, method, name, len(body), body)
+}
+
+func httpCall(address string) []byte {
+	return httpRequest(address, "tools/call", "echo", fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, httpEcho))
+}
+
+// An httpClient sends one request at a time over one connection, and does as little with the answer as can be done to know that it is right.
+type httpClient struct {
+	conn net.Conn
+	buf  []byte
+}
+
+func dialHTTP(address string) (*httpClient, error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return &httpClient{conn, make([]byte, 4<<10)}, nil
+}
+
+func (c *httpClient) exchange(request []byte) error {
+	if _, err := c.conn.Write(request); err != nil {
+		return err
+	}
+	for have := 0; have < len(c.buf); {
+		n, err := c.conn.Read(c.buf[have:])
+		if err != nil {
+			return err
+		}
+		have += n
+		if whole(c.buf[:have]) {
+			return right(c.buf[:have])
+		}
+	}
+	return fmt.Errorf("the answer is long: %.300s", c.buf)
+}
+
+// whole reports whether an answer is there to its last byte.
+func whole(answer []byte) bool {
+	head, body, ok := bytes.Cut(answer, []byte("\r\n\r\n"))
+	if !ok {
+		return false
+	}
+	const lengthIs = "\r\nContent-Length: "
+	at := bytes.Index(head, []byte(lengthIs))
+	if at < 0 { // in chunks
+		return bytes.HasSuffix(body, []byte("\r\n0\r\n\r\n"))
+	}
+	length := 0
+	for _, digit := range head[at+len(lengthIs):] {
+		if digit < '0' || digit > '9' {
+			break
+		}
+		length = length*10 + int(digit-'0')
+	}
+	return len(body) == length
+}
+
+func right(answer []byte) error {
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) || !bytes.Contains(answer, httpEcho) || bytes.Contains(answer, []byte(`"isError":true`)) {
+		return fmt.Errorf("the server says %.600s", answer)
+	}
+	return nil
+}
+
+// dialAll opens connections, eight at a time, and lets f do something with each.
+func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, error) {
+	clients, errs := make([]*httpClient, n), make([]error, n)
+	var wg sync.WaitGroup
+	const workers = 8
+	for first := range workers {
+		wg.Go(func() {
+			for i := first; i < n; i += workers {
+				if clients[i], errs[i] = dialHTTP(address); errs[i] == nil {
+					errs[i] = f(clients[i])
+				}
+				if errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return clients, firstOf(errs)
+}
+
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func closeAll(clients []*httpClient) {
+	for _, c := range clients {
+		if c != nil {
+			c.conn.Close()
+		}
+	}
+}
+
+// load keeps one call in flight on each connection for about d, and returns how long each call took.
+func load(clients []*httpClient, request []byte, d time.Duration) (times []time.Duration, took time.Duration, err error) {
+	each, errs := make([][]time.Duration, len(clients)), make([]error, len(clients))
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for i, c := range clients {
+		wg.Go(func() {
+			errs[i] = c.conn.SetDeadline(begin.Add(d + patience))
+			for before := begin; errs[i] == nil && before.Sub(begin) < d; {
+				if errs[i] = c.exchange(request); errs[i] != nil {
+					return
+				}
+				now := time.Now()
+				each[i] = append(each[i], now.Sub(before))
+				before = now
+			}
+		})
+	}
+	wg.Wait()
+	took = time.Since(begin)
+	for _, part := range each {
+		times = append(times, part...)
+	}
+	return times, took, firstOf(errs)
+}

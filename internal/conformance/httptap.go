@@ -1,0 +1,209 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/sse"
+)
+
+// An HTTPTap stands between clients and a server that speak Streamable HTTP. It records what passes, before it passes on, as Tap does: a
+// file for each session, and one for each exchange without a session, as each of those stands for itself. What is sent again to a client
+// that comes back is recorded once. A POST to /cut cuts all streams that are open, on both sides. It is an http.Handler.
+type HTTPTap struct {
+	record  string
+	forward httputil.ReverseProxy
+
+	mu      sync.Mutex
+	files   int
+	talks   map[string]*talk // by session
+	streams map[*context.CancelFunc]struct{}
+	failed  error
+}
+
+// NewHTTPTap returns a tap in front of the server at that address, which records to files with that name, a dot and a number.
+func NewHTTPTap(record, server string) (*HTTPTap, error) {
+	target, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	target.Path = ""
+	t := &HTTPTap{record: record, talks: map[string]*talk{}, streams: map[*context.CancelFunc]struct{}{}}
+	t.forward = httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval:  -1,
+		ModifyResponse: t.response,
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	return t, nil
+}
+
+// Close reports what could not be recorded, if anything.
+func (t *HTTPTap) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.failed
+}
+
+// A talk is what passes in one session, or one exchange.
+type talk struct {
+	t      *HTTPTap
+	mu     sync.Mutex
+	file   string
+	events map[string]string // what came by an event of that id
+}
+
+func (t *HTTPTap) talk() *talk {
+	t.files++
+	return &talk{t: t, file: fmt.Sprintf("%s.%d", t.record, t.files), events: map[string]string{}}
+}
+
+// note records a message.
+func (k *talk) note(direction byte, message []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	err := k.write(direction, message)
+	if err != nil {
+		k.t.mu.Lock()
+		defer k.t.mu.Unlock()
+		k.t.failed = errors.Join(k.t.failed, err)
+	}
+}
+
+func (k *talk) write(direction byte, message []byte) error {
+	file, err := os.OpenFile(k.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	var line bytes.Buffer
+	line.WriteByte(direction)
+	if json.Compact(&line, message) != nil { // no JSON: the check says so
+		line.Write(bytes.ReplaceAll(message, []byte("\n"), []byte(" ")))
+	}
+	line.WriteByte('\n')
+	_, err = file.Write(line.Bytes())
+	return errors.Join(err, file.Close())
+}
+
+// event records the message of an event, unless it was told before.
+func (k *talk) event(e sse.Event) {
+	if len(e.Data) == 0 {
+		return
+	}
+	if e.ID != "" {
+		k.mu.Lock()
+		before, told := k.events[e.ID]
+		k.events[e.ID] = string(e.Data)
+		k.mu.Unlock()
+		if told && before == string(e.Data) {
+			return
+		}
+	}
+	k.note(fromServer, e.Data)
+}
+
+type exchangeKey struct{}
+
+type exchange struct {
+	talk *talk
+	end  *context.CancelFunc
+}
+
+func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/cut" {
+		t.cut()
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	t.mu.Lock()
+	k := t.talks[r.Header.Get("Mcp-Session-Id")]
+	if k == nil {
+		k = t.talk()
+	}
+	t.mu.Unlock()
+	if r.Method == http.MethodPost {
+		k.note(fromClient, body)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.streams, &cancel)
+	}()
+	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, exchange{k, &cancel})))
+}
+
+// cut cuts the streams that are open.
+func (t *HTTPTap) cut() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for cancel := range t.streams {
+		(*cancel)()
+	}
+}
+
+// response is called when the head of a response has come.
+func (t *HTTPTap) response(r *http.Response) error {
+	x := r.Request.Context().Value(exchangeKey{}).(exchange)
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	t.mu.Lock()
+	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
+		t.talks[id] = x.talk
+	}
+	if kind == "text/event-stream" {
+		t.streams[x.end] = struct{}{}
+	}
+	t.mu.Unlock()
+	if kind == "text/event-stream" {
+		r.Body = &tappedStream{ReadCloser: r.Body, talk: x.talk}
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if len(body) > 0 && r.Request.Method == http.MethodPost {
+		x.talk.note(fromServer, body)
+	}
+	return nil
+}
+
+// A tappedStream records events as soon as they are whole, before their last byte is passed on.
+type tappedStream struct {
+	io.ReadCloser
+	talk *talk
+	part []byte // of an event
+}
+
+func (s *tappedStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.part = append(s.part, p[:n]...)
+	for {
+		end := bytes.Index(s.part, []byte("\n\n"))
+		if end < 0 {
+			return n, err
+		}
+		if e, err := sse.NewReader(bytes.NewReader(s.part[:end+2]), sse.Limits{}).Next(); err == nil {
+			s.talk.event(e)
+		}
+		s.part = s.part[end+2:]
+	}
+}

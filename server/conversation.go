@@ -1,0 +1,45 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// checkConversation says what is wrong with messages for a model, so that no client gets what no model could go on from (2026-07-28, client/sampling): each is of the user or
+// the assistant and says something, and when the assistant uses tools, the next message has the result of each use, and nothing else.
+func checkConversation(messages []mcp.SamplingMessage) error {
+	var open map[string]bool // uses of tools by the message before
+	for i, m := range messages {
+		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {
+			return fmt.Errorf("message %d: it needs the role user or assistant, and content", i)
+		}
+		uses, results := map[string]bool{}, 0
+		for _, block := range m.Content {
+			switch block := block.(type) {
+			case *mcp.ToolUseContent:
+				uses[block.ID] = true
+			case *mcp.ToolResultContent:
+				if !open[block.ToolUseID] {
+					return fmt.Errorf("message %d: the tool result %q is to no use of a tool in the message before", i, block.ToolUseID)
+				}
+				delete(open, block.ToolUseID)
+				results++
+			}
+		}
+		switch {
+		case len(open) > 0:
+			return fmt.Errorf("message %d: a use of a tool in the message before has no result in this one", i)
+		case results > 0 && (results < len(m.Content) || m.Role != mcp.RoleUser):
+			return fmt.Errorf("message %d: tool results stand alone, in a message of the user", i)
+		case len(uses) > 0 && m.Role != mcp.RoleAssistant:
+			return fmt.Errorf("message %d: only the assistant uses tools", i)
+		}
+		open = uses
+	}
+	if len(open) > 0 {
+		return errors.New("the last message uses a tool, whose result is missing")
+	}
+	return nil
+}
