@@ -79,7 +79,7 @@ func TestSoak(t *testing.T) {
 	assert.Assert(t, early.Load() > 0)
 	assert.Assert(t, late <= early.Load()+early.Load()/5+slack, "the server grew from %d to %d KiB", early.Load(), late)
 	assert.Equal(t, len(conformance.RunningIn(b.dir)), 0, "%v", conformance.RunningIn(b.dir))
-	assert.Equal(t, runtime.NumGoroutine(), goroutines)
+	assert.Assert(t, runtime.NumGoroutine() <= goroutines, "%d goroutines, and there were %d", runtime.NumGoroutine(), goroutines) // those of other tests may have ended meanwhile
 }
 
 // rss returns how much memory a process has, in KiB.
