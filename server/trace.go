@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"regexp"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -25,9 +26,12 @@ func TraceFrom(ctx context.Context) Trace {
 	return Trace{text(r.meta.traceparent), text(r.meta.tracestate), text(r.meta.baggage)}
 }
 
-// traced returns a question that carries the request's trace, unless it has one of its own.
+// traceparents are those that may be passed on; all versions begin as the first (W3C Trace Context, traceparent Header).
+var traceparents = regexp.MustCompile(`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
+
+// traced returns a question that carries the request's trace, unless it has one of its own, or what the client says is none.
 func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
-	if r.meta.traceparent == nil {
+	if !traceparents.Match(r.meta.traceparent) {
 		return question
 	}
 	var params struct {
@@ -41,7 +45,7 @@ func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 		return question
 	}
 	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent, mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
-		if raw != nil && params.Meta.Set(key, json.RawMessage(raw)) != nil {
+		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
 			return question
 		}
 	}
