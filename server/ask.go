@@ -39,12 +39,8 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	if err != nil {
 		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
-	if !r.era.elicits(params.Mode) {
-		wanted := &mcp.ElicitationCapability{Form: &mcp.Object{}}
-		if params.Mode == mcp.ElicitURL {
-			wanted = &mcp.ElicitationCapability{URL: &mcp.Object{}}
-		}
-		return nil, r.lacks("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
+	if err := r.canElicit(params.Mode); err != nil {
+		return nil, err
 	}
 	result := new(mcp.ElicitResult)
 	_, err = r.exchange().ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
@@ -191,6 +187,18 @@ func (r *request) lacks(name string, capabilities mcp.ClientCapabilities) error 
 		failure.Data, _ = mcp.Marshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
 	}
 	return r.exchange().stop(failure)
+}
+
+// canElicit is nil if the client has declared that it can ask its user in that mode.
+func (r *request) canElicit(mode string) error {
+	if r.era.elicits(mode) {
+		return nil
+	}
+	wanted := &mcp.ElicitationCapability{Form: &mcp.Object{}}
+	if mode == mcp.ElicitURL {
+		wanted = &mcp.ElicitationCapability{URL: &mcp.Object{}}
+	}
+	return r.lacks("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
 }
 
 // client is what the client has declared.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -16,12 +17,17 @@ var errRounds = errors.New("server: a handler has asked its client too many time
 
 // RequireInput is for handlers that drive the conversation with their client by hand, in place of [Elicit] and its like: the handler returns the error that
 // this returns, the client gets the requests, and the handler runs anew when the request comes again. [Inputs] then has the answers, and the state, which only the
-// server can read (2026-07-28, basic/patterns/mrtr). A legacy client is called, and the handler run anew, up to 10 times. What the client can answer, and whether
-// an answer is one, is for the handler to see to. It is not for handlers that have become a task.
+// server can read (2026-07-28, basic/patterns/mrtr). A legacy client is called, and the handler run anew, up to 10 times. What the client has not declared that it
+// can answer is an error, as with Elicit; whether an answer is one is for the handler to see to. It is not for handlers that have become a task.
 func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
 	r, err := asking(ctx, "")
 	if err != nil {
 		return err
+	}
+	for _, question := range requests {
+		if err := r.canAnswer(question); err != nil {
+			return err
+		}
 	}
 	x := r.exchange()
 	x.state.ByHand = state
@@ -44,6 +50,33 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	}
 	x.again = true
 	return x.stop(nil)
+}
+
+// canAnswer is nil if the client has declared that it can answer a question.
+func (r *request) canAnswer(question mcp.InputRequest) error {
+	can, err := r.era.client()
+	if err != nil {
+		return err
+	}
+	switch question.Method {
+	case mcp.MethodElicit:
+		var params mcp.ElicitParams
+		if err := mcp.Unmarshal(question.Params, &params); err != nil {
+			return fmt.Errorf("server: RequireInput: %s: %w", question.Method, err)
+		}
+		return r.canElicit(params.Mode)
+	case mcp.MethodCreateMessage:
+		if can.Sampling == nil {
+			return r.lacks("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+		}
+	case mcp.MethodListRoots:
+		if can.Roots == nil {
+			return r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+		}
+	default:
+		return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
+	}
+	return nil
 }
 
 // Inputs returns what the client has answered to [RequireInput] so far, and the state that was last given there; nothing if the request has come for the first

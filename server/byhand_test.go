@@ -137,3 +137,18 @@ func TestOperationGoesOnWithoutAnAnswer(t *testing.T) {
 	got := dial(t, quiet, c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_find","_meta":{%s}}}`, modern)
 	assert.Assert(t, strings.Contains(got, `"code":"not_found"`), got)
 }
+
+func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
+	for method, want := range map[string]string{
+		mcp.MethodElicit: `"code":-32021`, mcp.MethodCreateMessage: `"code":-32021`, mcp.MethodListRoots: `"code":-32021`, mcp.MethodListTools: `"code":-32603`,
+	} {
+		s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			return nil, server.RequireInput(ctx, mcp.InputRequests{"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
+		}}))
+		c := s.Stateless("")
+		response, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
+			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + modern + `}}`)})
+		assert.Assert(t, strings.Contains(string(response), want), "%s: %s", method, response)
+	}
+}

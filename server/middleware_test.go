@@ -90,7 +90,7 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 	o.Middleware = []rpc.Middleware{
 		replaces("prompts/list", func(rpc.Handler) rpc.Handler {
 			return func(context.Context, *rpc.Request) (any, error) {
-				return nil, fmt.Errorf("secret: %w", rpc.Errorf(-32050, "not today"))
+				return nil, fmt.Errorf("secret: %w", rpc.Errorf(-31050, "not today"))
 			}
 		}),
 		replaces("prompts/get", func(rpc.Handler) rpc.Handler {
@@ -116,7 +116,7 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 		}),
 	}
 	k := speak(t, made(o, completes), "2025-11-25", `{}`)
-	k.refuse("prompts/list", "", -32050, "not today")
+	k.refuse("prompts/list", "", -31050, "not today")
 	m := k.refuse("prompts/get", `{"name":"p"}`, -32603, "Internal error")
 	assert.Assert(t, !strings.Contains(m.raw, "secret"))
 	m = k.refuse("completion/complete", `{}`, -32603, "Internal error")
@@ -175,7 +175,7 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 
 func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answer := func() (any, error) { return nil, rpc.Errorf(-32050, "nobody is asked") }
+		answer := func() (any, error) { return nil, rpc.Errorf(-31050, "nobody is asked") }
 		o := quiet
 		o.Outgoing = []rpc.Middleware{
 			replaces("notifications/message", func(rpc.Handler) rpc.Handler { // says nothing
@@ -201,7 +201,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 			k.next().says("notifications/progress", `{"progressToken":"p","progress":50,"total":100}`)
 			return k.next()
 		}
-		call().fails(-32050, "nobody is asked")
+		call().fails(-31050, "nobody is asked")
 		answer = func() (any, error) { return nil, errors.New("secret") }
 		assert.Assert(t, !strings.Contains(call().fails(-32603, "Internal error").raw, "secret"))
 		// What it answers for the client is any value that is the client's result.

@@ -57,6 +57,9 @@ func (s *Server) AddTool(t Tool) error {
 		if err == nil && t.OutputSchema != nil {
 			made.output, err = schema.Compile(t.OutputSchema)
 		}
+		if err == nil {
+			_, err = mcp.HeaderParams(t.InputSchema)
+		}
 		if err == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
 			err = errors.New(`its input schema must say "type":"object"`)
 		}

@@ -200,8 +200,8 @@ var failures = map[string]struct {
 	text string
 }{
 	"plain":   {func() error { return errors.New("secret") }, -32603, "Internal error"},
-	"chosen":  {func() error { return rpc.Errorf(-32050, "told") }, -32050, "told"},
-	"wrapped": {func() error { return fmt.Errorf("secret: %w", rpc.Errorf(-32050, "told")) }, -32050, "told"},
+	"chosen":  {func() error { return rpc.Errorf(-31050, "told") }, -31050, "told"},
+	"wrapped": {func() error { return fmt.Errorf("secret: %w", rpc.Errorf(-31050, "told")) }, -31050, "told"},
 	"panic":   {func() error { panic("secret") }, -32603, "Internal error"},
 	"nothing": {func() error { return nil }, -32603, "Internal error"},
 	"context": {func() error { return context.Canceled }, -32603, "Internal error"},

@@ -220,5 +220,9 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
 		defer r.progress.end()
 	}
-	return r.handle(m)
+	result, err := r.handle(m)
+	if err != nil && era.modern {
+		err = r.modernError(err)
+	}
+	return result, err
 }

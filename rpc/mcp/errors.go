@@ -21,6 +21,10 @@ const (
 	CodeURLElicitationRequired = -32042
 )
 
+// IsReservedCode reports whether only the specification gives the code a meaning: whoever implements it must not choose it for something else
+// (MCP 2026-07-28, Base Protocol, "Error Codes").
+func IsReservedCode(code int64) bool { return -32100 < code && code < -31999 }
+
 // IsModernError reports whether only a modern server can have sent an error with this code. A client that probes a server
 // with a modern request and gets any other error goes on with initialize (MCP 2026-07-28, Versioning, "Backward
 // Compatibility").
