@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
@@ -29,6 +30,8 @@ type Handler struct {
 	draining chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
 	closed   bool
 	open     map[*modernReply]struct{} // modern requests
+	heart    *time.Timer               // for their comments
+	beating  bool                      // it runs
 	sessions map[string]*session
 }
 
@@ -131,9 +134,12 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
+	if h.heart != nil {
+		h.heart.Stop()
+	}
 	for reply := range h.open {
 		reply.conn.Finish() // subscriptions are told that it is the server that ends them
-		reply.cancel(ErrClosed)
+		reply.ctx.cancel(ErrClosed)
 	}
 	var sessions []*session
 	for _, s := range h.sessions {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -70,21 +71,16 @@ func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *r
 // reply has the server answer.
 func (x *exchange) reply(conn *server.Conn, m *rpc.Message, h *head, accepts accepted) {
 	reply := &modernReply{x: x, conn: conn, accepts: accepts}
-	reply.ctx, reply.cancel = context.WithCancelCause(x.r.Context())
-	defer reply.cancel(context.Canceled)
+	reply.ctx.Context = x.r.Context()
+	defer reply.ctx.free()
 	if !x.enter(reply) {
-		reply.cancel(ErrClosed)
+		reply.ctx.cancel(ErrClosed)
 	}
 	defer x.leave(reply)
-	if accepts.stream {
-		reply.mu.Lock()
-		reply.timer = time.AfterFunc(x.o.Heartbeat, reply.beat)
-		reply.mu.Unlock()
-	}
 	out := bodies.Get().(*body)
 	defer out.free()
 	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
-	response, err := x.answer(reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
+	response, err := x.answer(&reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
 	out.text = response
 	reply.finish(response, statusOf(err, h))
 }
@@ -112,6 +108,9 @@ func (h *Handler) enter(reply *modernReply) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open[reply] = struct{}{}
+	if reply.accepts.stream {
+		h.awaitBeat(reply)
+	}
 	if h.draining != nil || h.closed {
 		reply.conn.Finish()
 	}
@@ -130,13 +129,12 @@ func (h *Handler) leave(reply *modernReply) {
 type modernReply struct {
 	x       *exchange
 	conn    *server.Conn
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	ctx     replyContext
 	accepts accepted
+	said    atomic.Int64 // when something was last said, or began to be waited for: nanoseconds since 1970
 
 	mu     sync.Mutex
-	timer  *time.Timer // for a comment; nil if the client takes no stream
-	events *events     // nil: nothing was said yet
+	events *events // nil: nothing was said yet
 	over   bool
 }
 
@@ -177,7 +175,7 @@ func (r *modernReply) Notify(_ context.Context, method string, params any) error
 // say writes an event, or with a nil message a comment. With mu.
 func (r *modernReply) say(message []byte) (err error) {
 	if r.events == nil {
-		r.events = r.x.stream(r.ctx)
+		r.events = r.x.stream(&r.ctx)
 	}
 	if message == nil {
 		err = r.events.comment()
@@ -185,10 +183,10 @@ func (r *modernReply) say(message []byte) (err error) {
 		err = r.message(message)
 	}
 	if err == nil {
-		r.timer.Reset(r.x.o.Heartbeat)
+		r.said.Store(time.Now().UnixNano())
 		return nil
 	}
-	r.cancel(errGone)
+	r.ctx.cancel(errGone)
 	return errGone
 }
 
@@ -208,16 +206,13 @@ func (r *modernReply) finish(response []byte, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
-	if r.timer != nil {
-		r.timer.Stop()
-	}
 	gone := r.x.r.Context().Err() != nil
 	if !gone && r.events == nil {
 		if r.accepts.json || status != http.StatusOK {
 			r.x.send(status, response)
 			return
 		}
-		r.events = r.x.stream(r.ctx)
+		r.events = r.x.stream(&r.ctx)
 	}
 	if r.events == nil {
 		return
