@@ -29,6 +29,9 @@ func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d 
 // Meta adds members to the request's _meta, such as a trace context. Those that the client sets itself cannot be replaced.
 func Meta(m mcp.Meta) CallOption { return func(c *call) { c.extra = m } }
 
+// ByHand has questions of a modern server returned, as an [*InputRequiredError], although there are callbacks in [Options] that could answer them.
+func ByHand() CallOption { return func(c *call) { c.byHand = true } }
+
 // Answers answers what an [*InputRequiredError] asks for. The call must be the same as the one that it came from otherwise; the answers have the names
 // that the requests have, and RequestState is as it came.
 func Answers(a mcp.InputAnswers) CallOption { return func(c *call) { c.answers = a } }
@@ -37,10 +40,13 @@ func Answers(a mcp.InputAnswers) CallOption { return func(c *call) { c.answers =
 type call struct {
 	method     string
 	tool       string // of tools/call
+	name       string // of resources/read the URI, of prompts/get the prompt: for errors
 	params     any    // of all else; of tools/call, its arguments
 	meta       *requestMeta
 	extra      mcp.Meta
 	answers    mcp.InputAnswers
+	state      []byte // the requestState that goes with them, encoded as the server wrote it, if the client answers by itself
+	byHand     bool
 	timeout    time.Duration
 	onProgress func(mcp.ProgressParams)
 	box        *mailbox // nil without onProgress
@@ -48,12 +54,13 @@ type call struct {
 	decode  func(result []byte) error // must not keep the result
 	typed   bool                      // results have a resultType
 	at      time.Time                 // when the call was made
+	expires time.Time                 // when its time runs out, as it looks now; zero for never
 	sending sendContext
 	bad     error // why the params cannot be encoded, or the result not decoded
 }
 
 // Call sends a request of any method and returns its result, every byte of it as the server wrote it. Params must encode as a JSON object; nil is
-// none. What the revision wants in _meta is added.
+// none. What the revision wants in _meta is added. The server's questions on the way are answered by the callbacks in [Options]: see the package comment.
 //
 // It blocks until the answer is there, the call has timed out (see [Options]), or ctx ends; in the last two cases the server is told that the answer is
 // not wanted any more. The error is a [*CallError].
@@ -69,13 +76,15 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 	for _, option := range opts {
 		option(r)
 	}
-	r.timeout = cmp.Or(r.timeout, c.o.CallTimeout)
+	if r.timeout = cmp.Or(r.timeout, c.o.CallTimeout); r.timeout >= 0 {
+		r.expires = r.at.Add(r.timeout)
+	}
 	if r.onProgress != nil {
 		r.box = c.calls.open()
 		defer c.calls.close(r.box)
 	}
-	if err := c.exchange(ctx, r); err != nil {
-		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: err}
+	if err := c.converse(ctx, r); err != nil {
+		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
 }
@@ -85,7 +94,7 @@ func (c *Client) exchange(ctx context.Context, r *call) error {
 	if err := ctx.Err(); err != nil {
 		return c.gaveUp(err, r) // nothing is sent in vain
 	}
-	r.sending = sendContext{Context: ctx, timeout: r.timeout}
+	r.sending = sendContext{Context: ctx, expires: r.expires}
 	pending, err := c.peer.Start(&r.sending, r.method, r)
 	r.sending.release()
 	if err != nil {
@@ -101,17 +110,17 @@ func (c *Client) exchange(ctx context.Context, r *call) error {
 // made before somebody waits.
 type sendContext struct {
 	context.Context
-	timeout time.Duration
+	expires time.Time       // zero for never
 	limited context.Context // nil if nobody has waited
 	cancel  context.CancelFunc
 }
 
 func (s *sendContext) Done() <-chan struct{} {
-	if s.timeout < 0 {
+	if s.expires.IsZero() {
 		return s.Context.Done()
 	}
 	if s.limited == nil {
-		s.limited, s.cancel = context.WithTimeout(s.Context, s.timeout)
+		s.limited, s.cancel = context.WithDeadline(s.Context, s.expires)
 	}
 	return s.limited.Done()
 }
@@ -143,8 +152,8 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 	}()
 	var expired <-chan time.Time
 	var expiry *time.Timer
-	if r.timeout >= 0 {
-		expiry = time.NewTimer(max(0, r.timeout-time.Since(r.at)))
+	if !r.expires.IsZero() {
+		expiry = time.NewTimer(max(0, time.Until(r.expires)))
 		defer expiry.Stop()
 		expired = expiry.C
 	}
@@ -161,16 +170,14 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 			return nil
 		case <-progress:
 			if r.deliver() && expiry != nil {
-				more := c.extension(r)
-				if more == 0 {
+				if c.extend(r, expiry) == 0 {
 					progress = nil // it does not count any more
 				}
-				expiry.Reset(more)
 			}
 			continue
 		case <-expired:
 			if c.extension(r) > 0 && r.deliver() { // progress came in time, but was not looked at yet
-				expiry.Reset(c.extension(r))
+				c.extend(r, expiry)
 				continue
 			}
 			cause, reason = errExpired, c.gaveUp(context.DeadlineExceeded, r)
@@ -192,6 +199,14 @@ func (c *Client) extension(r *call) time.Duration {
 		return r.timeout
 	}
 	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.at)))
+}
+
+// extend gives a call that has made progress more time, and returns how much.
+func (c *Client) extend(r *call, expiry *time.Timer) time.Duration {
+	more := c.extension(r)
+	r.expires = time.Now().Add(more)
+	expiry.Reset(more)
+	return more
 }
 
 // deliver hands progress to the application, if there is any that is new.
@@ -251,6 +266,16 @@ func (r *call) UnmarshalJSON(result []byte) error {
 		r.bad = r.decode(result)
 	}
 	return nil
+}
+
+// into is the decode of a call whose result is of the type R.
+func into[R any](result *R) func([]byte) error {
+	return func(raw []byte) error {
+		if err := mcp.Unmarshal(raw, result); err != nil {
+			return protocolError("its result is not one: %v", err)
+		}
+		return nil
+	}
 }
 
 // checkResultType refuses what is not a complete result (2026-07-28, Base Protocol, "ResultType").

@@ -41,16 +41,39 @@ func (c *Client) wantedLists() []*list {
 			notification: mcp.NotificationToolListChanged,
 			told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
 			want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
-			refresh: func(ctx context.Context) {
-				tools, err := collect(c.Tools(ctx))
-				if ctx.Err() == nil {
-					c.guard("OnToolsChanged", func() { f(tools, err) })
-				}
-			},
-			changed: make(chan struct{}, 1),
+			refresh:      refresh(c, "OnToolsChanged", c.Tools, f),
+			changed:      make(chan struct{}, 1),
+		})
+	}
+	if f := c.o.OnResourcesChanged; f != nil {
+		lists = append(lists, &list{
+			notification: mcp.NotificationResourceListChanged,
+			told:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
+			want:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
+			refresh:      refresh(c, "OnResourcesChanged", c.Resources, f),
+			changed:      make(chan struct{}, 1),
+		})
+	}
+	if f := c.o.OnPromptsChanged; f != nil {
+		lists = append(lists, &list{
+			notification: mcp.NotificationPromptListChanged,
+			told:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
+			want:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
+			refresh:      refresh(c, "OnPromptsChanged", c.Prompts, f),
+			changed:      make(chan struct{}, 1),
 		})
 	}
 	return lists
+}
+
+// refresh returns a function that fetches a list and calls the application with it.
+func refresh[T any](c *Client, callback string, all func(context.Context, ...CallOption) iter.Seq2[T, error], f func([]T, error)) func(context.Context) {
+	return func(ctx context.Context) {
+		items, err := collect(all(ctx))
+		if ctx.Err() == nil {
+			c.guard(callback, func() { f(items, err) })
+		}
+	}
 }
 
 // collect returns all elements of a sequence, or its error.
@@ -77,8 +100,8 @@ func (c *Client) watchLists() {
 			l.want(&filter)
 		}
 	}
-	if told && s.features.Listen {
-		c.listen(filter)
+	if s.features.Listen && (told || c.updates != nil) {
+		c.listen(filter, told)
 	}
 }
 

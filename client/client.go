@@ -30,9 +30,11 @@ type Client struct {
 	calls     progressTable
 	lists     []*list // whose changes the application wants to hear of
 	logs      *logQueue
+	updates   *updateQueue // nil without OnResourceUpdated
 	listening subscription
 	noise     noise
 	routes    map[string]func(params []byte) // of notifications
+	questions map[string]answerer            // by method: those that are answered
 
 	ctx     context.Context    // ends with the connection; for the goroutines of wg
 	cancel  context.CancelFunc // ends ctx
@@ -46,8 +48,10 @@ type Client struct {
 // newClient starts a client on a stream. Nothing is sent.
 func (o Options) newClient(stream io.ReadWriteCloser, proc *child.Process) *Client {
 	c := &Client{o: o, proc: proc, closing: make(chan struct{}), done: make(chan struct{})}
+	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.lists = c.wantedLists()
+	c.questions = c.questionTable()
 	c.route()
 	c.link(stream)
 	go c.run()

@@ -1,4 +1,5 @@
-// Package client is an MCP client: it starts a server or takes a stream to one, finds out which revision to speak, and calls its tools.
+// Package client is an MCP client: it starts a server or takes a stream to one, finds out which revision to speak, calls its tools, reads its resources, gets its
+// prompts, answers its questions and hears of its changes.
 //
 //	c, err := client.Spawn(ctx, "weather-server")
 //	if err != nil {
@@ -35,6 +36,33 @@
 // notifications/cancelled, and an answer that comes late is dropped. With [OnProgress] the server is asked for progress: that
 // extends the call's time, up to a limit, and is delivered on the goroutine that made the call. So a slow callback delays its own call only.
 //
+// Lists are sequences, whose pages are fetched as they are wanted: [Client.Tools], [Client.Resources], [Client.ResourceTemplates], [Client.Prompts]. For
+// [Client.ReadResource], [Client.GetPrompt] and [Client.Complete] too, [Client.Call] has the bytes as the server wrote them.
+//
+// # Questions
+//
+// While it works on a call, a server may ask the user (Options.OnElicit), the model (Options.OnSample), or for Options.Roots. The same callbacks serve both eras:
+//
+//	legacy   the server sends a request             ─► callback ─► its answer; the call goes on meanwhile
+//	modern   the call's result is "input_required"  ─► callbacks, up to 16 of a call at a time ─► the call is sent again, with the answers
+//
+// What there is a callback for is declared; anything else is refused. The callback's context ends when the server takes the question back (legacy), the call has
+// to end (modern; its time goes on running while it asks), or the connection ends. A modern call returns only when its callbacks have. A callback may
+// call the client.
+//
+// A callback that fails or panics, and an answer that does not fit the question, make a modern call fail with a [*QuestionError]. A legacy server is told
+// that there was an internal error, which the log hears in full; or an [*rpc.Error] that the callback returns, as it is. To say no is no failure but
+// an answer, [mcp.ElicitDecline].
+//
+// A call is sent again 10 times at most, then it fails with a [*RoundsError]. With [ByHand], or without a callback for one of the questions, the questions
+// are an [*InputRequiredError].
+//
+// # Changes
+//
+// Options.OnToolsChanged, OnResourcesChanged and OnPromptsChanged get a list anew when it has changed, and Options.OnResourceUpdated hears of the resources that
+// [Client.Subscribe] names. A modern server tells on a stream, subscriptions/listen; if that ends it is opened again, after 1 s and then less and less
+// often, and what may have been missed is told as a change.
+//
 // # Errors
 //
 // [Spawn] and [Connect] return a [*StartError], all calls a [*CallError]. Both name the server, say what happened in one line, and wrap what
@@ -43,11 +71,11 @@
 // # Servers that misbehave
 //
 // Lines on stdout that are no messages are skipped, and counted with the first few kept for [Client.Noise]; so are answers to nothing. Half
-// characters in JSON strings become U+FFFD. Requests of the server are always answered: ping, roots/list if there are Options.Roots, anything else with
-// "method not found". A message over the limits is refused before it is sent, or ends the connection when it is received. Lists with endless
+// characters in JSON strings become U+FFFD. Requests of the server are always answered: ping, questions that there is a callback for, anything else
+// with "method not found". A message over the limits is refused before it is sent, or ends the connection when it is received. Lists with endless
 // pages end. When the server's process exits, calls fail at once with its status and last words, whoever still holds its pipes; and when the
 // client closes, the process and its children end, if need be by SIGKILL.
 //
-// Everything that waits is bounded: progress and list changes coalesce, log messages are dropped when nobody takes them, and the goroutine that reads
+// Everything that waits is bounded: progress and changes coalesce, log messages are dropped when nobody takes them, and the goroutine that reads
 // from the server never waits for the application.
 package client

@@ -40,7 +40,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // A CallError says why a call failed: every method that calls the server returns it. What it wraps tells the cases apart, with [errors.As]:
 //
 //	*rpc.Error           the server answered with an error
+//	*UndeclaredError     the server does not say that it can do that, and was not asked
 //	*InputRequiredError  the server wants to know something first
+//	*QuestionError       a callback in Options did not answer the server's question
+//	*RoundsError         the server has asked too many times
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came
 //	*framing.FrameError  the request is larger than Options.MaxSend and was not sent (matches framing.ErrTooLarge)
@@ -51,6 +54,7 @@ type CallError struct {
 	Server string // Options.Name
 	Method string
 	Tool   string // of tools/call
+	Name   string // of resources/read and its like the URI, of prompts/get the prompt
 	Err    error
 }
 
@@ -58,10 +62,25 @@ func (e *CallError) Error() string {
 	if e.Tool != "" {
 		return fmt.Sprintf("server %q: tool %q: %v", e.Server, e.Tool, e.Err)
 	}
+	if e.Name != "" {
+		return fmt.Sprintf("server %q: %s %q: %v", e.Server, e.Method, e.Name, e.Err)
+	}
 	return fmt.Sprintf("server %q: %s: %v", e.Server, e.Method, e.Err)
 }
 
 func (e *CallError) Unwrap() error { return e.Err }
+
+// An UndeclaredError says that the server's capabilities do not have what a call needs. Nothing was sent: some servers take it badly to be asked for
+// what they do not know. It matches [rpc.ErrMethodNotFound], as the error of a server that declares what it does not have. [Client.Call] and the calls
+// of tools send whatever the server declares.
+type UndeclaredError struct {
+	Capability string // such as "resources" or "resources.subscribe"
+}
+
+func (e *UndeclaredError) Error() string {
+	return fmt.Sprintf("the server does not declare the capability %s, and was not asked", e.Capability)
+}
+func (e *UndeclaredError) Is(target error) bool { return target == rpc.ErrMethodNotFound }
 
 // A TimeoutError says that the time for an answer ran out. It matches [context.DeadlineExceeded].
 type TimeoutError struct {
@@ -135,7 +154,8 @@ func (e *LostError) Unwrap() []error {
 }
 
 // An InputRequiredError is what a modern server answers when it has to know something before it can go on (2026-07-28, Multi Round-Trip
-// Requests). Make the call again, with [Answers].
+// Requests), and the client cannot answer by itself: because there is no callback in [Options] for one of the questions, or the call was made [ByHand].
+// Make the call again, with [Answers].
 type InputRequiredError struct {
 	Result *mcp.InputRequiredResult
 	Raw    []byte // the result as the server wrote it
@@ -143,6 +163,29 @@ type InputRequiredError struct {
 
 func (e *InputRequiredError) Error() string {
 	return fmt.Sprintf("the server wants input first (%d requests)", len(e.Result.InputRequests))
+}
+
+// A QuestionError says why a question of the server's was not answered: the callback in [Options] has failed or panicked (an [*rpc.PanicError]), what it
+// returned is no answer, or what it was to be asked makes no sense (which matches [rpc.ErrProtocol]).
+type QuestionError struct {
+	Key    string // the question's name in InputRequiredResult
+	Method string // elicitation/create, sampling/createMessage or roots/list
+	Err    error
+}
+
+func (e *QuestionError) Error() string {
+	return fmt.Sprintf("the server's question %q (%s) was not answered: %v", e.Key, e.Method, e.Err)
+}
+func (e *QuestionError) Unwrap() error { return e.Err }
+
+// A RoundsError says that the server was answered again and again, and still has not given a result.
+type RoundsError struct {
+	Rounds int                 // how many times
+	Last   *InputRequiredError // what it wants now
+}
+
+func (e *RoundsError) Error() string {
+	return fmt.Sprintf("the server has been answered %d times and still gives no result: %v", e.Rounds, e.Last)
 }
 
 // A saying is an error with a text of its own in place of that of the error it wraps.

@@ -24,7 +24,12 @@ func (c *Client) route() {
 			l.note()
 		}
 	}
-	if len(c.lists) > 0 {
+	if c.o.OnResourceUpdated != nil {
+		c.updates = &updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}
+		c.routes[mcp.NotificationResourceUpdated] = c.updates.put
+		c.wg.Go(c.deliverUpdates)
+	}
+	if len(c.lists) > 0 || c.updates != nil {
 		c.routes[mcp.NotificationSubscriptionsAcknowledged] = c.acknowledged
 	}
 }

@@ -2,9 +2,11 @@ package client
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -12,7 +14,8 @@ import (
 )
 
 // Options are the settings of a [Client]. The zero value is ready for use. Callbacks run one at a time each, on a goroutine of the client's; a slow one
-// delays only itself, and one that panics is logged and called again next time.
+// delays only itself, and one that panics is logged and called again next time. Those that have a context and return a result, OnElicit and OnSample, are
+// called by any number of goroutines at a time.
 type Options struct {
 	// Name is how errors and the log call the server. The default is the command's name, or "server" for a stream.
 	Name string
@@ -38,11 +41,28 @@ type Options struct {
 	// built on the official TypeScript SDK do not survive 10 MiB.
 	MaxSend int
 
+	// OnElicit, if set, answers what the server wants to ask the user (2026-07-28, Elicitation): in a form, or by a web page. Params.Mode is always set.
+	// An accepted form's content is filled up with the defaults of the schema, and checked against it, before it is sent. Declines and cancellations
+	// are results. See the package comment, "Questions", for what it may do, and what becomes of its error.
+	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
+	// ElicitModes are what OnElicit can do: [mcp.ElicitForm], [mcp.ElicitURL] or both. nil is forms only. What is not here never comes to OnElicit.
+	ElicitModes []string
+	// OnSample, if set, has a model go on with a conversation for the server (2026-07-28, Sampling). The same holds as for OnElicit.
+	OnSample func(ctx context.Context, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
+	// SampleTools says that OnSample can let the model use tools, which are params.Tools. Otherwise there are none.
+	SampleTools bool
 	// Roots, if not nil, are what the server is told when it asks for roots/list.
 	Roots []mcp.Root
 	// OnToolsChanged, if set, is called with the new list of tools when the server says that it has changed: once for a burst of such messages.
 	// The error says why there is no list; the next change will call again.
 	OnToolsChanged func(tools []*mcp.Tool, err error)
+	// OnResourcesChanged and OnPromptsChanged are the same for resources and prompts. A change of the resource templates is one of the resources.
+	OnResourcesChanged func(resources []*mcp.Resource, err error)
+	OnPromptsChanged   func(prompts []*mcp.Prompt, err error)
+	// OnResourceUpdated, if set, is called with the URI of a resource that has changed and that [Client.Subscribe] has subscribed to, or that lies below one that it
+	// has: once for all changes that come while it has not been called yet. When more than 1,024 URIs wait, or 1 MiB of them, and after a time in
+	// which changes may have been missed, it is called with all URIs that are subscribed to.
+	OnResourceUpdated func(uri string)
 	// OnLog, if set, is called with the server's log messages. At most 256 of them, of 1 MiB in all, wait for it; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
 	// LogLevel is from which severity on the server is asked to send log messages. "" asks for nothing: a modern server then sends none, and
@@ -68,6 +88,11 @@ func (o Options) withDefaults(name string) (Options, error) {
 	if _, err := mcp.Marshal(o.Info); err != nil {
 		return o, fmt.Errorf("Options.Info: %w", err)
 	}
+	for _, mode := range o.ElicitModes {
+		if mode != mcp.ElicitForm && mode != mcp.ElicitURL {
+			return o, fmt.Errorf("Options.ElicitModes: %.50q is neither %q nor %q", mode, mcp.ElicitForm, mcp.ElicitURL)
+		}
+	}
 	switch era := mcp.EraOf(o.Revision); {
 	case o.Revision != "" && era == 0:
 		return o, fmt.Errorf("Options.Revision %q is not known; this client speaks %q", o.Revision, mcp.Supported())
@@ -87,7 +112,27 @@ func (o *Options) capabilities() mcp.ClientCapabilities {
 	if o.Roots != nil {
 		c.Roots = new(mcp.RootsCapability)
 	}
+	if o.OnElicit != nil {
+		c.Elicitation = new(mcp.ElicitationCapability)
+		if o.elicits(mcp.ElicitForm) {
+			c.Elicitation.Form = new(mcp.Object)
+		}
+		if o.elicits(mcp.ElicitURL) {
+			c.Elicitation.URL = new(mcp.Object)
+		}
+	}
+	if o.OnSample != nil {
+		c.Sampling = new(mcp.SamplingCapability)
+		if o.SampleTools {
+			c.Sampling.Tools = new(mcp.Object)
+		}
+	}
 	return c
+}
+
+// elicits reports whether OnElicit can do that.
+func (o *Options) elicits(mode string) bool {
+	return slices.Contains(o.ElicitModes, mode) || o.ElicitModes == nil && mode == mcp.ElicitForm
 }
 
 // moduleVersion is the version of this module in the running program, "devel" if it does not say.

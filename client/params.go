@@ -50,7 +50,10 @@ func (r *call) appendParams(o *object) error {
 			return fmt.Errorf("answers: %w", err)
 		}
 	}
-	if r.answers.RequestState != "" {
+	if r.state != nil {
+		o.key("requestState")
+		o.b = append(o.b, r.state...)
+	} else if r.answers.RequestState != "" {
 		o.text("requestState", r.answers.RequestState)
 	}
 	return r.appendMeta(o, own)

@@ -2,20 +2,33 @@ package client
 
 import (
 	"context"
-	"encoding/json"
+	"log/slog"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// serve answers the requests of a legacy server. A modern one must not send any; it gets an answer all the same, so that it does not wait for ever.
-func (c *Client) serve(_ context.Context, req *rpc.Request) (any, error) {
-	switch {
-	case req.Method == mcp.MethodPing:
+// serve answers the requests of a legacy server, Options.Limits.MaxRunning of them at a time. A modern one must not send any; it gets an answer all the same, so
+// that it does not wait for ever.
+func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
+	if req.Method == mcp.MethodPing {
 		return struct{}{}, nil
-	case req.Method == mcp.MethodListRoots && c.o.Roots != nil:
-		raw, err := mcp.Marshal(mcp.ListRootsResult{Roots: c.o.Roots})
-		return json.RawMessage(raw), err
 	}
-	return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: this client does not serve %.100s", req.Method)
+	answer := c.questions[req.Method]
+	if answer == nil {
+		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: this client does not serve %.100s", req.Method)
+	}
+	raw, err := answer(ctx, req.Params)
+	switch err := err.(type) {
+	case nil:
+		return raw, nil
+	case *badQuestion:
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s", err.text)
+	case *rpc.Error: // meant for the server; one that is wrapped is not
+		return nil, err
+	}
+	if ctx.Err() == nil {
+		c.warn("the server's question was not answered", slog.String("method", req.Method), slog.Any("error", err))
+	}
+	return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: the client could not answer")
 }

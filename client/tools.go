@@ -2,12 +2,10 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"iter"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -18,13 +16,7 @@ import (
 // blocks as [Client.Call] does, and its errors are the same.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
-	err := c.callTool(ctx, name, args, opts, func(raw []byte) error {
-		if err := mcp.Unmarshal(raw, result); err != nil {
-			return protocolError("its result is not one: %v", err)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := c.callTool(ctx, name, args, opts, into(result)); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -49,70 +41,10 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 // error ends the sequence and is its last element: one of [Client.Call], or one that matches [rpc.ErrProtocol] when the server's pages lead round in a
 // circle, or to more than 1,000 pages or 100,000 tools. The options are those of each page's call.
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return func(yield func(*mcp.Tool, error) bool) {
-		items := 0
-		for page, err := range c.ToolPages(ctx, opts...) {
-			var r mcp.ListToolsResult
-			if err == nil {
-				if bad := mcp.Unmarshal(page, &r); bad != nil {
-					err = c.listError(mcp.MethodListTools, "its result is not one: %v", bad)
-				} else if items += len(r.Tools); items > maxItems {
-					err = c.listError(mcp.MethodListTools, "more than %d tools", maxItems)
-				}
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, tool := range r.Tools {
-				if !yield(tool, nil) {
-					return
-				}
-			}
-		}
-	}
+	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools })
 }
 
 // ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, every byte of them.
 func (c *Client) ToolPages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return c.pages(ctx, mcp.MethodListTools, opts)
-}
-
-const (
-	maxPages = 1000
-	maxItems = 100_000
-)
-
-// pages yields the results of a method that lists something in pages (2026-07-28, Pagination).
-func (c *Client) pages(ctx context.Context, method string, opts []CallOption) iter.Seq2[json.RawMessage, error] {
-	return func(yield func(json.RawMessage, error) bool) {
-		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
-		var params json.RawMessage
-		for range maxPages {
-			page, err := c.Call(ctx, method, params, opts...)
-			if !yield(page, err) || err != nil {
-				return
-			}
-			cursor := jsonscan.Member(page, "nextCursor")
-			if cursor == nil || string(cursor) == "null" { // "" is a cursor
-				return
-			}
-			if _, ok := jsonscan.Unquote(cursor); !ok {
-				yield(nil, c.listError(method, "the cursor is not a string: %.40s", cursor))
-				return
-			}
-			sum := sha256.Sum256(cursor)
-			if seen[sum] {
-				yield(nil, c.listError(method, "the server's pages lead round in a circle: the cursor %.40s came twice", cursor))
-				return
-			}
-			seen[sum] = true
-			params = append(append([]byte(`{"cursor":`), cursor...), '}')
-		}
-		yield(nil, c.listError(method, "more than %d pages", maxPages))
-	}
-}
-
-func (c *Client) listError(method, format string, args ...any) error {
-	return &CallError{Server: c.o.Name, Method: method, Err: protocolError(format, args...)}
 }

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// elicit answers elicitation/create with Options.OnElicit (2026-07-28, Elicitation).
+func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	var params mcp.ElicitParams
+	if err := mcp.Unmarshal(raw, &params); err != nil {
+		return nil, badQuestionf("%v", err)
+	}
+	if params.Mode == "" {
+		params.Mode = mcp.ElicitForm
+	}
+	if !c.o.elicits(params.Mode) {
+		return nil, badQuestionf("this client does not elicit in the mode %.50q", params.Mode)
+	}
+	var form *schema.Schema // nil for a web page
+	if params.Mode == mcp.ElicitForm {
+		var err error
+		if form, err = compileForm(params.RequestedSchema); err != nil {
+			return nil, badQuestionf("requestedSchema: %v", err)
+		}
+	}
+	result, err := consult(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
+	if err != nil {
+		return nil, err
+	}
+	answer := *result
+	if answer.Content, err = content(form, result); err != nil {
+		return nil, fmt.Errorf("what Options.OnElicit returned: %w", err)
+	}
+	return encode(answer)
+}
+
+// compileForm compiles the schema of a form. Whether it is as plain as the specification wants is for the callback to care about: it has to show it.
+func compileForm(text json.RawMessage) (*schema.Schema, error) {
+	var form struct {
+		Type string `json:"type"`
+	}
+	if len(text) == 0 {
+		return nil, errors.New("there is none")
+	}
+	if err := mcp.Unmarshal(text, &form); err != nil {
+		return nil, err
+	}
+	if form.Type != "object" {
+		return nil, errors.New("it must be of type object")
+	}
+	return schema.Compile(bytes.Clone(text), schema.AssertFormats())
+}
+
+// content is what is sent of what the user has filled in: with defaults, and nothing of what was not accepted.
+func content(form *schema.Schema, result *mcp.ElicitResult) (json.RawMessage, error) {
+	switch result.Action {
+	case mcp.ElicitDecline, mcp.ElicitCancel:
+		return nil, nil
+	case mcp.ElicitAccept:
+	default:
+		return nil, fmt.Errorf("the action %.50q is none", result.Action)
+	}
+	if form == nil {
+		return nil, nil
+	}
+	filled := result.Content
+	if len(filled) == 0 {
+		filled = json.RawMessage(`{}`)
+	}
+	filled, err := form.FillDefaults(filled)
+	if err == nil {
+		err = form.Validate(filled)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("content: %w", err)
+	}
+	return filled, nil
+}

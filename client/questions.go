@@ -1,0 +1,65 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An answerer answers a question of the server's, which is the same in both eras: a request of a legacy server, a part of a modern one's result. The error
+// is a *badQuestion, or the callback's.
+type answerer func(ctx context.Context, params json.RawMessage) (answer json.RawMessage, err error)
+
+// questionTable returns what answers each of the questions that the application wants to hear, and so declares.
+func (c *Client) questionTable() map[string]answerer {
+	table := make(map[string]answerer)
+	if c.o.Roots != nil {
+		table[mcp.MethodListRoots] = func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return encode(mcp.ListRootsResult{Roots: c.o.Roots})
+		}
+	}
+	if c.o.OnElicit != nil {
+		table[mcp.MethodElicit] = c.elicit
+	}
+	if c.o.OnSample != nil {
+		table[mcp.MethodCreateMessage] = c.sample
+	}
+	return table
+}
+
+// A badQuestion is one that makes no sense: the server's fault. It matches [rpc.ErrProtocol].
+type badQuestion struct{ text string }
+
+func (e *badQuestion) Error() string        { return e.text }
+func (e *badQuestion) Is(target error) bool { return target == rpc.ErrProtocol }
+
+func badQuestionf(format string, args ...any) error {
+	return &badQuestion{fmt.Sprintf(format, args...)}
+}
+
+func encode(v any) (json.RawMessage, error) {
+	raw, err := mcp.Marshal(v)
+	return raw, err
+}
+
+// consult runs a callback that answers a question. A panic is an error.
+func consult[P, R any](ctx context.Context, c *Client, name, method string, callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			stack := debug.Stack()
+			c.warn("a callback panicked", slog.String("callback", name), slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
+			result, err = nil, &rpc.PanicError{Method: method, Value: value, Stack: stack}
+		}
+	}()
+	result, err = callback(ctx, params)
+	if err == nil && result == nil {
+		err = errors.New("Options." + name + " returned neither a result nor an error")
+	}
+	return result, err
+}

@@ -1,0 +1,120 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	maxRounds = 10 // of questions in one call
+	maxAsking = 16 // questions of one call that are open at a time
+)
+
+// asks are the requests that a modern server may answer with questions (2026-07-28, Multi Round-Trip Requests, "Supported Requests").
+var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
+
+// converse makes a call, and sends it again with answers as long as the server asks.
+func (c *Client) converse(ctx context.Context, r *call) error {
+	for round := 0; ; round++ {
+		err := c.exchange(ctx, r)
+		asked, _ := err.(*InputRequiredError)
+		switch {
+		case asked == nil || r.byHand || !asks[r.method] || !c.answerable(asked.Result.InputRequests):
+			return err
+		case round == maxRounds:
+			return &RoundsError{Rounds: round, Last: asked}
+		}
+		answers, err := c.inquire(ctx, r, asked.Result.InputRequests)
+		if err != nil {
+			return err
+		}
+		r.answers = mcp.InputAnswers{InputResponses: answers}
+		if r.state = jsonscan.Member(asked.Raw, "requestState"); string(r.state) == "null" { // which some write for what is not there
+			r.state = nil
+		}
+	}
+}
+
+// answerable reports whether there is somebody to answer each of the questions. None at all is fine: the server wants the request again, and no more.
+func (c *Client) answerable(questions mcp.InputRequests) bool {
+	for _, q := range questions {
+		if c.questions[q.Method] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// inquire has all questions answered, several at a time. It returns when none is open any more: what fails ends the others, and so do the end of the call's
+// time, of ctx and of the connection.
+func (c *Client) inquire(ctx context.Context, r *call, questions mcp.InputRequests) (mcp.InputResponses, error) {
+	if len(questions) == 0 {
+		return nil, nil
+	}
+	asking, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !r.expires.IsZero() {
+		limited, stop := context.WithDeadlineCause(asking, r.expires, errExpired)
+		defer stop()
+		asking = limited
+	}
+	var watching, open sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-c.closing:
+			cancel(rpc.ErrClosed)
+		case <-c.peer.Closed():
+			cancel(rpc.ErrClosed)
+		case <-asking.Done():
+		}
+	})
+	var mu sync.Mutex
+	var failure *QuestionError // the first
+	answers := make(mcp.InputResponses, len(questions))
+	places := make(chan struct{}, maxAsking)
+	for key, q := range questions {
+		select {
+		case places <- struct{}{}:
+		case <-asking.Done():
+		}
+		if asking.Err() != nil {
+			break
+		}
+		open.Go(func() {
+			defer func() { <-places }()
+			answer, err := c.questions[q.Method](asking, q.Params)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				answers[key] = answer
+			} else if asking.Err() == nil {
+				failure = &QuestionError{Key: key, Method: q.Method, Err: err}
+				cancel(failure)
+			}
+		})
+	}
+	open.Wait()
+	cause := context.Cause(asking)
+	cancel(nil)
+	watching.Wait()
+	switch {
+	case failure != nil:
+		return nil, failure
+	case ctx.Err() != nil:
+		return nil, c.gaveUp(ctx.Err(), r)
+	case cause == errExpired:
+		e := c.gaveUp(context.DeadlineExceeded, r).(*TimeoutError)
+		e.Waiting = "the server's questions"
+		return nil, e
+	case cause != nil:
+		return nil, c.broken(rpc.ErrClosed)
+	case len(answers) < len(questions):
+		return nil, errors.New("a callback has ended its goroutine instead of returning")
+	}
+	return answers, nil
+}

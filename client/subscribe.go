@@ -1,0 +1,173 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// ErrNotAgreed matches the error of [Client.Subscribe] for a resource of which a modern server does not agree to tell.
+var ErrNotAgreed = errors.New("the server does not agree to tell of its changes")
+
+// Subscribe asks the server to tell when these resources change, from now on and until [Client.Unsubscribe]: [Options].OnResourceUpdated, which has to be set, is
+// then called (2025-11-25, Resources, "Subscriptions"; 2026-07-28, Subscriptions). It blocks until the server has agreed, Options.CallTimeout has run out or
+// ctx ends. A modern server is asked for all at once, and if it does not agree to all, nothing has changed; of a legacy one those before that which the error
+// names are subscribed to. A subscription that a modern server ends is asked for again, after 1 s and then less and less often.
+//
+// While it changes what a modern server tells, one change may be told twice.
+//
+// The error is one of [Client.Call], an [*UndeclaredError] if the server does not tell of such changes, or matches [ErrNotAgreed].
+func (c *Client) Subscribe(ctx context.Context, uris ...string) error {
+	if c.updates == nil {
+		return &CallError{Server: c.o.Name, Method: mcp.MethodSubscribe, Err: errors.New("nobody would be told: Options.OnResourceUpdated is not set")}
+	}
+	return c.subscribe(ctx, uris, mcp.MethodSubscribe, true)
+}
+
+// Unsubscribe ends what [Client.Subscribe] began, for these resources; for others it does nothing. OnResourceUpdated may still be called for a moment, as a
+// modern server need not have noticed yet. It blocks as Subscribe does, and its errors are the same.
+func (c *Client) Unsubscribe(ctx context.Context, uris ...string) error {
+	return c.subscribe(ctx, uris, mcp.MethodUnsubscribe, false)
+}
+
+func (c *Client) subscribe(ctx context.Context, uris []string, method string, on bool) error {
+	modern := c.session.Load().features.Listen
+	if modern {
+		method = mcp.MethodListen
+	}
+	if err := c.require(subscribeCapability, method, ""); err != nil {
+		return err
+	}
+	s := &c.listening
+	if modern {
+		r := &call{method: method, at: time.Now()}
+		err := c.change(ctx, r, uris, on)
+		if err == nil {
+			return nil
+		}
+		return &CallError{Server: c.o.Name, Method: method, Name: r.name, Err: err}
+	}
+	for _, uri := range uris {
+		if s.subscribed()[uri] == on {
+			continue
+		}
+		r := &call{method: method, name: uri, params: &mcp.SubscribeParams{URI: uri}, decode: func([]byte) error { return nil }}
+		if err := c.do(ctx, r, nil); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.uris = alter(s.uris, []string{uri}, on)
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// subscribed returns the resources that are subscribed to.
+func (s *subscription) subscribed() map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.uris)
+}
+
+// alter puts resources into a set, which may be nil, or takes them out.
+func alter(set map[string]bool, uris []string, on bool) map[string]bool {
+	if set == nil {
+		set = make(map[string]bool)
+	}
+	for _, uri := range uris {
+		if on {
+			set[uri] = true
+		} else {
+			delete(set, uri)
+		}
+	}
+	return set
+}
+
+// change makes a modern subscription one to other resources.
+func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) error {
+	s := &c.listening
+	expires := func() {}
+	if c.o.CallTimeout >= 0 {
+		ctx, expires = context.WithTimeout(ctx, c.o.CallTimeout)
+	}
+	defer expires()
+	select {
+	case s.busy <- struct{}{}:
+	case <-ctx.Done():
+		return c.gaveUp(ctx.Err(), r)
+	case <-c.closing:
+		return errClosed
+	}
+	defer func() { <-s.busy }()
+
+	wanted := s.subscribed()
+	before := len(wanted)
+	if wanted = alter(wanted, uris, on); len(wanted) == before {
+		return nil
+	}
+	var next *rpc.Pending
+	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged || s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
+		var err error
+		if next, err = c.agree(ctx, r, f); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	old := s.stream
+	s.stream, s.uris = next, wanted
+	if next != nil && s.ended == next.ID() {
+		next.Cancel(errEnded)
+	}
+	s.mu.Unlock()
+	select {
+	case s.replaced <- struct{}{}:
+	default:
+	}
+	if old != nil {
+		old.Cancel(errReplaced)
+	}
+	return nil
+}
+
+// agree opens a stream and waits until the server has acknowledged all of it.
+func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
+	s := &c.listening
+	next, err := c.startListen(ctx, filter)
+	if err != nil {
+		return nil, c.unsent(r, err)
+	}
+	acks := s.expect(next)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.next, s.acks = nil, nil
+	}()
+	select {
+	case a := <-acks:
+		for _, uri := range filter.ResourceSubscriptions {
+			if !slices.Contains(a.agreed.ResourceSubscriptions, uri) {
+				next.Cancel(errUnwanted)
+				r.name = uri
+				return nil, ErrNotAgreed
+			}
+		}
+		return next, nil
+	case <-next.Done():
+		if err := next.Wait(context.Background(), nil); err != nil && !errors.Is(err, errEnded) {
+			return nil, c.broken(err)
+		}
+		return nil, errEnded
+	case <-ctx.Done():
+		next.Cancel(errUnwanted)
+		return nil, c.gaveUp(ctx.Err(), r)
+	case <-c.closing:
+		next.Cancel(errClosed)
+		return nil, errClosed
+	}
+}
