@@ -31,7 +31,7 @@ func echoServer(b *testing.B) *Client {
 		}
 		return json.RawMessage(`{"resultType":"complete","content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123"}]}`), nil
 	}})
-	c, err := Connect(context.Background(), duplex{r2, w1})
+	c, err := Connect(context.Background(), Stream(duplex{r2, w1}))
 	if err != nil {
 		b.Fatal(err)
 	}

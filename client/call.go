@@ -83,14 +83,51 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 		r.box = c.calls.open()
 		defer c.calls.close(r.box)
 	}
+	if r.method == mcp.MethodListTools && c.mirror != nil {
+		decode := r.decode
+		r.decode = func(result []byte) error {
+			c.learnTools(result)
+			return decode(result)
+		}
+	}
 	if err := c.converse(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
 }
 
-// exchange sends the request of a call and takes the answer.
+// exchange sends the request of a call and takes the answer. What the server has not even looked at is sent once more, when the reason was put right.
 func (c *Client) exchange(ctx context.Context, r *call) error {
+	before := c.session.Load()
+	err := c.attempt(ctx, r)
+	if err == nil {
+		return nil
+	}
+	var again func(context.Context) error
+	if errors.Is(err, ErrSessionLost) {
+		again = func(ctx context.Context) error { return c.renew(ctx, before) }
+	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch && c.mirror != nil && r.tool != "" {
+		again = func(ctx context.Context) error { return c.relearn(ctx, r.tool, refusal) }
+	} else {
+		return err
+	}
+	cancel := func() {}
+	limited := ctx
+	if !r.expires.IsZero() {
+		limited, cancel = context.WithDeadline(ctx, r.expires)
+	}
+	defer cancel()
+	if err := again(limited); err != nil {
+		if limited.Err() != nil {
+			return c.gaveUp(limited.Err(), r)
+		}
+		return err
+	}
+	return c.attempt(ctx, r)
+}
+
+// attempt sends the request of a call once and takes the answer.
+func (c *Client) attempt(ctx context.Context, r *call) error {
 	if err := ctx.Err(); err != nil {
 		return c.gaveUp(err, r) // nothing is sent in vain
 	}
@@ -225,7 +262,7 @@ func (r *call) deliver() bool {
 func (c *Client) gaveUp(err error, r *call) error {
 	after := time.Since(r.at)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &TimeoutError{After: after, Silence: c.wire.silence()}
+		return &TimeoutError{After: after, Silence: c.link.silence()}
 	}
 	return fmt.Errorf("%w after %s", err, round(after))
 }

@@ -18,15 +18,17 @@ import (
 // callbacks in [Options], but for Wait, which a callback would wait for itself in.
 type Client struct {
 	o     Options
-	proc  *child.Process // nil if the stream came from elsewhere
+	proc  *child.Process // nil if the transport came from elsewhere
 	spawn Command        // what proc was started as
 
-	wire    *wire
+	link    *Link
 	codec   *codec
 	peer    *rpc.Peer
 	session atomic.Pointer[session] // stored by open, nothing else from then on
 	meta    atomic.Pointer[requestMeta]
 
+	renewing  chan struct{} // capacity 1: held by who begins a session anew
+	mirror    *mirror       // nil if the transport has no headers
 	calls     progressTable
 	lists     []*list // whose changes the application wants to hear of
 	logs      *logQueue
@@ -45,17 +47,22 @@ type Client struct {
 	done    chan struct{}
 }
 
-// newClient starts a client on a stream. Nothing is sent.
-func (o Options) newClient(stream io.ReadWriteCloser, proc *child.Process) *Client {
-	c := &Client{o: o, proc: proc, closing: make(chan struct{}), done: make(chan struct{})}
+// newClient starts a client on a transport, and owns that. Nothing is sent.
+func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
+	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
+	c.link = &Link{c: c, heard: make(chan struct{})}
+	if err := t.Open(c.link); err != nil {
+		_ = t.Close()
+		return nil, err
+	}
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.lists = c.wantedLists()
 	c.questions = c.questionTable()
 	c.route()
-	c.link(stream)
+	c.attach(t)
 	go c.run()
-	return c
+	return c, nil
 }
 
 // run sees the connection to its end, whoever ends it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -20,23 +19,24 @@ const (
 	heardPatience = time.Second
 )
 
-// Connect does the handshake on a stream that leads to a server, and owns the stream from then on, also when it fails. Closing the stream must end
-// a Read and a Write that block on it. See [Options.Connect].
-func Connect(ctx context.Context, stream io.ReadWriteCloser) (*Client, error) {
-	return Options{}.Connect(ctx, stream)
-}
+// Connect does the handshake with the server that a transport leads to, such as that of package client/streamable, or [Stream]. It owns the transport from then on,
+// also when it fails. See [Options.Connect].
+func Connect(ctx context.Context, t Transport) (*Client, error) { return Options{}.Connect(ctx, t) }
 
 // Connect is [Connect] with options. It blocks until the server has answered, for Options.StartTimeout at most, or until ctx ends; ctx has no
 // influence afterwards. The error is a [*StartError].
-func (o Options) Connect(ctx context.Context, stream io.ReadWriteCloser) (*Client, error) {
+func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	o, err := o.withDefaults("server")
 	if err != nil {
-		_ = stream.Close()
+		_ = t.Close()
 		return nil, o.startError(err, "")
 	}
 	ctx, cancel := o.startContext(ctx)
 	defer cancel()
-	c := o.newClient(stream, nil)
+	c, err := o.newClient(t, nil)
+	if err != nil {
+		return nil, o.startError(err, "")
+	}
 	if err := c.open(ctx, o.wish()); err != nil {
 		_ = c.Close()
 		return nil, o.startError(err, "")
@@ -61,6 +61,18 @@ func (c *Client) open(ctx context.Context, w wish) error {
 		return err
 	}
 	s.handshake.Took = time.Since(began)
+	if err := c.begin(ctx, s); err != nil {
+		return err
+	}
+	if c.proc != nil {
+		c.proc.MarkReady()
+	}
+	c.watchLists()
+	return nil
+}
+
+// begin makes what the handshake has agreed on that which holds.
+func (c *Client) begin(ctx context.Context, s *session) error {
 	c.session.Store(s)
 	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
 	if s.features.Era == mcp.Legacy {
@@ -70,10 +82,6 @@ func (c *Client) open(ctx context.Context, w wish) error {
 		}
 		c.askForLogs()
 	}
-	if c.proc != nil {
-		c.proc.MarkReady()
-	}
-	c.watchLists()
 	return nil
 }
 
@@ -111,7 +119,7 @@ func (s *sent) take() (raw json.RawMessage, err error) {
 func (h *opening) run(ctx context.Context) (*session, error) {
 	patience := time.NewTimer(silencePatience)
 	defer patience.Stop()
-	heard := h.c.wire.heard
+	heard := h.c.link.heard
 	var err error
 	if h.wish.era == mcp.Legacy {
 		err = h.sendInitialize(ctx, h.wish.legacy().revision)
@@ -223,5 +231,5 @@ func (h *opening) expired(ctx context.Context) error {
 			since = max(since, time.Since(s.at))
 		}
 	}
-	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since, Silence: h.c.wire.silence()}
+	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since, Silence: h.c.link.silence()}
 }

@@ -162,7 +162,7 @@ func TestConnectOptions(t *testing.T) {
 		{Options{Info: mcp.Implementation{Name: "x", Extra: mcp.Extra{"name": nil}}}, `server "server": Options.Info: cannot encode mcp.Implementation: Extra has "name", for which there is a field`},
 	} {
 		closed := &closeCounter{}
-		_, err := test.options.Connect(t.Context(), closed)
+		_, err := test.options.Connect(t.Context(), Stream(closed))
 		assert.Error(t, err, test.want)
 		assert.Equal(t, closed.n, 1)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // greeter is a server with a prompt, which asks the user something first.
-func greeter() net.Conn {
+func greeter() client.Transport {
 	s := server.New(server.Info{Name: "greeter", Version: "1.0.0"}, dispatch.NewCatalog())
 	_ = s.AddPrompt(server.Prompt{
 		Prompt: mcp.Prompt{Name: "greet", Description: "Greets."},
@@ -28,7 +28,7 @@ func greeter() net.Conn {
 	})
 	here, there := net.Pipe()
 	go s.Serve(context.Background(), there)
-	return here
+	return client.Stream(here)
 }
 
 // Answer a server's questions: the same way in both eras, and within the call that they belong to.
@@ -78,7 +78,7 @@ func ExampleClient_Subscribe() {
 	go s.Serve(ctx, there)
 
 	changed := make(chan string, 1)
-	c, err := client.Options{OnResourceUpdated: func(uri string) { changed <- uri }}.Connect(ctx, here)
+	c, err := client.Options{OnResourceUpdated: func(uri string) { changed <- uri }}.Connect(ctx, client.Stream(here))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -35,13 +35,13 @@ func connectTo(t *testing.T, s *server.Server, o Options) *Client {
 	return c
 }
 
-func streamTo(t *testing.T, s *server.Server) net.Conn {
+func streamTo(t *testing.T, s *server.Server) Transport {
 	here, there := net.Pipe()
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- s.Serve(ctx, there) }()
 	t.Cleanup(func() { cancel(); here.Close(); <-ended })
-	return here
+	return Stream(here)
 }
 
 // addTool adds a tool whose result is the text that f returns.

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -13,36 +15,60 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A wire is the stream to the server, and what has to be known of its traffic.
-type wire struct {
-	io.ReadWriteCloser
+// A Link is what a [Transport] can tell its client, and ask it. Its methods may be called from anywhere at any time, also by several goroutines.
+type Link struct {
+	c     *Client
 	heard chan struct{} // closed at the first byte from the server
 	last  atomic.Int64  // when the latest came, in nanoseconds since 1970; 0 for never
 }
 
-func (w *wire) Read(b []byte) (int, error) {
-	n, err := w.ReadWriteCloser.Read(b)
-	if n > 0 && w.last.Swap(time.Now().UnixNano()) == 0 {
-		close(w.heard)
+// ErrSessionLost is the error with which a transport fails a request that the server has not even looked at, because it has forgotten the session
+// (2025-11-25, Transports, "Session Management"). The client then begins a new session, and sends the request again.
+var ErrSessionLost = errors.New("the server has forgotten the session")
+
+// Limits returns the bounds of what is to be received.
+func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
+
+// Heard notes that the server has sent something. Where calls time out, errors tell for how long it has not.
+func (l *Link) Heard() {
+	if l.last.Swap(time.Now().UnixNano()) == 0 {
+		close(l.heard)
 	}
-	return n, err
 }
 
-// silence is the time since the last byte; negative if there was none.
-func (w *wire) silence() time.Duration {
-	last := w.last.Load()
+// silence is the time since the server last sent something; negative if it never did.
+func (l *Link) silence() time.Duration {
+	last := l.last.Load()
 	if last == 0 {
 		return -1
 	}
 	return time.Since(time.Unix(0, last))
 }
 
-// A codec frames by newline, with two differences: what is sent has a limit of its own, and what is too large to be received ends the
-// connection, because the call that it was the answer to would wait in vain.
+// Fail ends the call with that id: no answer will come. If it is not waiting any more, nothing happens.
+func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
+
+// Missed notes that messages of the server that were no answers may have been lost: whatever it tells the changes of may have changed.
+func (l *Link) Missed() { l.c.missed() }
+
+// Renew begins a new session, because the server has forgotten the one that there was, while no call was waiting. It blocks until that is done, or ctx ends.
+func (l *Link) Renew(ctx context.Context) error { return l.c.renew(ctx, l.c.session.Load()) }
+
+// MirrorsHeaders says, in Open, that the transport mirrors arguments into headers: tools of which they cannot be mirrored are then left out.
+func (l *Link) MirrorsHeaders() { l.c.mirror = new(mirror) }
+
+// HeaderParams returns which arguments of a tool are to be mirrored into headers, as far as the tool was on a list; see MirrorsHeaders.
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.mirror.params(tool) }
+
+// Warn tells the client's log what nobody else is told.
+func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
+
+// A codec frames by newline what is sent, which has a limit of its own, and reads what the transport has. What is too large to be received ends the connection, because
+// the call that it was the answer to would wait in vain.
 type codec struct {
-	framing.Codec               // reads
-	out           framing.Codec // appends
-	repaired      []byte        // the next frame to be read, see [Client.stray]
+	framing.Codec // appends
+	transport     Transport
+	repaired      []byte // the next frame to be read, see [Client.stray]
 }
 
 func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
@@ -51,30 +77,27 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 		k.repaired = nil
 		return dst, nil
 	}
-	frame, err := k.Codec.ReadFrame(dst)
+	frame, err := k.transport.ReadFrame(dst)
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
 		err = fmt.Errorf("the server sent a message of %d bytes, over the limit of %d (Options.Limits.MaxFrame)", broken.Size, broken.Limit)
 	}
 	return frame, err
 }
 
-func (k *codec) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
-	return k.out.AppendFrame(dst, parts...)
-}
+// frames is a transport as the peer wants it: the codec reads.
+type frames struct{ Transport }
 
-// link starts the peer on a stream. Everything that arrives ends up in one of four places: serve (requests), notified, cancellation and stray;
+func (frames) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
+
+// attach starts the peer on the transport. Everything that arrives ends up in one of four places: serve (requests), notified, cancellation and stray;
 // the rest are answers to our own calls, which the peer matches.
-func (c *Client) link(stream io.ReadWriteCloser) {
-	c.wire = &wire{ReadWriteCloser: stream, heard: make(chan struct{})}
-	c.codec = &codec{out: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend})}
+func (c *Client) attach(t Transport) {
+	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}), transport: t}
 	hooks := c.o.Hooks
 	hooks.Stray = c.stray
-	c.peer = rpc.NewPeer(c.wire, rpc.Options{
-		Handler: c.serve,
-		Framing: func(r io.Reader, l framing.Limits) framing.Codec {
-			c.codec.Codec = framing.Newline(r, l)
-			return c.codec
-		},
+	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
+		Handler:         c.serve,
+		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
 		Limits:          c.o.Limits,
 		Cancellation:    c.cancellation(),
 		Preempt:         c.notified,

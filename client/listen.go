@@ -164,12 +164,17 @@ func (c *Client) keepListening(err error) {
 			return
 		}
 		err = c.relisten(stream)
-		for _, l := range c.lists { // there may have been changes meanwhile
-			l.note()
-		}
-		if c.updates != nil {
-			c.updates.all()
-		}
+		c.missed()
+	}
+}
+
+// missed notes that messages may have been lost, which would have told of changes.
+func (c *Client) missed() {
+	for _, l := range c.lists {
+		l.note()
+	}
+	if c.updates != nil {
+		c.updates.all()
 	}
 }
 

@@ -88,15 +88,15 @@ func (s *scripted) legacy() {
 	s.read() // notifications/initialized
 }
 
-// stream returns the client's end of a stream on whose other end script runs. When script returns, the stream stays open until either side closes it.
-func stream(script func(s *scripted)) io.ReadWriteCloser {
+// stream returns a transport to where script runs. When script returns, it stays open until either side closes it.
+func stream(script func(s *scripted)) Transport {
 	here, there := net.Pipe()
 	go func() {
 		defer there.Close()
 		script(&scripted{in: bufio.NewReaderSize(there, 1<<20), out: there})
 		_, _ = io.Copy(io.Discard, there)
 	}()
-	return here
+	return Stream(here)
 }
 
 // hold keeps the stream open until the client closes it.

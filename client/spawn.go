@@ -68,7 +68,10 @@ func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
-	c := o.newClient(&pipes{proc.Stdout(), proc.Stdin()}, proc)
+	c, err := o.newClient(Stream(&pipes{proc.Stdout(), proc.Stdin()}), proc)
+	if err != nil {
+		return nil, o.startError(err, "")
+	}
 	c.spawn = cmd
 	if err := c.open(ctx, w); err != nil {
 		_ = c.Close()

@@ -34,17 +34,22 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 	if name == "" {
 		return &CallError{Server: c.o.Name, Method: r.method, Err: errors.New("a tool's name must not be empty")}
 	}
+	if bad := c.mirror.tool(name).bad; bad != nil {
+		return &CallError{Server: c.o.Name, Method: r.method, Tool: name, Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
+	}
 	return c.do(ctx, r, opts)
 }
 
 // Tools yields the tools of the server, in the server's order, fetching page after page as they are wanted (2026-07-28, Tools, "Listing Tools"). An
 // error ends the sequence and is its last element: one of [Client.Call], or one that matches [rpc.ErrProtocol] when the server's pages lead round in a
 // circle, or to more than 1,000 pages or 100,000 tools. The options are those of each page's call.
+//
+// Over HTTP, a tool is left out, and the log is told, if its definition breaks the rules for arguments in headers (2026-07-28, Streamable HTTP, "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return r.Tools })
+	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return c.mirror.usable(r.Tools) })
 }
 
-// ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, every byte of them.
+// ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, every byte of them, and so with all tools.
 func (c *Client) ToolPages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return c.pages(ctx, mcp.MethodListTools, opts)
 }

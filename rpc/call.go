@@ -180,6 +180,25 @@ func (c *Pending) Cancel(cause error) bool {
 	return true
 }
 
+// Fail ends a call of this side with err, which it returns as it is, and tells the other side nothing: for a transport that knows that no answer will come. It reports
+// false if no call with that id is waiting.
+func (p *Peer) Fail(id ID, err error) (waited bool) {
+	if id.kind != intID {
+		return false
+	}
+	var c *Pending
+	p.update(func(s *state) {
+		c = s.pending[id.num]
+		delete(s.pending, id.num)
+	})
+	if c == nil {
+		return false
+	}
+	c.err = err
+	c.settle()
+	return true
+}
+
 // Notify sends a notification. It returns as soon as that is queued: see [Peer.Flush]. It blocks while more than Limits.MaxUnsent waits to be read,
 // until ctx ends.
 func (p *Peer) Notify(ctx context.Context, method string, params any) error {

@@ -102,7 +102,7 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 	ended := make(chan error, 1)
 	o := server.Options{Logger: slog.New(slog.DiscardHandler), Tools: server.ToolPerService, TrustClients: trust}
 	go func() { ended <- o.New(server.Info{Name: "test", Version: "1"}, c).Serve(ctx, far) }()
-	connected, err := client.Options{Logger: slog.New(slog.DiscardHandler)}.Connect(t.Context(), near)
+	connected, err := client.Options{Logger: slog.New(slog.DiscardHandler)}.Connect(t.Context(), client.Stream(near))
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		connected.Close()

@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// maxMirrored is of how many tools a mirror keeps what it knows.
+const maxMirrored = 10_000
+
+// A mirror knows which arguments of the server's tools go into headers (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
+type mirror struct {
+	mu    sync.Mutex
+	tools map[string]mirrored // without those of which no argument does
+}
+
+// mirrored is what is known of one tool.
+type mirrored struct {
+	params []mcp.HeaderParam
+	bad    error // an annotation that breaks the rules: the tool must not be used
+}
+
+func (m *mirror) params(tool string) []mcp.HeaderParam { return m.tool(tool).params }
+
+// tool returns what is known of a tool.
+func (m *mirror) tool(name string) mirrored {
+	if m == nil {
+		return mirrored{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.tools[name]
+}
+
+// learn takes a page of the list of tools, and returns those on it that cannot be used for the first time that this is seen.
+func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, t := range tools {
+		if t == nil {
+			continue
+		}
+		params, err := mcp.HeaderParams(t.InputSchema)
+		known, ok := m.tools[t.Name]
+		switch {
+		case params == nil && err == nil:
+			delete(m.tools, t.Name)
+			continue
+		case !ok && len(m.tools) >= maxMirrored:
+			continue
+		case m.tools == nil:
+			m.tools = make(map[string]mirrored)
+		}
+		if err != nil && known.bad == nil {
+			bad = append(bad, t.Name)
+		}
+		m.tools[t.Name] = mirrored{params, err}
+	}
+	return bad
+}
+
+// learnTools has the mirror look at a result of tools/list.
+func (c *Client) learnTools(result []byte) {
+	var page mcp.ListToolsResult
+	if mcp.Unmarshal(result, &page) != nil {
+		return // which who asked will notice
+	}
+	for _, name := range c.mirror.learn(page.Tools) {
+		c.warn("a tool is left out", slog.String("tool", printable.Line(name)), slog.String("reason", printable.Line(c.mirror.tool(name).bad.Error())))
+	}
+}
+
+// relearn has a look at the list of tools, because the server misses headers with a call of one of them. If nothing has changed, the server's refusal stands.
+func (c *Client) relearn(ctx context.Context, tool string, refusal error) error {
+	before := c.mirror.tool(tool)
+	for _, err := range c.ToolPages(ctx) {
+		if err != nil {
+			return refusal
+		}
+	}
+	if now := c.mirror.tool(tool); now.bad != nil || reflect.DeepEqual(now.params, before.params) {
+		return refusal
+	}
+	return nil
+}
+
+// usable returns those of the tools that can be called.
+func (m *mirror) usable(tools []*mcp.Tool) []*mcp.Tool {
+	return slices.DeleteFunc(tools, func(t *mcp.Tool) bool { return t != nil && m.tool(t.Name).bad != nil })
+}

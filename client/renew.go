@@ -1,0 +1,51 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// renew begins a session in place of one that the server has forgotten (2025-11-25, Transports, "Session Management"), and asks the server again for what it was
+// asked for in that. Many calls may find out at once; one of them does it, and the others wait.
+func (c *Client) renew(ctx context.Context, lost *session) error {
+	select {
+	case c.renewing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing:
+		return errClosed
+	}
+	defer func() { <-c.renewing }()
+	if c.session.Load() != lost {
+		return nil
+	}
+	h := opening{c: c, wish: wish{mcp.Legacy, lost.revision}}
+	s, err := h.run(ctx)
+	h.forget()
+	if err == nil {
+		s.handshake.Took = lost.handshake.Took
+		err = c.begin(ctx, s)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
+	}
+	c.missed()
+	var refused []error
+	for uri := range c.listening.subscribed() {
+		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe, &call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
+		if err == nil {
+			err = pending.Wait(ctx, nil)
+		}
+		if err != nil {
+			refused = append(refused, err)
+		}
+	}
+	if err := errors.Join(refused...); err != nil && ctx.Err() == nil {
+		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources", slog.Any("error", err))
+	}
+	return nil
+}
