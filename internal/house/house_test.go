@@ -49,15 +49,17 @@ var floors = []struct {
 	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
+	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
+
 	{"cmd/stdwire", []string{
 		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable",
 	}},
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "cmd/stdwire"}
+var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "client/streamable", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/house"}

@@ -1,0 +1,137 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// maxText is how much of an answer that is no message is read.
+const maxText = 64 << 10
+
+// A StatusError says that the server, or what stands before it, refused a request with an HTTP status, and without an error of the protocol. It is found in a
+// [*client.CallError] or [*client.StartError] with [errors.As].
+//
+// It matches [rpc.ErrProtocol] if the status is one that servers have for what they do not understand (400, 404, 405 and their like, 500, 501), and not if it is about
+// something else: 401, 403, 407, 408, 429, 502 and above. Only the former let a client that does not know the era try the older one.
+type StatusError struct {
+	Method string // POST, GET or DELETE
+	URL    string // without user, query and fragment, which may be secret
+	Status int
+	Header http.Header // of the answer: WWW-Authenticate, Retry-After
+	Text   string      // the beginning of the answer, on one line, fit to be printed
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("%s %s: %s", e.Method, e.URL, status(e.Status))
+	if e.Text != "" {
+		text += ": " + strconv.Quote(e.Text)
+	}
+	if wait := e.Header.Get("Retry-After"); wait != "" {
+		text += fmt.Sprintf(" (Retry-After: %.40s)", printable.Line(wait))
+	}
+	return text
+}
+
+// elsewhere are the statuses that say nothing of the message, whatever is written into the answer.
+var elsewhere = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests,
+}
+
+func (e *StatusError) Is(target error) bool {
+	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented && !slices.Contains(elsewhere, e.Status)
+}
+
+// ErrCut matches the error of a call whose answer was cut off: the server has got it, and may have done what it says.
+var ErrCut = errors.New("the connection ended before the answer")
+
+// status shows an HTTP status.
+func status(code int) string {
+	if text := http.StatusText(code); text != "" {
+		return fmt.Sprintf("%d %s", code, text)
+	}
+	return strconv.Itoa(code)
+}
+
+// An answerError has a text of its own in place of that of the error it wraps.
+type answerError struct {
+	text string
+	err  error
+}
+
+func (e *answerError) Error() string { return e.text }
+func (e *answerError) Unwrap() error { return e.err }
+
+// requestError is the error of a request that got no answer, without what may be secret in the URL.
+func requestError(req *http.Request, err error) error {
+	if cause := context.Cause(req.Context()); cause != nil {
+		return cause
+	}
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s %s: %w (%w)", req.Method, printURL(req.URL), ErrCut, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("%s %s: %w", req.Method, printURL(req.URL), err)
+}
+
+// cut is the error of an answer whose reading failed.
+func cut(req *http.Request, err error) error {
+	if cause := context.Cause(req.Context()); cause != nil {
+		return cause
+	}
+	return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
+}
+
+func tooLarge(size, limit int64) error {
+	return &answerError{
+		fmt.Sprintf("the server sent a message of %d bytes or more, over the limit of %d (Options.Limits.MaxFrame)", size, limit),
+		framing.ErrTooLarge,
+	}
+}
+
+// refusal makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the
+// session; or a [*StatusError].
+func (c *Conn) refusal(resp *http.Response, s *state) error {
+	if resp.StatusCode == http.StatusNotFound && s.session != "" {
+		c.lose(s.session)
+		return client.ErrSessionLost
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
+	if m, err := rpc.ParseMessage(text); err == nil && m.Error != nil && !slices.Contains(elsewhere, resp.StatusCode) {
+		return m.Error
+	}
+	return newStatusError(resp, text)
+}
+
+// statusError makes a [*StatusError] of an answer.
+func statusError(resp *http.Response) *StatusError {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
+	return newStatusError(resp, text)
+}
+
+func newStatusError(resp *http.Response, text []byte) *StatusError {
+	e := &StatusError{Method: resp.Request.Method, URL: printURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
+		const most = 200
+		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*most)])))
+		if runes := []rune(line); len(runes) > most {
+			line = string(runes[:most-1]) + "…"
+		}
+		e.Text = line
+	}
+	return e
+}

@@ -1,0 +1,226 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An exchange is a request of the client's on its way, until all that the server has to say to it was heard.
+type exchange struct {
+	c        *Conn
+	id       rpc.ID
+	method   string
+	params   []byte // of text
+	text     []byte
+	modern   bool
+	revision string // that a modern request names
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	answered bool
+}
+
+// newExchange takes note of a request. It owns text.
+func (c *Conn) newExchange(m *rpc.Message, text []byte) *exchange {
+	x := &exchange{c: c, id: m.ID, method: m.Method, text: text}
+	own, _ := rpc.ParseMessage(text) // as m, in memory that lasts
+	x.params = own.Params
+	x.revision, x.modern = jsonscan.Text(jsonscan.Member(jsonscan.Member(x.params, "_meta"), mcp.MetaProtocolVersion))
+	x.ctx, x.cancel = context.WithCancelCause(c.ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exchanges[x.id] = x
+	return x
+}
+
+// run is the life of an exchange. Its last word is that there will be no answer; where there was one, nobody listens any more.
+func (x *exchange) run() {
+	c := x.c
+	err := x.converse()
+	c.mu.Lock()
+	delete(c.exchanges, x.id)
+	c.mu.Unlock()
+	if err != nil && !x.answered {
+		_ = c.put(c.ctx, delivery{id: x.id, err: err})
+	}
+	x.cancel(nil)
+}
+
+// converse sends the request and hears the answer.
+func (x *exchange) converse() error {
+	c := x.c
+	if x.method != mcp.MethodListen {
+		select {
+		case c.places <- struct{}{}:
+			defer func() { <-c.places }()
+		case <-x.ctx.Done():
+			return context.Cause(x.ctx)
+		}
+	}
+	s := c.snapshot()
+	switch {
+	case x.method == mcp.MethodInitialize:
+		s = state{endpoint: s.endpoint}
+	case s.lost:
+		return client.ErrSessionLost
+	}
+	if s.endpoint != nil {
+		return x.postOld(&s)
+	}
+	req, err := c.request(x.ctx, http.MethodPost, x.text, &s)
+	if err != nil {
+		return err
+	}
+	if x.modern {
+		if err := c.modernHeaders(req.Header, x.revision, x.method, x.params); err != nil {
+			return err
+		}
+	}
+	if repeatable[x.method] {
+		markRepeatable(req.Header)
+	}
+	resp, err := c.do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		err := c.refusal(resp, &s)
+		if x.method == mcp.MethodInitialize && isOldServer(err) {
+			return x.tryOld(err)
+		}
+		return x.refused(err)
+	}
+	return x.hear(resp, &s)
+}
+
+// refused takes the refusal of the request: an error that the server has written, or why there is none.
+func (x *exchange) refused(err error) error {
+	if answer, ok := errors.AsType[*rpc.Error](err); ok {
+		x.answered = true
+		return x.c.deliver(x.ctx, rpc.AppendError(nil, x.id, answer))
+	}
+	return err
+}
+
+// hear takes the answer of a server that has accepted the request.
+func (x *exchange) hear(resp *http.Response, s *state) error {
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "application/json":
+		body, err := x.c.readBody(resp)
+		if err != nil {
+			return err
+		}
+		if x.isHandshake() {
+			if m, err := rpc.ParseMessage(body); err == nil && m.IsResponse() && m.ID == x.id {
+				x.settle(&m, resp)
+			}
+		}
+		if err := x.c.deliver(x.ctx, body); err != nil {
+			return err
+		}
+		return x.failure(rpc.ErrProtocol, "answered with JSON that is no answer to it")
+	case "text/event-stream":
+		return x.hearEvents(resp, s)
+	case "":
+		if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0 {
+			return x.failure(rpc.ErrProtocol, fmt.Sprintf("%s, and no answer", status(resp.StatusCode)))
+		}
+		return x.failure(rpc.ErrProtocol, "an answer without a Content-Type")
+	default:
+		return x.failure(rpc.ErrProtocol, fmt.Sprintf("the Content-Type %.100q in place of application/json or text/event-stream: is that the URL of an MCP server?", kind))
+	}
+}
+
+// failure says what is wrong with an answer.
+func (x *exchange) failure(err error, what string) error {
+	return &answerError{fmt.Sprintf("POST %s: %s", printURL(x.c.url), what), err}
+}
+
+func (x *exchange) isHandshake() bool {
+	return x.method == mcp.MethodInitialize || x.method == mcp.MethodDiscover
+}
+
+// settle keeps what the answer to a request of the handshake says of the connection, before the client gets it. The other request of the handshake, if there is one,
+// has become idle.
+func (x *exchange) settle(m *rpc.Message, resp *http.Response) {
+	c := x.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.method == mcp.MethodInitialize && m.Error == nil {
+		revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
+		c.state.revision, c.state.session, c.state.lost = revision, resp.Header.Get(mcp.HeaderSessionID), false
+	}
+	if m.Error != nil {
+		return
+	}
+	for _, other := range c.exchanges {
+		if other != x && other.isHandshake() {
+			other.cancel(context.Canceled)
+		}
+	}
+}
+
+// do makes a request, and notes that the server has answered.
+func (c *Conn) do(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, requestError(req, err)
+	}
+	c.link.Heard()
+	resp.Body = &heardBody{resp.Body, c.link}
+	return resp, nil
+}
+
+// A heardBody notes when something comes.
+type heardBody struct {
+	io.ReadCloser
+	link *client.Link
+}
+
+func (b *heardBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.link.Heard()
+	}
+	return n, err
+}
+
+// readBody reads the whole of an answer, within the limit for messages.
+func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
+	most := int64(c.limits.MaxFrame)
+	if resp.ContentLength > most {
+		return nil, tooLarge(resp.ContentLength, most)
+	}
+	const ahead = 64 << 10 // what is claimed is made room for in advance up to this
+	body := make([]byte, 0, min(max(resp.ContentLength, 512), ahead)+1)
+	for {
+		n, err := resp.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case int64(len(body)) > most:
+			return nil, tooLarge(int64(len(body)), most)
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, cut(resp.Request, err)
+		case len(body) == cap(body):
+			body = append(body, 0)[:len(body)]
+		}
+	}
+}
+
+// drain reads what is left of an answer that nobody wants, so that the connection can be used again; but not too much.
+func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, maxText) }
+
+// lingering is how long a server may take to end a stream behind the answer, before the connection is given up.
+const lingering = time.Second

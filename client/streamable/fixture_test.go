@@ -1,0 +1,226 @@
+package streamable_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+)
+
+// A pipes is a network whose connections are pipes without buffers, which work in a bubble of synctest: time stands still while anybody has anything to do, and no
+// goroutine may be left over.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// A site is a scripted HTTP server, and what it was asked.
+type site struct {
+	pipes *pipes
+	http  *http.Client
+
+	mu   sync.Mutex
+	seen []*seen
+}
+
+// A seen is a request that came.
+type seen struct {
+	*http.Request
+	body    string
+	message struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	}
+}
+
+// line shows a request: what was asked, by which session, in which revision, from where on.
+func (s *seen) line() string {
+	text := s.Method
+	if s.message.Method != "" {
+		text += " " + s.message.Method
+	} else if s.body != "" {
+		text += " response"
+	}
+	for _, name := range []string{"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id"} {
+		if value := s.Header.Get(name); value != "" {
+			text += " " + strings.ToLower(strings.TrimPrefix(name, "Mcp-")) + "=" + value
+		}
+	}
+	return text
+}
+
+func (s *site) lines() (lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, request := range s.seen {
+		lines = append(lines, request.line())
+	}
+	return lines
+}
+
+// inBubble runs a test with a site. When it ends, nothing may be left running.
+func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *seen), test func(t *testing.T, s *site)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &site{pipes: &pipes{make(chan net.Conn), make(chan struct{})}}
+		transport := &http.Transport{DialContext: s.pipes.dial}
+		s.http = &http.Client{Transport: transport}
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			request := &seen{Request: r, body: string(body)}
+			_ = json.Unmarshal(body, &request.message)
+			s.mu.Lock()
+			s.seen = append(s.seen, request)
+			s.mu.Unlock()
+			answer(w, request)
+		})
+		server := &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = server.Serve(s.pipes)
+		}()
+		test(t, s)
+		transport.CloseIdleConnections()
+		server.Close()
+		<-served
+	})
+}
+
+// connect returns a client of the site, that is closed when the test ends.
+func (s *site) connect(t *testing.T, o client.Options) *client.Client {
+	t.Helper()
+	c, err := s.try(t, o)
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		assert.NilError(t, c.Close())
+		assert.NilError(t, c.Wait())
+	})
+	return c
+}
+
+func (s *site) try(t *testing.T, o client.Options) (*client.Client, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o.Connect(t.Context(), streamable.Options{HTTP: s.http}.Dial("http://pipe/mcp?key=secret"))
+}
+
+const (
+	discovered  = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"site","version":"1"}}}`
+	initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"site","version":"1"}}`
+	text        = `{"resultType":"complete","content":[{"type":"text","text":"mild"}]}`
+)
+
+// answerJSON answers a request with JSON.
+func answerJSON(w http.ResponseWriter, r *seen, result string) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, result)
+}
+
+// refuse answers with an error of the protocol.
+func refuse(w http.ResponseWriter, status int, id string, code int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message)
+}
+
+// A stream is an event stream as an answer.
+type stream struct {
+	http.ResponseWriter
+	r *seen
+}
+
+func events(w http.ResponseWriter, r *seen) *stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	s := &stream{w, r}
+	s.flush()
+	return s
+}
+
+func (s *stream) flush() { s.ResponseWriter.(http.Flusher).Flush() }
+
+// raw writes text of the stream.
+func (s *stream) raw(format string, args ...any) {
+	fmt.Fprintf(s, format, args...)
+	s.flush()
+}
+
+func (s *stream) result(result string) {
+	s.raw("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", s.r.message.ID, result)
+}
+
+// hold keeps the stream open until the client closes it.
+func (s *stream) hold() { <-s.r.Context().Done() }
+
+// modern is a modern server, but for calls.
+func modern(call func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, r *seen) {
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.message.Method == "server/discover":
+			answerJSON(w, r, discovered)
+		default:
+			call(w, r)
+		}
+	}
+}
+
+// legacy is a legacy server with the session "s1", but for calls and what is asked with GET.
+func legacy(call, get func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, r *seen) {
+		switch {
+		case r.Method == http.MethodDelete:
+		case r.Method == http.MethodGet && get == nil:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.Method == http.MethodGet:
+			get(w, r)
+		case r.message.Method == "server/discover":
+			refuse(w, http.StatusBadRequest, "null", -32000, "Bad Request: no session")
+		case r.message.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
+			answerJSON(w, r, initialized)
+		case r.message.ID == nil || r.message.Method == "":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			call(w, r)
+		}
+	}
+}

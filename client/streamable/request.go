@@ -1,0 +1,99 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// request makes an HTTP request as a legacy server wants it; [Conn.modern] adds what a modern one does.
+func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) (*http.Request, error) {
+	target := c.url
+	if s.endpoint != nil && method == http.MethodPost {
+		target = s.endpoint
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, printURL(target), err)
+	}
+	for name, values := range c.o.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID, mcp.HeaderProtocolVersion, lastEventID} {
+		delete(req.Header, name)
+	}
+	switch method {
+	case http.MethodPost:
+		req.Header["Content-Type"] = []string{"application/json"}
+		req.Header["Accept"] = []string{"application/json, text/event-stream"}
+	case http.MethodGet:
+		req.Header["Accept"] = []string{"text/event-stream"}
+		req.Header["Cache-Control"] = []string{"no-store"}
+	}
+	if s.session != "" && !s.lost {
+		req.Header[mcp.HeaderSessionID] = []string{s.session}
+	}
+	if s.revision != "" && s.endpoint == nil {
+		req.Header[mcp.HeaderProtocolVersion] = []string{s.revision}
+	}
+	return req, nil
+}
+
+const lastEventID = "Last-Event-Id"
+
+// named are the parameters that Mcp-Name repeats (2026-07-28, Streamable HTTP, "Standard Request Headers"; those of tasks: the tasks extension).
+var named = map[string]string{
+	mcp.MethodCallTool: "name", mcp.MethodGetPrompt: "name", mcp.MethodReadResource: "uri",
+	mcp.MethodGetTask: "taskId", mcp.MethodUpdateTask: "taskId", mcp.MethodCancelTask: "taskId",
+}
+
+// modernHeaders mirrors a modern request into its headers (2026-07-28, Streamable HTTP, "Request Metadata").
+func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
+	h[mcp.HeaderProtocolVersion] = []string{revision}
+	h[mcp.HeaderMethod] = []string{mcp.EncodeHeaderValue(method)}
+	name := ""
+	if key := named[method]; key != "" {
+		name, _ = jsonscan.Text(jsonscan.Member(params, key))
+		h[mcp.HeaderName] = []string{mcp.EncodeHeaderValue(name)}
+	}
+	for key := range h { // from Options.Header
+		if len(key) >= len(mcp.HeaderParamPrefix) && strings.EqualFold(key[:len(mcp.HeaderParamPrefix)], mcp.HeaderParamPrefix) {
+			delete(h, key)
+		}
+	}
+	if method != mcp.MethodCallTool {
+		return nil
+	}
+	for _, p := range c.link.HeaderParams(name) {
+		value, ok, err := p.Value(jsonscan.Member(params, "arguments"))
+		if err != nil {
+			return fmt.Errorf("not sent: %w, and the server wants it in the header %s", err, p.Header)
+		}
+		if ok {
+			h[http.CanonicalHeaderKey(p.Header)] = []string{mcp.EncodeHeaderValue(value)}
+		}
+	}
+	return nil
+}
+
+// repeatable are the requests that change nothing. They may be sent a second time, if a connection that was idle turns out to be gone.
+var repeatable = map[string]bool{
+	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true, mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
+	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true, mcp.MethodGetTask: true, mcp.MethodPing: true,
+}
+
+// markRepeatable tells net/http. Without a value, the header is not sent.
+func markRepeatable(h http.Header) { h["Idempotency-Key"] = []string{} }
