@@ -83,7 +83,7 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 		r.box = c.calls.open()
 		defer c.calls.close(r.box)
 	}
-	if r.method == mcp.MethodListTools && c.mirror != nil {
+	if r.method == mcp.MethodListTools && c.learns() {
 		decode := r.decode
 		r.decode = func(result []byte) error {
 			c.learnTools(result)

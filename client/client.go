@@ -29,6 +29,7 @@ type Client struct {
 
 	renewing  chan struct{} // capacity 1: held by who begins a session anew
 	mirror    *mirror       // nil if the transport has no headers
+	outputs   outputs
 	calls     progressTable
 	lists     []*list // whose changes the application wants to hear of
 	logs      *logQueue

@@ -57,6 +57,11 @@
 // A call is sent again 10 times at most, then it fails with a [*RoundsError]. With [ByHand], or without a callback for one of the questions, the questions
 // are an [*InputRequiredError].
 //
+// # Results
+//
+// A tool that declares an outputSchema must keep to it. What its result does not is told to the log, or fails the call, as Options.Output says: of the tools
+// that were on a list.
+//
 // # Changes
 //
 // Options.OnToolsChanged, OnResourcesChanged and OnPromptsChanged get a list anew when it has changed, and Options.OnResourceUpdated hears of the resources that

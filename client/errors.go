@@ -43,6 +43,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*UndeclaredError     the server does not say that it can do that, and was not asked
 //	*InputRequiredError  the server wants to know something first
 //	*QuestionError       a callback in Options did not answer the server's question
+//	*OutputError         a tool's result does not fit its outputSchema, with [OutputFail]
 //	*RoundsError         the server has asked too many times
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came

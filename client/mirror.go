@@ -2,12 +2,10 @@ package client
 
 import (
 	"context"
-	"log/slog"
 	"reflect"
 	"slices"
 	"sync"
 
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -43,9 +41,6 @@ func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range tools {
-		if t == nil {
-			continue
-		}
 		params, err := mcp.HeaderParams(t.InputSchema)
 		known, ok := m.tools[t.Name]
 		switch {
@@ -65,17 +60,6 @@ func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
 	return bad
 }
 
-// learnTools has the mirror look at a result of tools/list.
-func (c *Client) learnTools(result []byte) {
-	var page mcp.ListToolsResult
-	if mcp.Unmarshal(result, &page) != nil {
-		return // which who asked will notice
-	}
-	for _, name := range c.mirror.learn(page.Tools) {
-		c.warn("a tool is left out", slog.String("tool", printable.Line(name)), slog.String("reason", printable.Line(c.mirror.tool(name).bad.Error())))
-	}
-}
-
 // relearn has a look at the list of tools, because the server misses headers with a call of one of them. If nothing has changed, the server's refusal stands.
 func (c *Client) relearn(ctx context.Context, tool string, refusal error) error {
 	before := c.mirror.tool(tool)
@@ -92,5 +76,5 @@ func (c *Client) relearn(ctx context.Context, tool string, refusal error) error 
 
 // usable returns those of the tools that can be called.
 func (m *mirror) usable(tools []*mcp.Tool) []*mcp.Tool {
-	return slices.DeleteFunc(tools, func(t *mcp.Tool) bool { return t != nil && m.tool(t.Name).bad != nil })
+	return slices.DeleteFunc(tools, func(t *mcp.Tool) bool { return m.tool(t.Name).bad != nil })
 }

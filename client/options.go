@@ -35,6 +35,9 @@ type Options struct {
 	// MaxCallTime is how long a call lasts at most, whatever progress it makes. Default 60 minutes; negative is for ever.
 	MaxCallTime time.Duration
 
+	// Output is what becomes of tools' structured results that do not fit their schemas.
+	Output OutputCheck
+
 	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message that the server may send; a larger one ends the connection.
 	Limits rpc.Limits
 	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default 10 MiB less 128 KiB: the servers
@@ -92,6 +95,9 @@ func (o Options) withDefaults(name string) (Options, error) {
 		if mode != mcp.ElicitForm && mode != mcp.ElicitURL {
 			return o, fmt.Errorf("Options.ElicitModes: %.50q is neither %q nor %q", mode, mcp.ElicitForm, mcp.ElicitURL)
 		}
+	}
+	if o.Output < OutputWarn || o.Output > OutputUnchecked {
+		return o, fmt.Errorf("Options.Output: there is no %d", o.Output)
 	}
 	switch era := mcp.EraOf(o.Revision); {
 	case o.Revision != "" && era == 0:

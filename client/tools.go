@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"log/slog"
 
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -37,6 +39,17 @@ func (c *Client) callTool(ctx context.Context, name string, args any, opts []Cal
 	if bad := c.mirror.tool(name).bad; bad != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: name, Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
 	}
+	if err := c.learnOutput(ctx, name); err != nil {
+		return err
+	}
+	if c.o.Output != OutputUnchecked {
+		r.decode = func(result []byte) error {
+			if err := c.checkOutput(name, result); err != nil {
+				return err
+			}
+			return decode(result)
+		}
+	}
 	return c.do(ctx, r, opts)
 }
 
@@ -52,4 +65,24 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, every byte of them, and so with all tools.
 func (c *Client) ToolPages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return c.pages(ctx, mcp.MethodListTools, opts)
+}
+
+// learns reports whether there is something to be known of the tools on a list.
+func (c *Client) learns() bool { return c.mirror != nil || c.o.Output != OutputUnchecked }
+
+// learnTools looks at a result of tools/list for what has to be known of the tools.
+func (c *Client) learnTools(result []byte) {
+	var page mcp.ListToolsResult
+	if mcp.Unmarshal(result, &page) != nil {
+		return // which who asked will notice
+	}
+	if c.o.Output != OutputUnchecked {
+		c.outputs.learn(page.Tools)
+	}
+	if c.mirror == nil {
+		return
+	}
+	for _, name := range c.mirror.learn(page.Tools) {
+		c.warn("a tool is left out", slog.String("tool", printable.Line(name)), slog.String("reason", printable.Line(c.mirror.tool(name).bad.Error())))
+	}
 }
