@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
+	"net/http"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -22,6 +25,10 @@ var causes = []struct {
 	{matches(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
 	{matches(context.DeadlineExceeded), "", "call_timeout", "the tool may need longer: --timeout 30m"},
 	{is[*client.ExitError], "start_exit", "server_died", ""},
+	{unauthorized, "auth_required", "auth_required", "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"},
+	{is[*streamable.StatusError], "unreachable", "server_died", ""},
+	{matches(streamable.ErrCut), "unreachable", "server_died", ""},
+	{is[*net.OpError], "unreachable", "server_died", ""},
 	{matches(framing.ErrTooLarge), "too_large", "too_large", ""},
 	{matches(rpc.ErrClosed), "unreachable", "server_died", ""},
 	{is[*client.InputRequiredError], "", "tool_is_error", "the tool asks for something that stdwire call cannot give it"},
@@ -32,6 +39,11 @@ var causes = []struct {
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
+}
+
+func unauthorized(err error) bool {
+	refused, ok := errors.AsType[*streamable.StatusError](err)
+	return ok && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 }
 
 func matches(target error) func(error) bool {

@@ -82,11 +82,11 @@ type report struct {
 	Capabilities json.RawMessage `json:"capabilities"`
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
-	ReadyMs      float64         `json:"ready_ms"` // from the start of the process to the end of the handshake
-	Tools        *int            `json:"tools"`    // how many; null if the server has none to offer
-	ListMs       float64         `json:"list_ms"`  // what it took to list them
-	Pid          int             `json:"pid"`
-	Environment  []string        `json:"environment"` // names
+	ReadyMs      float64         `json:"ready_ms"`              // from the start of the process to the end of the handshake
+	Tools        *int            `json:"tools"`                 // how many; null if the server has none to offer
+	ListMs       float64         `json:"list_ms"`               // what it took to list them
+	Pid          int             `json:"pid,omitempty"`         // of a server that was started here
+	Environment  []string        `json:"environment,omitempty"` // names
 	Noise        noise           `json:"noise"`
 }
 
@@ -159,9 +159,13 @@ func (r *report) text() string {
 	} else {
 		row("tools", "none: the server does not know tools/list")
 	}
-	row("process", "%d", r.Pid)
-	row("environment", "%s", strings.Join(r.Environment, " "))
-	row("stdout noise", "%s", r.Noise.text())
+	noise := "noise"
+	if r.Pid != 0 {
+		row("process", "%d", r.Pid)
+		row("environment", "%s", strings.Join(r.Environment, " "))
+		noise = "stdout noise"
+	}
+	row(noise, "%s", r.Noise.text())
 	for _, line := range r.Noise.Samples {
 		fmt.Fprintf(&b, "  | %s\n", printable.Line(line))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -14,10 +15,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A target is the server that a command talks to: the command that stands behind "--", or else stdwire's own server as a child process.
+// A target is the server that a command talks to: at a URL, the command that stands behind "--", or else stdwire's own server as a child process.
 type target struct {
+	remote       remote
 	words        []string // of the command
-	builtin      builtin  // if there is none
+	builtin      builtin  // if there is none of both
 	era          string
 	startTimeout time.Duration
 	serverLogs   bool
@@ -28,7 +30,7 @@ func newTarget() *target {
 }
 
 func (t *target) flags() []flag {
-	return append(t.builtin.serverFlags(),
+	return append(append(t.remote.flags(), t.builtin.serverFlags()...),
 		choice(&t.era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
 		duration(&t.startTimeout, "--start-timeout", "how long the server may take to start and answer"),
 		toggle(&t.serverLogs, "--server-logs", "show what the server writes to stderr"),
@@ -39,18 +41,36 @@ func (t *target) command(words []string) { t.words = words }
 
 // name is what messages call the server.
 func (t *target) name() string {
-	if t.words == nil {
-		return "built-in"
+	switch {
+	case t.remote.url != "":
+		return t.remote.host()
+	case t.words != nil:
+		return filepath.Base(t.words[0])
 	}
-	return filepath.Base(t.words[0])
+	return "built-in"
+}
+
+// check reports what was given of which only one can be.
+func (t *target) check() error {
+	own := t.builtin.given()
+	switch {
+	case t.remote.url == "" && t.remote.header != nil:
+		return usagef("--header is for a server at a --url")
+	case t.remote.url != "" && t.words != nil:
+		return usagef("there is a --url, and a command behind --: which of them is the server?")
+	case t.remote.url != "" && t.serverLogs:
+		return usagef("--server-logs is for servers that are started here")
+	case t.remote.url != "" && own != "":
+		return usagef("%s is for stdwire's own server", own)
+	case t.words != nil && own != "":
+		return usagef("%s is for stdwire's own server", own).withHint("give the server behind -- its own arguments")
+	}
+	return nil
 }
 
 // start returns what to run.
 func (t *target) start() (client.Command, error) {
 	if t.words != nil {
-		if t.builtin.given() != "" {
-			return client.Command{}, usagef("%s is for stdwire's own server", t.builtin.given()).withHint("give the server behind -- its own arguments")
-		}
 		return client.Command{Path: t.words[0], Args: t.words[1:]}, nil
 	}
 	self, err := os.Executable()
@@ -59,16 +79,16 @@ func (t *target) start() (client.Command, error) {
 
 // use connects to the server, lets f talk to it, and sees that nothing is left of it. An error of f becomes a [*failure] that names the server.
 func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) error) error {
-	cmd, err := t.start()
-	if err != nil {
+	if err := t.check(); err != nil {
 		return err
 	}
+	var stderr io.Writer
 	if t.serverLogs {
 		log := &serverLog{console: std.err}
 		defer log.flush()
-		cmd.Stderr = log
+		stderr = log
 	}
-	c, err := t.spawn(ctx, std, cmd)
+	c, err := t.open(ctx, std, stderr)
 	if err != nil {
 		return t.diagnose(err, "")
 	}
@@ -90,19 +110,33 @@ func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) e
 	return nil
 }
 
-func (t *target) spawn(ctx context.Context, std *streams, cmd client.Command) (*client.Client, error) {
-	const patience = 3 * time.Second
-	stop := std.err.during(patience, func(elapsed time.Duration) string {
-		return t.name() + ": still starting" + downloads(cmd.Path) + " " + elapsed.Round(time.Second).String()
-	})
-	defer stop()
-	return client.Options{
+// open connects to the server. If that is started here, it has stderr, unless that is nil.
+func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*client.Client, error) {
+	o := client.Options{
 		Name:         t.name(),
 		Info:         mcp.Implementation{Name: "stdwire", Version: version()},
 		Era:          map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era],
 		StartTimeout: t.startTimeout,
 		Logger:       slog.New(slog.NewTextHandler(std.err, nil)),
-	}.Spawn(ctx, cmd)
+	}
+	const patience = 3 * time.Second
+	if t.remote.url != "" {
+		stop := std.err.during(patience, func(elapsed time.Duration) string {
+			return t.name() + ": no answer yet " + elapsed.Round(time.Second).String()
+		})
+		defer stop()
+		return o.Connect(ctx, t.remote.dial())
+	}
+	cmd, err := t.start()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = stderr
+	stop := std.err.during(patience, func(elapsed time.Duration) string {
+		return t.name() + ": still starting" + downloads(cmd.Path) + " " + elapsed.Round(time.Second).String()
+	})
+	defer stop()
+	return o.Spawn(ctx, cmd)
 }
 
 // downloads guesses what a launcher is busy with.
