@@ -226,7 +226,9 @@ func (c *Conn) keepListening(ctx context.Context, s *state, said chan<- struct{}
 			_ = resp.Body.Close()
 		case once && refused != nil && refused.Status == http.StatusNotFound && s.session != "":
 			c.lose(s.session)
-			c.renew()
+			if c.snapshot().session == s.session { // no call has found out, and begun another
+				c.renew()
+			}
 			return
 		case errors.Is(err, rpc.ErrProtocol) || refused != nil && !refused.temporary():
 			return // it does not offer that
