@@ -49,6 +49,7 @@ var floors = []struct {
 	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
+	{"client/host", []string{"rpc", "client"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"cmd/stdwire", []string{

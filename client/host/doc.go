@@ -1,0 +1,29 @@
+// Package host keeps many MCP servers for one application: it starts each when it is wanted, notices when it dies, starts it again, stops what nobody uses, and ends them all.
+//
+//	m := host.NewManager(nil)
+//	defer m.Close()
+//	err := m.Add(host.Server{ID: "files", Connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+//		return o.Spawn(ctx, client.Command{Path: "stdwire", Args: []string{"serve"}})
+//	}})
+//	err = m.Use(ctx, "files", "", true, func(c *client.Client) error {
+//		for tool, err := range c.Tools(ctx) {
+//			…
+//		}
+//	})
+//
+// # The life of a server
+//
+//	         first use              connected
+//	stopped ──────────► starting ──────────────► ready ──┐ not used for Server.IdleStop
+//	   ▲                  │    ▲                  │      │
+//	   └──────────────────┼────┼──────────────────┼──────┘
+//	                      │    │ 1 s, 2 s, … 60 s │ dies: calls that are under way fail at once
+//	           cannot be  ▼    │                  │
+//	           started  waiting ◄─────────────────┘
+//	                      │ five failures within 2 minutes
+//	                      ▼
+//	                    failed: the next use starts it
+//
+// A use that finds the server dead waits for it, if it is to be started again within 5 s; otherwise it fails with the reason of the last failure. Nothing is done twice without
+// asking: only a use that is declared idempotent is repeated, once.
+package host

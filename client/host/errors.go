@@ -1,0 +1,34 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrUnknown matches the error for a server that there is not.
+var ErrUnknown = errors.New("there is no such server")
+
+// ErrDisabled matches the error of a use of a server that is disabled.
+var ErrDisabled = errors.New("the server is disabled")
+
+// ErrClosed matches the error of a use of a [Manager] that is closed.
+var ErrClosed = errors.New("the host is closed")
+
+// An UnavailableError says that a server cannot be used now, because it has failed. It wraps why: a [*client.StartError] or a [*client.LostError].
+type UnavailableError struct {
+	ID    string
+	Retry time.Duration // until it is started again; 0 if only the next use does that
+	Err   error
+}
+
+func (e *UnavailableError) Error() string {
+	text := fmt.Sprintf("server %q is not available: %v", e.ID, e.Err)
+	if e.Retry > 0 {
+		text += fmt.Sprintf("; it is started again in %s", e.Retry.Round(time.Second))
+	}
+	return text
+}
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+func about(id string, err error) error { return fmt.Errorf("server %q: %w", id, err) }

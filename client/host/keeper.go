@@ -1,0 +1,261 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+)
+
+// A keeper looks after one client of a server, from the first use on: it starts it, waits for its end, and starts it again. One goroutine does all of that, so there is never more than one.
+type keeper struct {
+	m       *Manager
+	server  *Server
+	address address
+	ctx     context.Context
+	cancel  context.CancelFunc
+	done    chan struct{}
+	wanted  chan struct{} // capacity 1: somebody wants the client
+	freed   chan struct{} // capacity 1: nobody uses it any more
+
+	mu       sync.Mutex
+	state    State
+	since    time.Time
+	client   *client.Client // Ready
+	err      error          // the last failure
+	retry    time.Time      // Waiting
+	uses     int
+	restarts int
+	failures int           // how often it could not be started
+	changed  chan struct{} // closed at the next change of the state
+}
+
+func newKeeper(m *Manager, s *Server, a address) *keeper {
+	k := &keeper{m: m, server: s, address: a, done: make(chan struct{}), wanted: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+		state: Stopped, since: time.Now(), changed: make(chan struct{})}
+	k.ctx, k.cancel = context.WithCancel(m.ctx)
+	return k
+}
+
+// errGone is the error of a keeper that has ended: another may have taken its place.
+var errGone = errors.New("the server was stopped meanwhile")
+
+// take returns the client when there is one. Every client that was taken is to be released.
+func (k *keeper) take(ctx context.Context) (*client.Client, error) {
+	before := -1 // how many failures there were
+	for {
+		k.mu.Lock()
+		state, changed, err := k.state, k.changed, k.err
+		if before < 0 {
+			before = k.failures
+		}
+		failed := k.failures > before // what was waited for
+		wait := time.Until(k.retry)
+		if state == Ready && !ended(k.client) {
+			k.uses++
+			c := k.client
+			k.mu.Unlock()
+			return c, nil
+		}
+		k.mu.Unlock()
+		switch {
+		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWait:
+			return nil, k.unavailable(err, state, wait)
+		case state == Stopped || state == Failed:
+			notify(k.wanted)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, about(k.address.id, context.Cause(ctx))
+		case <-k.done:
+			return nil, errGone
+		}
+	}
+}
+
+func ended(c *client.Client) bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (k *keeper) unavailable(err error, state State, wait time.Duration) error {
+	e := &UnavailableError{ID: k.address.id, Err: err}
+	if state == Waiting {
+		e.Retry = max(wait, time.Millisecond)
+	}
+	return e
+}
+
+func (k *keeper) release() {
+	k.mu.Lock()
+	k.uses--
+	free := k.uses == 0
+	k.mu.Unlock()
+	if free {
+		notify(k.freed)
+	}
+}
+
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (k *keeper) status() Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := Status{ID: k.address.id, Session: k.address.session, State: k.state, Err: k.err, Since: k.since, Uses: k.uses, Restarts: k.restarts}
+	switch k.state {
+	case Waiting:
+		s.Retry = k.retry
+	case Ready:
+		s.Process = k.client.Process()
+	}
+	return s
+}
+
+// become changes the state; f may change what belongs to it.
+func (k *keeper) become(state State, f func()) {
+	k.mu.Lock()
+	k.state, k.since = state, time.Now()
+	if f != nil {
+		f()
+	}
+	close(k.changed)
+	k.changed = make(chan struct{})
+	k.mu.Unlock()
+	k.m.tell(k.status())
+}
+
+// run is the life of a keeper.
+func (k *keeper) run() {
+	defer close(k.done)
+	defer k.cancel()
+	var recent []time.Time // failures, at most maxFailures
+	row := 0               // of failures, since it last worked for a while
+	for k.await() {
+		k.become(Starting, nil)
+		c, err := k.server.Connect(k.ctx, k.server.Options)
+		began := time.Now()
+		worked := err == nil
+		if worked {
+			k.become(Ready, func() { k.client, k.err = c, nil })
+			err = k.keep(c)
+			k.become(Stopped, func() { k.client = nil })
+		}
+		if k.ctx.Err() != nil {
+			return
+		}
+		if err == nil { // it was not used any more
+			if k.address.session != "" && k.m.forget(k) {
+				return
+			}
+			row = 0
+			continue
+		}
+		if time.Since(began) > failureWindow {
+			row = 0
+		}
+		row++
+		recent = append(recent, time.Now())
+		recent = recent[max(0, len(recent)-maxFailures):]
+		if len(recent) == maxFailures && time.Since(recent[0]) < failureWindow {
+			recent = nil
+			k.become(Failed, func() { k.failed(err, worked) })
+			continue
+		}
+		wait := backoff(row)
+		k.become(Waiting, func() {
+			k.failed(err, worked)
+			k.retry = time.Now().Add(wait)
+		})
+	}
+}
+
+// failed notes why the server does not work, or not any more.
+func (k *keeper) failed(err error, worked bool) {
+	k.err = err
+	if !worked {
+		k.failures++
+	}
+}
+
+// backoff returns how long to wait after so many failures in a row, with some chance in it, so that what has died at once does not come back at once.
+func backoff(row int) time.Duration {
+	wait := firstBackoff
+	for range row - 1 {
+		wait = min(2*wait, maxBackoff)
+	}
+	return wait*3/4 + rand.N(wait/2)
+}
+
+// await waits until the server is to be started: somebody wants it, or it has failed a while ago. It reports false when the keeper is to end.
+func (k *keeper) await() bool {
+	var due <-chan time.Time
+	wanted := k.wanted
+	if s := k.status(); s.State == Waiting {
+		timer := time.NewTimer(time.Until(s.Retry))
+		defer timer.Stop()
+		due, wanted = timer.C, nil
+	}
+	select {
+	case <-wanted:
+		return true
+	case <-due:
+		k.mu.Lock()
+		k.restarts++
+		k.mu.Unlock()
+		return true
+	case <-k.ctx.Done():
+		return false
+	}
+}
+
+// keep waits until the client has ended, which is an error, or is not used any more for long enough; then, and at the end of the keeper, it is closed.
+func (k *keeper) keep(c *client.Client) error {
+	defer func() {
+		_ = c.Close()
+		_ = c.Wait()
+	}()
+	timer := time.NewTimer(max(k.server.IdleStop, 0))
+	defer timer.Stop()
+	idle := timer.C
+	if k.server.IdleStop < 0 {
+		idle = nil
+	}
+	for {
+		select {
+		case <-c.Done():
+			return c.Err()
+		case <-k.ctx.Done():
+			return nil
+		case <-k.freed:
+			timer.Reset(k.server.IdleStop)
+		case <-idle:
+			if k.stopIfFree() {
+				return nil
+			}
+		}
+	}
+}
+
+// stopIfFree makes the client one that cannot be taken any more, unless it is in use.
+func (k *keeper) stopIfFree() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.uses > 0 {
+		return false
+	}
+	k.state = Stopped
+	return true
+}

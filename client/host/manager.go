@@ -1,0 +1,266 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A Manager keeps the clients of many servers: it starts each when it is wanted for the first time, sees when it dies and starts it again, less and less often, stops
+// what nobody uses, and ends them all. Its methods may be called from anywhere at any time, but from the callbacks in [Server].Options no Close.
+type Manager struct {
+	onState func(Status)
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // counts up only while not closed
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[string]*Server
+	order   []string
+	off     map[string]bool     // disabled servers
+	keepers map[address]*keeper // of those that were wanted
+}
+
+// An address is which client of a server: the session is "" for one that is shared.
+type address struct{ id, session string }
+
+// NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
+// sees it; it must not block, nor call the Manager.
+func NewManager(onState func(Status)) *Manager {
+	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), keepers: make(map[address]*keeper)}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	return m
+}
+
+// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail.
+func (m *Manager) Add(s Server) error {
+	if s.ID == "" || s.Connect == nil {
+		return errors.New("a server needs an ID and a Connect")
+	}
+	s = s.withDefaults()
+	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		return ErrClosed
+	}
+	if m.servers[s.ID] == nil {
+		m.order = append(m.order, s.ID)
+	}
+	m.servers[s.ID] = &s
+	gone := m.takeKeepers(func(a address) bool { return a.id == s.ID })
+	m.mu.Unlock()
+	end(gone)
+	return nil
+}
+
+// Remove takes a server away, and closes its clients. It reports false if there is none.
+func (m *Manager) Remove(id string) bool {
+	m.mu.Lock()
+	found := m.servers[id] != nil
+	delete(m.servers, id)
+	delete(m.off, id)
+	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
+	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	m.mu.Unlock()
+	end(gone)
+	return found
+}
+
+// takeKeepers takes those keepers out of the table that match, for [end].
+func (m *Manager) takeKeepers(match func(address) bool) (taken []*keeper) {
+	for a, k := range m.keepers {
+		if match(a) {
+			delete(m.keepers, a)
+			taken = append(taken, k)
+		}
+	}
+	return taken
+}
+
+// end ends keepers, all at once, and waits for that.
+func end(keepers []*keeper) {
+	for _, k := range keepers {
+		k.cancel()
+	}
+	for _, k := range keepers {
+		<-k.done
+	}
+}
+
+// IDs returns the servers, in the order in which they were added.
+func (m *Manager) IDs() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.order)
+}
+
+// Use calls f with the client of a server, which is started if need be: that takes up to the StartTimeout of its Options, or until ctx ends. Session names whom it is done for;
+// it counts for a Server with PerSession only.
+//
+// While f runs the server is not stopped for want of use. If it dies meanwhile, the calls that f makes fail at once. If idempotent is true and f returns such an error, it
+// is called once more with the next client: for what may be done twice.
+//
+// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown], [ErrDisabled] or [ErrClosed].
+func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, f func(*client.Client) error) error {
+	for again := idempotent; ; {
+		k, err := m.keeper(id, session)
+		if err != nil {
+			return err
+		}
+		c, err := k.take(ctx)
+		if err == errGone {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = f(c)
+		k.release()
+		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil || m.ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-c.Done():
+		case <-ctx.Done():
+			return err
+		}
+		again = false
+	}
+}
+
+// keeper returns the keeper of a server's client, a new one if there is none.
+func (m *Manager) keeper(id, session string) (*keeper, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.servers[id]
+	switch {
+	case m.closed:
+		return nil, ErrClosed
+	case s == nil:
+		return nil, about(id, ErrUnknown)
+	case m.off[id]:
+		return nil, about(id, ErrDisabled)
+	}
+	a := address{id, session}
+	if !s.PerSession {
+		a.session = ""
+	}
+	if k := m.keepers[a]; k != nil {
+		return k, nil
+	}
+	k := newKeeper(m, s, a)
+	m.keepers[a] = k
+	m.wg.Go(k.run)
+	return k, nil
+}
+
+// forget takes a keeper out of the table that has nothing to keep any more.
+func (m *Manager) forget(k *keeper) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keepers[k.address] != k {
+		return false
+	}
+	delete(m.keepers, k.address)
+	return true
+}
+
+// EndSession closes the clients that a session has for itself.
+func (m *Manager) EndSession(session string) {
+	m.mu.Lock()
+	gone := m.takeKeepers(func(a address) bool { return a.session == session && session != "" })
+	m.mu.Unlock()
+	end(gone)
+}
+
+// Disable closes the clients of a server, and has it not started until [Manager.Enable]. The error matches [ErrUnknown].
+func (m *Manager) Disable(id string) error {
+	m.mu.Lock()
+	if m.servers[id] == nil {
+		m.mu.Unlock()
+		return about(id, ErrUnknown)
+	}
+	was := m.off[id]
+	m.off[id] = true
+	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	m.mu.Unlock()
+	end(gone)
+	if !was {
+		m.tell(Status{ID: id, State: Disabled})
+	}
+	return nil
+}
+
+// Enable has a server started again when it is wanted. The error matches [ErrUnknown].
+func (m *Manager) Enable(id string) error {
+	m.mu.Lock()
+	if m.servers[id] == nil {
+		m.mu.Unlock()
+		return about(id, ErrUnknown)
+	}
+	was := m.off[id]
+	delete(m.off, id)
+	m.mu.Unlock()
+	if was {
+		m.tell(Status{ID: id, State: Stopped})
+	}
+	return nil
+}
+
+// Restart closes the clients of a server; calls that are under way fail. The next use starts it, whatever has failed before. The error matches [ErrUnknown].
+func (m *Manager) Restart(id string) error {
+	m.mu.Lock()
+	if m.servers[id] == nil {
+		m.mu.Unlock()
+		return about(id, ErrUnknown)
+	}
+	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	m.mu.Unlock()
+	end(gone)
+	return nil
+}
+
+// Status returns what there is to know of all servers, in the order in which they were added, and of those with PerSession of every session.
+func (m *Manager) Status() []Status {
+	m.mu.Lock()
+	var all []Status
+	for _, id := range m.order {
+		var own []Status
+		for a, k := range m.keepers {
+			if a.id == id {
+				own = append(own, k.status())
+			}
+		}
+		slices.SortFunc(own, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
+		switch {
+		case m.off[id]:
+			own = []Status{{ID: id, State: Disabled}}
+		case own == nil:
+			own = []Status{{ID: id, State: Stopped}}
+		}
+		all = append(all, own...)
+	}
+	m.mu.Unlock()
+	return all
+}
+
+func (m *Manager) tell(s Status) {
+	if m.onState != nil {
+		m.onState(s)
+	}
+}
+
+// Close closes all clients at once, and returns when nothing of the servers that were started here is left: after twice the Grace of the slowest.
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	m.wg.Wait()
+}

@@ -1,0 +1,341 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A plant makes servers that live in this process, and lets them die.
+type plant struct {
+	mu      sync.Mutex
+	broken  error         // why no more can be started
+	slow    time.Duration // how long a start takes
+	starts  int
+	live    []net.Conn
+	begun   chan struct{} // a call runs
+	serving sync.WaitGroup
+}
+
+func (p *plant) connect(ctx context.Context, o client.Options) (*client.Client, error) {
+	p.mu.Lock()
+	p.starts++
+	broken, slow := p.broken, p.slow
+	p.mu.Unlock()
+	select {
+	case <-time.After(slow):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	here, there := net.Pipe()
+	p.mu.Lock()
+	p.live = append(p.live, there)
+	p.mu.Unlock()
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "hold", Summary: "Waits.", Kind: dispatch.Wait}, func(ctx context.Context, _ struct{}) (struct{}, error) {
+		p.begun <- struct{}{}
+		<-ctx.Done()
+		return struct{}{}, ctx.Err()
+	})
+	p.serving.Go(func() {
+		_ = server.New(server.Info{Name: "plant", Version: "1"}, catalog).Serve(context.Background(), there)
+	})
+	return o.Connect(ctx, client.Stream(here))
+}
+
+func (p *plant) started() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
+func (p *plant) breaks(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = err
+}
+
+// kill has the latest server die.
+func (p *plant) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.live[len(p.live)-1].Close()
+}
+
+// inBubble runs a test with a manager of one server, "s".
+func inBubble(t *testing.T, s Server, test func(t *testing.T, m *Manager, p *plant)) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &plant{begun: make(chan struct{}, 100)}
+		m := NewManager(nil)
+		s.ID, s.Connect = "s", p.connect
+		assert.NilError(t, m.Add(s))
+		test(t, m, p)
+		m.Close()
+		p.serving.Wait()
+	})
+}
+
+func use(t *testing.T, m *Manager) error {
+	return m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+		for _, err := range c.Tools(t.Context()) {
+			return err
+		}
+		return errors.New("no tools")
+	})
+}
+
+func state(m *Manager) State { return m.Status()[0].State }
+
+func TestStartedWhenWanted(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		p.slow = time.Second
+		assert.Equal(t, state(m), Stopped)
+		time.Sleep(time.Hour)
+		assert.Equal(t, p.started(), 0)
+		var wg sync.WaitGroup
+		for range 50 { // many at once start it once
+			wg.Go(func() { assert.Check(t, use(t, m)) })
+		}
+		synctest.Wait()
+		assert.Equal(t, state(m), Starting)
+		wg.Wait()
+		assert.Equal(t, p.started(), 1)
+		assert.Equal(t, state(m), Ready)
+		assert.Equal(t, m.Status()[0].Uses, 0)
+	})
+}
+
+// Who loses patience does not take the server away from the others.
+func TestStartOutlivesWhoAskedForIt(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		p.slow = time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := m.Use(ctx, "s", "", false, func(*client.Client) error { return nil })
+		assert.Error(t, err, `server "s": context deadline exceeded`)
+		assert.NilError(t, use(t, m))
+		assert.Equal(t, p.started(), 1)
+	})
+}
+
+func TestIdleStop(t *testing.T) {
+	inBubble(t, Server{IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
+		assert.NilError(t, use(t, m))
+		time.Sleep(59 * time.Second)
+		assert.NilError(t, use(t, m)) // begins the minute anew
+		time.Sleep(59 * time.Second)
+		assert.Equal(t, state(m), Ready)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, state(m), Stopped)
+		assert.NilError(t, use(t, m))
+		assert.Equal(t, p.started(), 2)
+		assert.Equal(t, m.Status()[0].Restarts, 0)
+
+		// Not while it is in use.
+		_ = m.Use(t.Context(), "s", "", false, func(*client.Client) error {
+			time.Sleep(time.Hour)
+			assert.Equal(t, state(m), Ready)
+			return nil
+		})
+		assert.Equal(t, p.started(), 2)
+	})
+	inBubble(t, Server{IdleStop: -1}, func(t *testing.T, m *Manager, p *plant) {
+		assert.NilError(t, use(t, m))
+		time.Sleep(1000 * time.Hour)
+		assert.Equal(t, state(m), Ready)
+	})
+}
+
+func TestDeathAndRestart(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		ended := make(chan error, 1)
+		go func() {
+			ended <- m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+				_, err := c.CallTool(t.Context(), "hold", nil)
+				return err
+			})
+		}()
+		<-p.begun
+		died := time.Now()
+		p.kill()
+		err := <-ended
+		assert.Assert(t, errors.Is(err, rpc.ErrClosed))
+		assert.Assert(t, cmp.Contains(err.Error(), `server "s"`))
+		assert.Equal(t, time.Since(died), time.Duration(0), "at once")
+		synctest.Wait()
+		status := m.Status()[0]
+		assert.Equal(t, status.State, Waiting)
+		assert.Assert(t, errors.Is(status.Err, rpc.ErrClosed))
+
+		assert.NilError(t, use(t, m)) // waits for it
+		assert.Assert(t, time.Since(died) >= 750*time.Millisecond && time.Since(died) <= 1250*time.Millisecond, time.Since(died))
+		assert.Equal(t, p.started(), 2)
+		assert.Equal(t, m.Status()[0].Restarts, 1)
+		assert.NilError(t, m.Status()[0].Err)
+	})
+}
+
+// Only what is declared idempotent is done a second time.
+func TestRepeated(t *testing.T) {
+	for idempotent, want := range map[bool]int{true: 2, false: 1} {
+		inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+			times := 0
+			err := m.Use(t.Context(), "s", "", idempotent, func(c *client.Client) error {
+				if times++; times == 1 {
+					p.kill()
+					<-c.Done()
+				}
+				for _, err := range c.Tools(t.Context()) {
+					return err
+				}
+				return nil
+			})
+			assert.Equal(t, times, want)
+			assert.Equal(t, err == nil, idempotent, "%v", err)
+		})
+	}
+}
+
+func TestTooManyFailures(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		p.breaks(errors.New("boom"))
+		err := use(t, m)
+		unavailable, ok := errors.AsType[*UnavailableError](err)
+		assert.Assert(t, ok && unavailable.Retry > 0)
+		assert.Assert(t, cmp.Contains(err.Error(), `server "s" is not available: boom; it is started again in 1s`))
+		time.Sleep(10 * time.Minute)
+		assert.Equal(t, p.started(), maxFailures)
+		assert.Equal(t, state(m), Failed)
+
+		assert.ErrorContains(t, use(t, m), `server "s" is not available: boom; it is started again in `) // one attempt
+		assert.Equal(t, p.started(), maxFailures+1)
+		began := time.Now()
+		assert.ErrorContains(t, use(t, m), "boom") // not waited for that long
+		assert.Equal(t, time.Since(began), time.Duration(0))
+		assert.Equal(t, p.started(), maxFailures+1)
+
+		p.breaks(nil)
+		assert.NilError(t, m.Restart("s"))
+		assert.NilError(t, use(t, m))
+		assert.Equal(t, state(m), Ready)
+	})
+}
+
+func TestBackoff(t *testing.T) {
+	for row, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
+		for range 100 {
+			got := backoff(row)
+			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", row, got)
+		}
+	}
+}
+
+func TestDisable(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		assert.NilError(t, use(t, m))
+		assert.NilError(t, m.Disable("s"))
+		assert.Equal(t, state(m), Disabled)
+		err := use(t, m)
+		assert.Error(t, err, `server "s": the server is disabled`)
+		assert.Assert(t, errors.Is(err, ErrDisabled))
+		assert.NilError(t, m.Enable("s"))
+		assert.Equal(t, state(m), Stopped)
+		assert.NilError(t, use(t, m))
+		for _, f := range []func(string) error{m.Disable, m.Enable, m.Restart} {
+			assert.Assert(t, errors.Is(f("other"), ErrUnknown))
+		}
+		assert.Assert(t, errors.Is(m.Use(t.Context(), "other", "", false, nil), ErrUnknown))
+	})
+}
+
+func TestPerSession(t *testing.T) {
+	inBubble(t, Server{PerSession: true, IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
+		clients := map[*client.Client]bool{}
+		for _, session := range []string{"a", "b", "a", ""} {
+			assert.NilError(t, m.Use(t.Context(), "s", session, false, func(c *client.Client) error {
+				clients[c] = true
+				return nil
+			}))
+		}
+		assert.Equal(t, len(clients), 3)
+		assert.Equal(t, len(m.Status()), 3)
+		m.EndSession("b")
+		assert.Equal(t, len(m.Status()), 2)
+		time.Sleep(2 * time.Minute)
+		assert.Equal(t, len(m.Status()), 1, "nothing is left of sessions that nobody uses")
+		assert.Equal(t, len(m.keepers), 1)
+	})
+}
+
+// A use that meets a restart, a replacement or the end gets the next client, or an error; and never hangs.
+func TestChangesUnderWay(t *testing.T) {
+	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
+		p.slow = time.Second
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+				assert.Check(t, use(t, m))
+			})
+		}
+		time.Sleep(450 * time.Millisecond)
+		assert.NilError(t, m.Restart("s"))
+		time.Sleep(450 * time.Millisecond)
+		assert.NilError(t, m.Add(Server{ID: "s", Connect: p.connect}))
+		wg.Wait()
+
+		wg.Go(func() {
+			err := m.Use(t.Context(), "s", "", false, func(c *client.Client) error {
+				_, err := c.CallTool(t.Context(), "hold", nil)
+				return err
+			})
+			assert.Check(t, cmp.ErrorContains(err, "hold"))
+		})
+		<-p.begun
+		assert.Assert(t, m.Remove("s"))
+		assert.Assert(t, !m.Remove("s"))
+		wg.Wait()
+		m.Close()
+		assert.Equal(t, use(t, m), ErrClosed)
+		assert.Equal(t, m.Add(Server{ID: "x", Connect: p.connect}), ErrClosed)
+	})
+}
+
+func TestStates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var states []string
+		p := &plant{begun: make(chan struct{}, 1)}
+		m := NewManager(func(s Status) {
+			mu.Lock()
+			defer mu.Unlock()
+			states = append(states, fmt.Sprint(s.ID, " ", s.State))
+		})
+		assert.NilError(t, m.Add(Server{ID: "s", Connect: p.connect}))
+		assert.NilError(t, use(t, m))
+		p.kill()
+		time.Sleep(5 * time.Second)
+		assert.NilError(t, m.Disable("s"))
+		assert.NilError(t, m.Enable("s"))
+		m.Close()
+		p.serving.Wait()
+		assert.DeepEqual(t, states, []string{"s starting", "s ready", "s stopped", "s waiting", "s starting", "s ready", "s stopped", "s disabled", "s stopped"})
+	})
+}

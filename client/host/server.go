@@ -1,0 +1,68 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+)
+
+// A Server is what a [Manager] has to know of a server to keep a client of it. Only ID and Connect are required.
+type Server struct {
+	// ID names the server, in errors too.
+	ID string
+	// Connect starts the server, or connects to it, as [client.Options.Spawn] and [client.Options.Connect] do. It is called with Options, to which the
+	// Manager has added the name and what it wants to hear; never twice at a time for one session.
+	Connect func(ctx context.Context, o client.Options) (*client.Client, error)
+	// Options are those of the client. OnToolsChanged and its like, if set, are called for each client that there is.
+	Options client.Options
+
+	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own.
+	PerSession bool
+	// IdleStop is after how long without use the client is closed; the next use starts it again. Default 10 minutes; negative is never.
+	IdleStop time.Duration
+}
+
+const (
+	defaultIdleStop = 10 * time.Minute
+	// firstBackoff is how long after a failure the server is started again; doubled with each failure in a row.
+	firstBackoff = time.Second
+	maxBackoff   = time.Minute
+	// maxFailures within failureWindow are too many: the server is not started again by itself.
+	maxFailures   = 5
+	failureWindow = 2 * time.Minute
+	// maxWait is how long a use waits for a server that is to be started again, before it fails with the reason of the last failure.
+	maxWait = 5 * time.Second
+)
+
+func (s Server) withDefaults() Server {
+	s.IdleStop = cmp.Or(s.IdleStop, defaultIdleStop)
+	s.Options.Name = s.ID
+	return s
+}
+
+// A State is where a server is in its life.
+type State string
+
+const (
+	Stopped  State = "stopped"  // it was not wanted yet, or not for a while: the next use starts it
+	Starting State = "starting" // for the first time, or again
+	Ready    State = "ready"
+	Waiting  State = "waiting"  // it has failed, and is started again in a while
+	Failed   State = "failed"   // it has failed too many times: only a use or a restart starts it again
+	Disabled State = "disabled" // on request: it is not started
+)
+
+// A Status is what there is to know of one server now.
+type Status struct {
+	ID       string
+	Session  string // of a Server with PerSession, whose it is
+	State    State
+	Err      error           // why it failed last; nil if it never did, or works again
+	Retry    time.Time       // Waiting: when it is started again
+	Since    time.Time       // of the state
+	Uses     int             // that are under way
+	Restarts int             // how many times it was started after it had failed
+	Process  *client.Process // Ready, and a process of ours
+}
