@@ -1,0 +1,68 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+func TestCheckID(t *testing.T) {
+	for _, id := range []string{"a", "files", "chrome-devtools", "A.b_c-9", "0", "a" + strings.Repeat("b", 31)} {
+		assert.NilError(t, CheckID(id))
+	}
+	for _, id := range []string{"", "-a", ".a", "_a", "a b", "é", "a/b", "a" + strings.Repeat("b", 32)} {
+		assert.ErrorContains(t, CheckID(id), "is not 1 to 32 letters")
+	}
+	assert.ErrorContains(t, CheckID("a__b"), `has "__" in it`)
+}
+
+func TestPublicName(t *testing.T) {
+	for _, tt := range []struct {
+		id, name string
+		most     int
+		want     string
+	}{
+		{"files", "read", 64, "files__read"},
+		{"files", "read/all öl", 64, "files__read_all__l"},
+		{"f", strings.Repeat("x", 61), 64, "f__" + strings.Repeat("x", 61)},
+		{"f", strings.Repeat("x", 62), 64, "f__" + strings.Repeat("x", 54) + "_14ac7f"},
+		{"f", strings.Repeat("x", 62) + "y", 64, "f__" + strings.Repeat("x", 54) + "_6764ed"},
+		{"f", strings.Repeat("x", 62) + "y", 128, "f__" + strings.Repeat("x", 62) + "y"},
+	} {
+		assert.Equal(t, PublicName(tt.id, tt.name, tt.most), tt.want)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for _, tt := range []struct {
+		filter  Filter
+		allowed string
+		denied  string
+	}{
+		{Filter{}, "anything at_all", ""},
+		{Filter{Allow: []string{}}, "", "anything"},
+		{Filter{Allow: []string{"read_*", "list"}}, "read_ read_file list", "read write_read_ lists alist"},
+		{Filter{Deny: []string{"*delete*"}}, "read", "delete_file undelete file_delete delete"},
+		{Filter{Allow: []string{"*"}, Deny: []string{"rm"}}, "r m rmm", "rm"},
+		{Filter{Allow: []string{"a?c"}}, "abc a?c", "ac abbc"},
+		{Filter{Allow: []string{"a*b*c"}}, "abc aXbYc abbbc", "ab acb bc"},
+	} {
+		assert.NilError(t, tt.filter.Check())
+		for _, name := range strings.Fields(tt.allowed) {
+			assert.Assert(t, tt.filter.Allows(name), name)
+		}
+		for _, name := range strings.Fields(tt.denied) {
+			assert.Assert(t, !tt.filter.Allows(name), name)
+		}
+	}
+	for _, pattern := range []string{"", "[a-z]", "{a,b}", `a\*`} {
+		assert.Assert(t, cmp.ErrorContains((&Filter{Deny: []string{pattern}}).Check(), "pattern"))
+	}
+}
+
+// No pattern takes long.
+func TestMatchIsNotExponential(t *testing.T) {
+	assert.Assert(t, !match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)))
+}
