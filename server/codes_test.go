@@ -36,6 +36,6 @@ func TestHeaderAnnotationsMustBeValid(t *testing.T) {
 		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil },
 	}
 	assert.ErrorContains(t, s.AddTool(wrong), `tool "t"`)
-	wrong.Verbatim = true // somebody else's: clients leave it out
+	wrong.Call, wrong.Forward = nil, func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil } // somebody else's: clients leave it out
 	assert.NilError(t, s.AddTool(wrong))
 }

@@ -33,8 +33,9 @@ type Tool struct {
 	// will be one. To a client of 2025-11-25, which itself asks for the task, it makes no difference.
 	TaskLater bool
 
-	// Verbatim passes arguments and results on as they come, for who checks them: another server.
-	Verbatim bool
+	// Forward is in place of Call for a tool of another server, which checks what goes in and out itself: the arguments are those that came, and the result, a JSON
+	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one. The error is as that of Call.
+	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 }
 
 // AddTool offers a tool, in place of one with the same name that was added this way. An operation of the catalog with that name goes first.
@@ -48,11 +49,11 @@ func (s *Server) AddTool(t Tool) error {
 	switch {
 	case !mcp.ValidToolName(t.Name):
 		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
-	case t.Call == nil:
-		err = errors.New("it needs Call")
+	case (t.Call == nil) == (t.Forward == nil):
+		err = errors.New("it needs Call or Forward")
 	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
 		err = errors.New("Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
-	case !t.Verbatim:
+	case t.Forward == nil:
 		made.input, err = schema.Compile(t.InputSchema)
 		if err == nil && t.OutputSchema != nil {
 			made.output, err = schema.Compile(t.OutputSchema)
@@ -90,15 +91,15 @@ func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
-	if !t.raw.Verbatim {
-		if err := t.input.ValidateScanned(arguments); err != nil {
-			return r.toolFailed("Invalid arguments: " + err.Error())
-		}
-		filled, err := t.input.FillDefaults(arguments)
-		if err != nil {
-			return r.toolFailed("Invalid arguments: " + err.Error())
-		}
-		arguments = filled
+	if t.raw.Forward != nil {
+		return r.forward(t, arguments)
+	}
+	if err := t.input.ValidateScanned(arguments); err != nil {
+		return r.toolFailed("Invalid arguments: " + err.Error())
+	}
+	arguments, err := t.input.FillDefaults(arguments)
+	if err != nil {
+		return r.toolFailed("Invalid arguments: " + err.Error())
 	}
 	result, err := t.raw.Call(r, arguments)
 	if err != nil {
@@ -110,6 +111,27 @@ func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
 		}
 	}
 	return r.toolResult(result)
+}
+
+// forward calls a tool of another server.
+func (r *request) forward(t *tool, arguments json.RawMessage) (any, error) {
+	result, err := t.raw.Forward(r, arguments)
+	if err != nil {
+		return r.failed(err)
+	}
+	if !isObject(result) || jsonscan.Valid(result) != nil {
+		return nil, r.broken(fmt.Errorf("the result of the tool %s is no JSON object", t.raw.Name))
+	}
+	if !r.era.modern || jsonscan.Member(result, "resultType") != nil {
+		return encoded(result), nil
+	}
+	open := bytes.IndexByte(result, '{') + 1
+	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...), `"resultType":"complete"`...)
+	for range jsonscan.Members(result) {
+		typed = append(typed, ',')
+		break
+	}
+	return encoded(append(typed, result[open:]...)), nil
 }
 
 // toolFailed is the result of a call whose arguments are wrong: the model can do something about it (2026-07-28, server/tools, Error Handling).

@@ -252,8 +252,10 @@ func TestModernHeaderParamsChange(t *testing.T) {
 	s := start(t, streamable.Options{})
 	offer := func(schema string) {
 		t.Helper()
-		assert.NilError(t, s.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(schema)}, Verbatim: true,
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }}))
+		assert.NilError(t, s.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(schema)},
+			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"content":[]}`), nil
+			}}))
 	}
 	assert.Equal(t, s.tool("regional", `{"region":"x"}`, "").StatusCode, 400)
 	offer(`{"type":"object"}`)

@@ -234,8 +234,10 @@ func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
 func TestHeadersMustBeComparedWithWhatIsDone(t *testing.T) {
 	s := start(t, streamable.Options{})
 	assert.NilError(t, s.server.AddTool(server.Tool{
-		Tool: mcp.Tool{Name: "verbatim", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}, Verbatim: true,
-		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil },
+		Tool: mcp.Tool{Name: "verbatim", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
+		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"content":[]}`), nil
+		},
 	}))
 	for body, refused := range map[string]bool{
 		`{"name":"regional","name":"echo","arguments":{"region":"R"},` + modernMeta + `}`:                                  true,
