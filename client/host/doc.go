@@ -2,7 +2,7 @@
 //
 //	m := host.NewManager(nil)
 //	defer m.Close()
-//	err := m.Add(host.Server{ID: "files", Connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+//	err := m.Add(host.Server{ID: "files", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 //		return o.Spawn(ctx, client.Command{Path: "stdwire", Args: []string{"serve"}})
 //	}})
 //	err = m.Use(ctx, "files", "", true, func(c *client.Client) error {

@@ -145,7 +145,7 @@ func (k *keeper) run() {
 	row := 0               // of failures, since it last worked for a while
 	for k.await() {
 		k.become(Starting, nil)
-		c, err := k.server.Connect(k.ctx, k.server.Options)
+		c, err := k.server.Connect(k.ctx, k.address.session, k.server.Options)
 		began := time.Now()
 		worked := err == nil
 		if worked {

@@ -40,8 +40,11 @@ func NewManager(onState func(Status)) *Manager {
 
 // Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail.
 func (m *Manager) Add(s Server) error {
-	if s.ID == "" || s.Connect == nil {
-		return errors.New("a server needs an ID and a Connect")
+	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
+		return err
+	}
+	if s.Connect == nil {
+		return about(s.ID, errors.New("it needs Connect"))
 	}
 	s = s.withDefaults()
 	m.mu.Lock()

@@ -30,7 +30,7 @@ type plant struct {
 	serving sync.WaitGroup
 }
 
-func (p *plant) connect(ctx context.Context, o client.Options) (*client.Client, error) {
+func (p *plant) connect(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 	p.mu.Lock()
 	p.starts++
 	broken, slow := p.broken, p.slow

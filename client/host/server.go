@@ -12,11 +12,13 @@ import (
 type Server struct {
 	// ID names the server, in errors too.
 	ID string
-	// Connect starts the server, or connects to it, as [client.Options.Spawn] and [client.Options.Connect] do. It is called with Options, to which the
-	// Manager has added the name and what it wants to hear; never twice at a time for one session.
-	Connect func(ctx context.Context, o client.Options) (*client.Client, error)
-	// Options are those of the client. OnToolsChanged and its like, if set, are called for each client that there is.
+	// Connect starts the server, or connects to it, with these Options, as [client.Options.Spawn] and [client.Options.Connect] do. It is never called twice at a time for one
+	// session, which is "" unless PerSession is set.
+	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
+	// Options are those of the client. The name is the ID.
 	Options client.Options
+	// Filter says which of the server's tools there are.
+	Filter Filter
 
 	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own.
 	PerSession bool

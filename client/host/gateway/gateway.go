@@ -1,0 +1,161 @@
+// Package gateway offers what many MCP servers have as one server: a client of either era uses the tools of servers of either era, and its user answers their questions.
+//
+//	s := server.New(server.Info{Name: "all", Version: "1"}, catalog)
+//	g := gateway.New(s)
+//	defer g.Close()
+//	err := g.Add(host.Server{ID: "files", Connect: …})
+//	err = s.ServeStdio(ctx)
+//
+// # Names
+//
+// A tool is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Where two would have the same name, the
+// first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
+//
+// # Calls
+//
+// Arguments and results go through byte by byte. Progress, cancellation and the trace go through too. A call of a server that has died fails; it is made again by the gateway only if the tool
+// is declared idempotent or read-only.
+//
+// # Questions
+//
+// What a modern server asks within a call becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
+// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most. A legacy server does not say which call
+// it asks for: with two calls under way its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/server"
+)
+
+// Options are the settings of a [Gateway]. The zero value is ready for use.
+type Options struct {
+	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
+	MaxName int
+	// Logger hears of tools that are left out, and of questions that cannot be passed on; nil is slog.Default().
+	Logger *slog.Logger
+}
+
+// A Gateway offers what servers have. Its methods may be called from anywhere at any time.
+type Gateway struct {
+	o       Options
+	server  *server.Server
+	manager *host.Manager
+	flights flights
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	mounts map[string]*mount
+	owners map[string]owner // of the names of tools
+}
+
+// An owner is whose tool a name stands for.
+type owner struct{ id, tool string }
+
+// New returns a gateway without servers, that adds what they have to s.
+func New(s *server.Server) *Gateway { return Options{}.New(s) }
+
+// New is [New] with options.
+func (o Options) New(s *server.Server) *Gateway {
+	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	g := &Gateway{o: o, server: s, mounts: make(map[string]*mount), owners: make(map[string]owner)}
+	g.manager = host.NewManager(g.stateChanged)
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
+}
+
+// Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
+func (g *Gateway) Manager() *host.Manager { return g.manager }
+
+// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so. The error is that of
+// [host.Manager.Add].
+func (g *Gateway) Add(s host.Server) error {
+	g.Remove(s.ID)
+	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	m.ctx, m.cancel = context.WithCancel(g.ctx)
+	if connect := s.Connect; connect != nil {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			g.answer(&o, s.ID, session)
+			m.wantChanges(&o)
+			return connect(ctx, session, o)
+		}
+	}
+	if err := g.manager.Add(s); err != nil {
+		m.cancel()
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		m.cancel()
+		return host.ErrClosed
+	}
+	g.mounts[s.ID] = m
+	g.wg.Go(m.run)
+	m.look()
+	return nil
+}
+
+// Remove takes a server and all that it has away. It reports false if there is none.
+func (g *Gateway) Remove(id string) bool {
+	g.mu.Lock()
+	m := g.mounts[id]
+	delete(g.mounts, id)
+	g.mu.Unlock()
+	if m == nil {
+		return false
+	}
+	m.cancel()
+	<-m.done
+	g.manager.Remove(id)
+	m.withdraw()
+	return true
+}
+
+// stateChanged has a mount look at its server, that has come or gone.
+func (g *Gateway) stateChanged(s host.Status) {
+	if s.State == host.Stopped || s.State == host.Starting || s.Session != "" {
+		return // it may come back when it is wanted
+	}
+	g.mu.Lock()
+	m := g.mounts[s.ID]
+	g.mu.Unlock()
+	if m != nil {
+		m.gone.Store(s.State != host.Ready)
+		m.look()
+	}
+}
+
+// Close ends all servers, and blocks until nothing is left of them. What they had is taken away.
+func (g *Gateway) Close() {
+	g.mu.Lock()
+	g.closed = true
+	mounts := g.mounts
+	g.mounts = make(map[string]*mount)
+	g.mu.Unlock()
+	g.cancel()
+	g.manager.Close()
+	g.wg.Wait()
+	g.flights.wait()
+	for _, m := range mounts {
+		m.withdraw()
+	}
+}
+
+// callTimeout is how long a call may take, or be without progress, unless the server's Options say so: longer than a client's own, that is to give up first.
+const callTimeout = 10 * time.Minute
+
+// listPatience is how long a server may take to be started and to say what it has.
+const listPatience = 2 * time.Minute

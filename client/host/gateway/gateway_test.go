@@ -1,0 +1,304 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// A world is a gateway with one server behind it, "up", and clients in front.
+type world struct {
+	t       *testing.T
+	up      *server.Server
+	gateway *gateway.Gateway
+	front   *server.Server
+	serving sync.WaitGroup
+	mu      sync.Mutex
+	live    net.Conn // the latest connection to up
+}
+
+const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","content":[{"type":"later","x":"\u00e9"}],"structuredContent":{"b":1,"a":2}}`
+
+// inWorld runs a test in a bubble, with a server behind that speaks an era.
+func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t}
+		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		w.add("verbatim", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(result), nil
+		})
+		w.front = server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
+		assert.NilError(t, w.gateway.Add(w.server("up", era)))
+		time.Sleep(5 * time.Second) // changes are told with some delay
+		test(t, w)
+		w.gateway.Close()
+		w.serving.Wait()
+	})
+}
+
+func (w *world) server(id string, era mcp.Era) host.Server {
+	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		return o.Connect(ctx, w.pipe(w.up))
+	}}
+}
+
+// pipe serves a server at one end of a pipe.
+func (w *world) pipe(s *server.Server) client.Transport {
+	here, there := net.Pipe()
+	w.mu.Lock()
+	w.live = there
+	w.mu.Unlock()
+	w.serving.Go(func() { _ = s.Serve(context.Background(), there) })
+	return client.Stream(here)
+}
+
+func (w *world) add(name string, forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
+	w.t.Helper()
+	assert.NilError(w.t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: name, Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
+}
+
+// client returns a client of the gateway, for f.
+func (w *world) client(o client.Options, f func(c *client.Client)) {
+	w.t.Helper()
+	o.Logger = quiet
+	c, err := o.Connect(w.t.Context(), w.pipe(w.front))
+	assert.NilError(w.t, err)
+	f(c)
+	assert.NilError(w.t, c.Close())
+	assert.NilError(w.t, c.Wait())
+}
+
+func (w *world) names(c *client.Client) (names []string) {
+	w.t.Helper()
+	for tool, err := range c.Tools(w.t.Context()) {
+		assert.NilError(w.t, err)
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+var eras = []mcp.Era{mcp.Legacy, mcp.Modern}
+
+// inEveryEra runs a test with a client and a server of each era.
+func inEveryEra(t *testing.T, test func(t *testing.T, w *world, downstream mcp.Era)) {
+	for _, up := range eras {
+		for _, down := range eras {
+			t.Run(fmt.Sprintf("%v client, %v server", down, up), func(t *testing.T) {
+				inWorld(t, up, func(t *testing.T, w *world) { test(t, w, down) })
+			})
+		}
+	}
+}
+
+func text(format string, args ...any) json.RawMessage {
+	raw, _ := mcp.Marshal(mcp.CallToolResult{Result: mcp.Result{ResultType: mcp.ResultComplete}, Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}})
+	return raw
+}
+
+func TestCall(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			for tool, err := range c.Tools(t.Context()) {
+				assert.NilError(t, err)
+				assert.Equal(t, tool.Name, "up__verbatim")
+				assert.Equal(t, tool.Description, "[up] Does it.")
+			}
+			raw, err := c.CallToolRaw(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, string(raw), result)
+		})
+	})
+}
+
+func TestProgressAndCancellation(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		cancelled := make(chan error, 1)
+		w.add("slow", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			server.Progress(ctx, 1, 4, "one")
+			<-ctx.Done()
+			cancelled <- context.Cause(ctx)
+			return nil, ctx.Err()
+		})
+		time.Sleep(5 * time.Second)
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := c.CallTool(ctx, "up__slow", nil, client.OnProgress(func(p mcp.ProgressParams) {
+				assert.Check(t, p.Progress == 1 && *p.Total == 4 && p.Message == "one")
+				cancel()
+			}))
+			assert.Assert(t, errors.Is(err, context.Canceled))
+			<-cancelled
+		})
+	})
+}
+
+func TestQuestions(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		runs := 0
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			runs++
+			var names []string
+			for _, key := range []string{"first", "second"} {
+				answer, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: key + " name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
+				if err != nil {
+					return nil, err
+				}
+				names = append(names, string(answer.Content))
+			}
+			return text("%v", names), nil
+		})
+		time.Sleep(5 * time.Second)
+		asked := 0
+		o := client.Options{Era: era, OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			asked++
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: fmt.Appendf(nil, `{"name":"%s %d"}`, p.Message[:5], asked)}, nil
+		}}
+		w.client(o, func(c *client.Client) {
+			result, err := c.CallTool(t.Context(), "up__ask", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `[{"name":"first 1"} {"name":"secon 2"}]`)
+			assert.Equal(t, asked, 2)
+		})
+		w.client(client.Options{Era: era}, func(c *client.Client) { // that cannot be asked
+			_, err := c.CallTool(t.Context(), "up__ask", nil)
+			assert.Assert(t, err != nil)
+		})
+	})
+}
+
+func TestListFollows(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		changes := make(chan int, 10)
+		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+			assert.Equal(t, <-changes, 2)
+			w.up.RemoveTools("verbatim")
+			assert.Equal(t, <-changes, 1)
+			assert.DeepEqual(t, w.names(c), []string{"up__more"})
+		})
+	})
+}
+
+// The tools of a server that has died go, and come again with it.
+func TestDeath(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.mu.Lock()
+		live := w.live
+		w.mu.Unlock()
+		changes := make(chan int, 10)
+		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+			time.Sleep(5 * time.Second)
+			began := time.Now()
+			live.Close()
+			assert.Equal(t, <-changes, 0)
+			assert.Equal(t, <-changes, 1)
+			assert.Assert(t, time.Since(began) < 5*time.Second)
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+		})
+	})
+}
+
+func TestServerComesAndGoes(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.client(client.Options{}, func(c *client.Client) {
+			second := w.server("second", mcp.Legacy)
+			second.Filter.Deny = []string{"verb*"}
+			assert.NilError(t, w.gateway.Add(second))
+			w.add("other", func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil })
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"second__other", "up__other", "up__verbatim"})
+			_, err := c.CallTool(t.Context(), "second__verbatim", nil)
+			assert.ErrorContains(t, err, "Unknown tool")
+			assert.NilError(t, w.gateway.Manager().Disable("up"))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"second__other"})
+			assert.Assert(t, w.gateway.Remove("second"))
+			assert.Assert(t, !w.gateway.Remove("second"))
+			assert.Equal(t, len(w.names(c)), 0)
+		})
+	})
+}
+
+// Two names that become the same: the first keeps it, and the other is left out.
+func TestCollision(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		g := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(front)
+		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t, second.AddTool(server.Tool{Tool: mcp.Tool{Name: "_c"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("a"), nil }}))
+		assert.NilError(t, g.Add(host.Server{ID: "a", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			return o.Connect(ctx, w.pipe(second))
+		}}))
+		time.Sleep(5 * time.Second)
+		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t, third.AddTool(server.Tool{Tool: mcp.Tool{Name: "c"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("a_"), nil }}))
+		assert.NilError(t, g.Add(host.Server{ID: "a_", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			return o.Connect(ctx, w.pipe(third))
+		}}))
+		time.Sleep(5 * time.Second)
+		c, err := client.Connect(t.Context(), w.pipe(front))
+		assert.NilError(t, err)
+		assert.DeepEqual(t, w.names(c), []string{"a___c"})
+		synctest.Wait()
+		assert.Assert(t, cmp.Contains(log.String(), "another has its name"))
+		assert.Assert(t, g.Remove("a"))
+		time.Sleep(5 * time.Second)
+		assert.DeepEqual(t, w.names(c), []string{"a___c"})
+		result, err := c.CallTool(t.Context(), "a___c", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "a_", "now it is the other's")
+		assert.NilError(t, c.Close())
+		g.Close()
+	})
+}
+
+// A call of a legacy server whose client does not come back with the answer ends.
+func TestParkedCallEnds(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		ended := make(chan time.Duration, 1)
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			began := time.Now()
+			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			ended <- time.Since(began)
+			return nil, err
+		})
+		time.Sleep(5 * time.Second)
+		o := client.Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil }}
+		w.client(o, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "up__ask", nil, client.ByHand())
+			asked, ok := errors.AsType[*client.InputRequiredError](err)
+			assert.Assert(t, ok)
+			assert.Equal(t, <-ended, 10*time.Minute)
+			answers := mcp.InputResponses{}
+			for key := range asked.Result.InputRequests {
+				answers[key] = json.RawMessage(`{"action":"decline"}`)
+			}
+			_, err = c.CallTool(t.Context(), "up__ask", nil, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: asked.Result.RequestState}))
+			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended meanwhile"))
+		})
+	})
+}
