@@ -293,6 +293,7 @@ func TestParkedCallEnds(t *testing.T) {
 			asked, ok := errors.AsType[*client.InputRequiredError](err)
 			assert.Assert(t, ok)
 			assert.Equal(t, <-ended, 10*time.Minute)
+			time.Sleep(time.Second)
 			answers := mcp.InputResponses{}
 			for key := range asked.Result.InputRequests {
 				answers[key] = json.RawMessage(`{"action":"decline"}`)
