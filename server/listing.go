@@ -20,6 +20,23 @@ const (
 	KindPrompt   Kind = "prompt"   // by its name
 )
 
+// Expect has the server declare that it has things of these kinds, before there is the first: a legacy client learns only once what a server has. Tools are always
+// declared; with prompts and templates goes completion.
+func (s *Server) Expect(kinds ...Kind) {
+	for _, kind := range kinds {
+		switch kind {
+		case KindResource:
+			s.resources.used.Store(true)
+		case KindTemplate:
+			s.templates.used.Store(true)
+			s.completes.Store(true)
+		case KindPrompt:
+			s.prompts.used.Store(true)
+			s.completes.Store(true)
+		}
+	}
+}
+
 // An item is one of the things in a list.
 type item[T any] struct {
 	key        string // unique in the list

@@ -314,3 +314,21 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 		})
 	}
 }
+
+// What is expected is declared, in both eras, before it is there.
+func TestExpect(t *testing.T) {
+	s := made(quiet, func(s *server.Server) { s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt) })
+	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		for method, list := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
+			assert.Assert(t, strings.Contains(k.request(method, `{}`).raw, `"`+list+`":[]`))
+		}
+	})
+	plain := made(quiet, func(*server.Server) {})
+	for declares, s := range map[bool]*server.Server{true: s, false: plain} {
+		m := speak(t, s, newest, `{}`).request("server/discover", `{}`)
+		for _, capability := range []string{`"resources":`, `"prompts":`, `"completions":`} {
+			assert.Equal(t, strings.Contains(m.raw, capability), declares, m.raw)
+		}
+	}
+}

@@ -119,7 +119,7 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 		defer f.land()
 		opts := append(meta, client.OnProgress(f.progress))
 		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
-			f.raw, err = c.CallToolRaw(f.ctx, u.tool, arguments, opts...)
+			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, opts...)
 			return err
 		})
 	})

@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An upstream is a tool of a server, for one client.
+// An upstream is something that a server has, for one client.
 type upstream struct {
-	id, tool   string
+	id, name   string // the name is the server's own
 	idempotent bool
 	session    string // of a server that is not shared
 }
@@ -42,24 +42,43 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 	}
 	var result json.RawMessage
 	legacy := false
+	opts := answering(ctx, answers, state)
 	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
 		if legacy = c.Era() == mcp.Legacy; legacy {
 			return nil
 		}
-		opts := append(callOptions(ctx), client.ByHand())
-		if own, ok := strings.CutPrefix(state, stateOfServer); ok {
-			opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
-		}
-		result, err = c.CallToolRaw(ctx, u.tool, arguments, opts...)
+		result, err = c.CallToolRaw(ctx, u.name, arguments, opts...)
 		return err
 	})
 	if legacy {
 		return g.takeOff(ctx, u, arguments).ride(ctx, nil)
 	}
-	if asked, ok := errors.AsType[*client.InputRequiredError](err); ok {
-		return nil, server.RequireInput(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
+	return result, outcome(ctx, err)
+}
+
+// ask makes a call of another kind for the client of the request that ctx belongs to. What a modern server asks is passed on; a legacy one does not ask there.
+func (g *Gateway) ask(ctx context.Context, u upstream, call func(c *client.Client, opts []client.CallOption) error) error {
+	answers, state := server.Inputs(ctx)
+	opts := answering(ctx, answers, state)
+	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) error { return call(c, opts) })
+	return outcome(ctx, err)
+}
+
+// answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
+func answering(ctx context.Context, answers mcp.InputResponses, state string) []client.CallOption {
+	opts := append(callOptions(ctx), client.ByHand())
+	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
+		opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
 	}
-	return result, told(err)
+	return opts
+}
+
+// outcome is the error that a client gets: the questions of a modern server, or what it may be told.
+func outcome(ctx context.Context, err error) error {
+	if asked, ok := errors.AsType[*client.InputRequiredError](err); ok {
+		return server.RequireInput(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
+	}
+	return told(err)
 }
 
 // callOptions are what of the client's request goes on to the server.

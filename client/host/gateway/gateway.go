@@ -8,8 +8,8 @@
 //
 // # Names
 //
-// A tool is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Where two would have the same name, the
-// first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
+// A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
+// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
 //
 // # Calls
 //
@@ -56,11 +56,14 @@ type Gateway struct {
 	mu     sync.Mutex
 	closed bool
 	mounts map[string]*mount
-	owners map[string]owner // of the names of tools
+	owners map[name]owner
 }
 
-// An owner is whose tool a name stands for.
-type owner struct{ id, tool string }
+// A name is what something is called by the gateway.
+type name struct{ kind, public string }
+
+// An owner is whose it is, and what it is called there.
+type owner struct{ id, own string }
 
 // New returns a gateway without servers, that adds what they have to s.
 func New(s *server.Server) *Gateway { return Options{}.New(s) }
@@ -69,9 +72,10 @@ func New(s *server.Server) *Gateway { return Options{}.New(s) }
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	g := &Gateway{o: o, server: s, mounts: make(map[string]*mount), owners: make(map[string]owner)}
+	g := &Gateway{o: o, server: s, mounts: make(map[string]*mount), owners: make(map[name]owner)}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 	return g
 }
 
@@ -83,8 +87,7 @@ func (g *Gateway) Manager() *host.Manager { return g.manager }
 func (g *Gateway) Add(s host.Server) error {
 	g.Remove(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	m.ctx, m.cancel = context.WithCancel(g.ctx)
+	m := g.newMount(&s)
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
 			g.answer(&o, s.ID, session)
@@ -135,6 +138,34 @@ func (g *Gateway) stateChanged(s host.Status) {
 	if m != nil {
 		m.gone.Store(s.State != host.Ready)
 		m.look()
+	}
+}
+
+// own gives a name to its owner, unless it is another's.
+func (g *Gateway) own(n name, o owner) (whose owner, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if other, taken := g.owners[n]; taken && other != o {
+		return other, false
+	}
+	g.owners[n] = o
+	return o, true
+}
+
+func (g *Gateway) disown(n name) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.owners, n)
+}
+
+// fillIn has those mounts look that have something left out, because a name has become free.
+func (g *Gateway) fillIn(changed *mount) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.mounts {
+		if m != changed && m.isShort() {
+			m.look()
+		}
 	}
 }
 

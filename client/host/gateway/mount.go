@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 
@@ -21,15 +22,56 @@ type mount struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
-	wake       chan struct{} // capacity 1
-	gone       atomic.Bool   // the server has failed, or is disabled
+	wake       chan struct{}  // capacity 1
+	gone       atomic.Bool    // the server has failed, or is disabled
+	listed     *client.Client // whose lists are offered; of the goroutine
 
-	// Of the goroutine, and of who has waited for its end.
-	listed *client.Client              // whose list it is that is offered
-	fresh  atomic.Pointer[[]*mcp.Tool] // a list that has come since then
-	all    []*mcp.Tool                 // that list
-	tools  map[string]string           // what is offered of it: definitions, by their public names
-	short  atomic.Bool                 // something is left out, as its name is another's
+	tools     *shelf[*mcp.Tool]
+	prompts   *shelf[*mcp.Prompt]
+	resources *shelf[*mcp.Resource]
+	templates *shelf[*mcp.ResourceTemplate]
+	shelves   []interface { // all of them
+		sync(ctx context.Context, c *client.Client, anew bool) error
+		withdraw()
+		isShort() bool
+	}
+}
+
+func (g *Gateway) newMount(s *host.Server) *mount {
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	m.ctx, m.cancel = context.WithCancel(g.ctx)
+	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
+	m.tools = &shelf[*mcp.Tool]{m: m, kind: "tool", put: m.putTool, remove: g.server.RemoveTools,
+		list: func(ctx context.Context, c *client.Client) ([]*mcp.Tool, error) { return collect(c.Tools(ctx)) },
+		name: func(t *mcp.Tool) (string, string) {
+			if !m.filter.Allows(t.Name) {
+				return t.Name, ""
+			}
+			return t.Name, public(t.Name)
+		}}
+	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: "prompt", put: m.putPrompt, remove: g.server.RemovePrompts,
+		list: func(ctx context.Context, c *client.Client) ([]*mcp.Prompt, error) { return collect(c.Prompts(ctx)) },
+		name: func(p *mcp.Prompt) (string, string) { return p.Name, public(p.Name) }}
+	m.resources = &shelf[*mcp.Resource]{m: m, kind: "resource", put: m.putResource, remove: g.server.RemoveResources,
+		list: func(ctx context.Context, c *client.Client) ([]*mcp.Resource, error) { return collect(c.Resources(ctx)) },
+		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
+	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: "resource template", put: m.putTemplate, remove: g.server.RemoveResourceTemplates,
+		list: func(ctx context.Context, c *client.Client) ([]*mcp.ResourceTemplate, error) {
+			return collect(c.ResourceTemplates(ctx))
+		},
+		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
+	m.shelves = append(m.shelves, m.tools, m.prompts, m.resources, m.templates)
+	return m
+}
+
+// wantChanges has a client tell of changes.
+func (m *mount) wantChanges(o *client.Options) {
+	o.OnToolsChanged = m.tools.changed
+	o.OnPromptsChanged = m.prompts.changed
+	o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
+		m.templates.stale.Store(true) // which is told in the same way
+		m.resources.changed(resources, err)
+	}
 }
 
 // look has the goroutine look whether something has changed.
@@ -37,18 +79,6 @@ func (m *mount) look() {
 	select {
 	case m.wake <- struct{}{}:
 	default:
-	}
-}
-
-// wantChanges has a client tell of changes.
-func (m *mount) wantChanges(o *client.Options) {
-	o.OnToolsChanged = func(tools []*mcp.Tool, err error) {
-		if err != nil {
-			m.warn("a server has not said what has changed", err)
-			return
-		}
-		m.fresh.Store(&tools)
-		m.look()
 	}
 }
 
@@ -79,114 +109,106 @@ func (m *mount) sync() error {
 	ctx, cancel := context.WithTimeout(m.ctx, listPatience)
 	defer cancel()
 	return m.g.manager.Use(ctx, m.id, "", true, func(c *client.Client) error {
-		fresh := m.fresh.Swap(nil)
-		if c == m.listed {
-			if fresh != nil {
-				m.all = *fresh
-			}
-			if fresh != nil || m.short.Load() {
-				m.offer(m.all)
-			}
-			return nil
-		}
-		var tools []*mcp.Tool
-		for tool, err := range c.Tools(ctx) {
-			if err != nil {
+		for _, s := range m.shelves {
+			if err := s.sync(ctx, c, c != m.listed); err != nil {
 				return err
 			}
-			tools = append(tools, tool)
 		}
-		m.offer(tools)
-		m.all, m.listed = tools, c
+		m.listed = c
 		return nil
 	})
 }
 
-// offer has the gateway's server offer these tools, and no others of this mount.
-func (m *mount) offer(tools []*mcp.Tool) {
-	now := make(map[string]string, len(tools))
-	m.short.Store(false)
-	freed := false
-	for _, tool := range tools {
-		if !m.filter.Allows(tool.Name) {
-			continue
-		}
-		public := host.PublicName(m.id, tool.Name, m.g.o.MaxName)
-		if other, ok := m.g.own(public, owner{m.id, tool.Name}); !ok {
-			m.short.Store(true)
-			m.g.o.Logger.Warn("gateway: a tool is left out, as another has its name", slog.String("name", public),
-				slog.String("server", m.id), slog.String("tool", tool.Name), slog.String("other_server", other.id), slog.String("other_tool", other.tool))
-			continue
-		}
-		definition, _ := mcp.Marshal(tool)
-		now[public] = string(definition)
-		if m.tools[public] == string(definition) {
-			continue
-		}
-		if err := m.g.server.AddTool(m.tool(public, tool)); err != nil {
-			m.g.o.Logger.Warn("gateway: a tool is left out", slog.String("server", m.id), slog.String("tool", tool.Name), slog.Any("error", err))
-			delete(now, public)
-		}
-	}
-	for public := range m.tools {
-		if _, still := now[public]; !still {
-			m.g.server.RemoveTools(public)
-			m.g.disown(public)
-			freed = true
-		}
-	}
-	m.tools = now
-	if freed {
-		m.g.fillIn(m)
-	}
-}
-
 // withdraw takes away what is offered.
 func (m *mount) withdraw() {
-	m.offer(nil)
-	m.all, m.listed = nil, nil
+	for _, s := range m.shelves {
+		s.withdraw()
+	}
+	m.listed = nil
 }
 
-// tool makes of a tool of the server one of the gateway.
-func (m *mount) tool(public string, t *mcp.Tool) server.Tool {
+// isShort reports whether something is left out, as its name is another's.
+func (m *mount) isShort() bool {
+	for _, s := range m.shelves {
+		if s.isShort() {
+			return true
+		}
+	}
+	return false
+}
+
+// upstream is something of the server's for the client of a request.
+func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
+	u := upstream{id: m.id, name: own, idempotent: idempotent}
+	if m.perSession {
+		u.session = server.PrincipalFrom(ctx)
+	}
+	return u
+}
+
+func (m *mount) describe(description string) string { return "[" + m.id + "] " + description }
+
+func (m *mount) putTool(public string, t *mcp.Tool) error {
 	own := *t
-	own.Name = public
-	own.Description = "[" + m.id + "] " + t.Description
-	own.InputSchema = t.InputSchema
-	u := upstream{id: m.id, tool: t.Name, idempotent: t.Annotations.Idempotent()}
-	return server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-		u := u
-		if m.perSession {
-			u.session = server.PrincipalFrom(ctx)
+	own.Name, own.Description = public, m.describe(t.Description)
+	name, idempotent := t.Name, t.Annotations.Idempotent()
+	return m.g.server.AddTool(server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+		return m.g.forward(ctx, m.upstream(ctx, name, idempotent), arguments)
+	}})
+}
+
+func (m *mount) putPrompt(public string, p *mcp.Prompt) error {
+	own := *p
+	own.Name, own.Description = public, m.describe(p.Description)
+	name := p.Name
+	return m.g.server.AddPrompt(server.Prompt{Prompt: own,
+		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
+			err = m.g.ask(ctx, m.upstream(ctx, name, true), func(c *client.Client, opts []client.CallOption) error {
+				result, err = c.GetPrompt(ctx, name, arguments, opts...)
+				return err
+			})
+			return result, err
+		},
+		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
+	})
+}
+
+func (m *mount) putResource(_ string, r *mcp.Resource) error {
+	return m.g.server.AddResource(server.Resource{Resource: *r, Read: m.read})
+}
+
+func (m *mount) putTemplate(_ string, t *mcp.ResourceTemplate) error {
+	return m.g.server.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *t,
+		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+			return m.read(ctx, uri)
+		},
+		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}),
+	})
+}
+
+func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {
+	err = m.g.ask(ctx, m.upstream(ctx, uri, true), func(c *client.Client, opts []client.CallOption) error {
+		result, err = c.ReadResource(ctx, uri, opts...)
+		return err
+	})
+	return result, err
+}
+
+// complete suggests what the server does; nothing, if it does not do that.
+func (m *mount) complete(ref mcp.CompleteReference) server.Completer {
+	return func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
+		var found mcp.Completion
+		u := m.upstream(ctx, "", true)
+		err := m.g.manager.Use(ctx, u.id, u.session, true, func(c *client.Client) error {
+			completion, err := c.Complete(ctx, ref, argument, typed, settled)
+			if err == nil {
+				found = *completion
+			}
+			return err
+		})
+		if _, none := errors.AsType[*client.UndeclaredError](err); none {
+			return mcp.Completion{Values: []string{}}, nil
 		}
-		return m.g.forward(ctx, u, arguments)
-	}}
-}
-
-// own makes a name that of a tool, unless it is another's.
-func (g *Gateway) own(public string, o owner) (whose owner, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if other, taken := g.owners[public]; taken && other != o {
-		return other, false
+		return found, told(err)
 	}
-	g.owners[public] = o
-	return o, true
-}
-
-// fillIn has those mounts look that have something left out, because a name has become free.
-func (g *Gateway) fillIn(changed *mount) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, m := range g.mounts {
-		if m != changed && m.short.Load() {
-			m.look()
-		}
-	}
-}
-
-func (g *Gateway) disown(public string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.owners, public)
 }
