@@ -1,0 +1,111 @@
+package pin
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// A Change is one difference between two definitions.
+type Change struct {
+	Path     string // where: "inputSchema.properties.path.description"
+	Old, New string // canonical JSON; "" for what is not there
+}
+
+const (
+	maxChanges = 100 // of one tool; what is more is one change of the whole
+	maxShown   = 200 // characters of a value
+)
+
+// String shows a change on one line, fit to be printed: what is invisible is shown as an escape.
+func (c Change) String() string {
+	switch {
+	case c.Old == "":
+		return fmt.Sprintf("+ %s: %s", printable.Line(c.Path), show(c.New))
+	case c.New == "":
+		return fmt.Sprintf("- %s: %s", printable.Line(c.Path), show(c.Old))
+	}
+	return fmt.Sprintf("~ %s: %s → %s", printable.Line(c.Path), show(c.Old), show(c.New))
+}
+
+func show(text string) string {
+	runes := []rune(printable.Line(text))
+	if len(runes) > maxShown {
+		runes = append(runes[:maxShown-1], '…')
+	}
+	return string(runes)
+}
+
+// Diff returns what is different between two JSON texts in canonical form, in the order of their paths.
+func Diff(old, now []byte) []Change {
+	d := differ{}
+	d.diff("", old, now)
+	if len(d.changes) > maxChanges {
+		return append(d.changes[:maxChanges], Change{Path: "(and more)", Old: string(old), New: string(now)})
+	}
+	return d.changes
+}
+
+type differ struct{ changes []Change }
+
+func (d *differ) diff(path string, old, now []byte) {
+	switch {
+	case string(old) == string(now) || len(d.changes) > maxChanges:
+		return
+	case len(old) > 0 && len(now) > 0 && old[0] == '{' && now[0] == '{':
+		d.objects(path, old, now)
+		return
+	case len(old) > 0 && len(now) > 0 && old[0] == '[' && now[0] == '[':
+		d.arrays(path, old, now)
+		return
+	}
+	d.changes = append(d.changes, Change{path, string(old), string(now)})
+}
+
+// objects merges the members of both, which are sorted.
+func (d *differ) objects(path string, old, now []byte) {
+	a, _ := members(old)
+	b, _ := members(now)
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].name < b[0].name:
+			d.diff(join(path, a[0].name), a[0].value, nil)
+			a = a[1:]
+		case len(a) == 0 || b[0].name < a[0].name:
+			d.diff(join(path, b[0].name), nil, b[0].value)
+			b = b[1:]
+		default:
+			d.diff(join(path, a[0].name), a[0].value, b[0].value)
+			a, b = a[1:], b[1:]
+		}
+	}
+}
+
+func (d *differ) arrays(path string, old, now []byte) {
+	var a, b [][]byte
+	for element := range jsonscan.Elements(old) {
+		a = append(a, element)
+	}
+	for element := range jsonscan.Elements(now) {
+		b = append(b, element)
+	}
+	for i := range max(len(a), len(b)) {
+		var x, y []byte
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		d.diff(path+"["+strconv.Itoa(i)+"]", x, y)
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
