@@ -187,3 +187,21 @@ func allTemplates(ctx context.Context, c *Client) string {
 	return names(c.ResourceTemplates(ctx), templateOf)
 }
 func allPrompts(ctx context.Context, c *Client) string { return names(c.Prompts(ctx), promptOf) }
+
+// Every byte of a page is the server's.
+func TestPages(t *testing.T) {
+	const page = `{"resultType":"complete", "resources":[ {"uri":"a:b","name":"b","x":1.0} ],"resourceTemplates":[],"prompts":[] }`
+	c := connect(t, Options{}, func(s *scripted) {
+		s.reply(s.read(), strings.Replace(discovered, `"capabilities":{`, `"capabilities":{"resources":{},"prompts":{},`, 1))
+		s.serve(map[string]string{mcp.MethodListResources: page, mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
+	})
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()), c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+		assert.Equal(t, names(pages, func(raw json.RawMessage) string { return string(raw) }), page)
+	}
+	c = connect(t, Options{}, (*scripted).modern)
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()), c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+		for _, err := range pages {
+			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -10,9 +11,13 @@ import (
 // Prompts yields the prompts of the server (2026-07-28, Prompts, "Listing Prompts"), as [Client.Tools] does the tools: with the same bounds and errors,
 // and an [*UndeclaredError] from a server that has none.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
-	const method = mcp.MethodListPrompts
-	return items(c, "prompts", c.pagesOf(ctx, promptsCapability, method, opts), method,
+	return items(c, "prompts", c.PromptPages(ctx, opts...), mcp.MethodListPrompts,
 		func(r *mcp.ListPromptsResult) []*mcp.Prompt { return r.Prompts })
+}
+
+// PromptPages is [Client.Prompts] with the results of prompts/list as the server wrote them, every byte of them.
+func (c *Client) PromptPages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
 }
 
 // GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments are always text; nil is none. It blocks as [Client.Call]

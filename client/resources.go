@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -10,16 +11,24 @@ import (
 // Resources yields the resources of the server (2026-07-28, Resources, "Listing Resources"), as [Client.Tools] does the tools: with the same bounds and
 // errors, and an [*UndeclaredError] from a server that has none.
 func (c *Client) Resources(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
-	const method = mcp.MethodListResources
-	return items(c, "resources", c.pagesOf(ctx, resourcesCapability, method, opts), method,
+	return items(c, "resources", c.ResourcePages(ctx, opts...), mcp.MethodListResources,
 		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
+}
+
+// ResourcePages is [Client.Resources] with the results of resources/list as the server wrote them, every byte of them.
+func (c *Client) ResourcePages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return c.pagesOf(ctx, resourcesCapability, mcp.MethodListResources, opts)
 }
 
 // ResourceTemplates yields the resource templates of the server (2026-07-28, Resources, "Resource Templates"), as [Client.Resources] does the resources.
 func (c *Client) ResourceTemplates(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
-	const method = mcp.MethodListResourceTemplates
-	return items(c, "resource templates", c.pagesOf(ctx, resourcesCapability, method, opts), method,
+	return items(c, "resource templates", c.ResourceTemplatePages(ctx, opts...), mcp.MethodListResourceTemplates,
 		func(r *mcp.ListResourceTemplatesResult) []*mcp.ResourceTemplate { return r.ResourceTemplates })
+}
+
+// ResourceTemplatePages is [Client.ResourceTemplates] with the results of resources/templates/list as the server wrote them, every byte of them.
+func (c *Client) ResourceTemplatePages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return c.pagesOf(ctx, resourcesCapability, mcp.MethodListResourceTemplates, opts)
 }
 
 // ReadResource reads a resource (2026-07-28, Resources, "Reading Resources"), whether it is on a list, of a template, or linked to by a result. It blocks as
