@@ -9,14 +9,15 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A console is stderr: lines, and on a terminal below them one more that says what is going on and makes room for whatever comes next. It is safe for
-// concurrent use.
+// A console is stderr: lines, and on a terminal below them one more that says what is going on and makes room for whatever comes next, or that a person types
+// behind. It is safe for concurrent use.
 type console struct {
 	terminal bool
 
-	mu    sync.Mutex
-	w     io.Writer
-	shown bool // the status
+	mu     sync.Mutex
+	w      io.Writer
+	shown  bool   // the status
+	asking string // the prompt that somebody types behind; there is no status then
 }
 
 const width = 80 // of a line, in characters
@@ -26,7 +27,32 @@ func (c *console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	return c.w.Write(p)
+	if c.asking == "" {
+		return c.w.Write(p)
+	}
+	_, _ = io.WriteString(c.w, "\n")
+	n, err := c.w.Write(p)
+	_, _ = io.WriteString(c.w, c.asking)
+	return n, err
+}
+
+// prompt shows what an answer is to be typed behind. Until answered is called, lines come above it.
+func (c *console) prompt(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	c.asking = printable.Line(text) + " "
+	_, _ = io.WriteString(c.w, c.asking)
+}
+
+// answered ends a prompt. If somebody has typed a whole line, the line end is there already.
+func (c *console) answered(wholeLine bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asking = ""
+	if !wholeLine {
+		_, _ = io.WriteString(c.w, "\n")
+	}
 }
 
 // printf prints a line. It may hold foreign text.
@@ -42,7 +68,7 @@ func (c *console) status(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	if text != "" {
+	if text != "" && c.asking == "" {
 		c.shown = true
 		_, _ = io.WriteString(c.w, cut(printable.Line(text), width-1))
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
@@ -23,7 +25,7 @@ var causes = []struct {
 }{
 	{is[*client.SpawnError], "spawn_failed", "internal", ""},
 	{matches(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
-	{matches(context.DeadlineExceeded), "", "call_timeout", "the tool may need longer: --timeout 30m"},
+	{matches(context.DeadlineExceeded), "", "call_timeout", "it may need longer: --timeout 30m"},
 	{is[*client.ExitError], "start_exit", "server_died", ""},
 	{unauthorized, "auth_required", "auth_required", "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"},
 	{is[*streamable.StatusError], "unreachable", "server_died", ""},
@@ -31,7 +33,10 @@ var causes = []struct {
 	{is[*net.OpError], "unreachable", "server_died", ""},
 	{matches(framing.ErrTooLarge), "too_large", "too_large", ""},
 	{matches(rpc.ErrClosed), "unreachable", "server_died", ""},
-	{is[*client.InputRequiredError], "", "tool_is_error", "the tool asks for something that stdwire call cannot give it"},
+	{is[*client.InputRequiredError], "", "tool_is_error", ""},
+	{is[*client.RoundsError], "", "tool_is_error", ""},
+	{is[*client.QuestionError], "", "tool_is_error", ""},
+	{matches(client.ErrNotAgreed), "", "refused", ""},
 	{is[*rpc.Error], "unreachable", "tool_is_error", ""},
 	{func(error) bool { return true }, "unreachable", "internal", ""},
 }
@@ -65,20 +70,84 @@ func explain(err error) *failure {
 		}
 	}
 	if e, ok := errors.AsType[*client.CallError](err); ok {
-		f := &failure{tool: e.Tool, what: cmp.Or(e.Tool, e.Method), why: e.Err.Error()}
-		if frame, ok := errors.AsType[*framing.FrameError](e.Err); ok && frame.Err == framing.ErrTooLarge {
-			f.why = "not sent: the request has " + size(int(frame.Size)) + ", and many servers do not survive more than " + size(frame.Limit)
-		}
-		if e.Method == mcp.MethodListTools && errors.Is(e, rpc.ErrMethodNotFound) {
-			f.code, f.why = "not_found", "the server has no tools"
-			return f
-		}
-		for _, cause := range causes {
-			if cause.call != "" && cause.matches(e.Err) {
-				f.code, f.hint = cause.call, cause.hint
-				return f
-			}
-		}
+		return explainCall(e)
 	}
 	return nil
+}
+
+// explainCall is explain for an error of one call.
+func explainCall(e *client.CallError) *failure {
+	f := &failure{tool: e.Tool, what: cmp.Or(e.Tool, e.Name, e.Method), why: e.Err.Error()}
+	if what := offers[e.Method]; what != "" && errors.Is(e, rpc.ErrMethodNotFound) {
+		f.code, f.why = "not_found", "the server has no "+what
+		return f
+	}
+	if frame, ok := errors.AsType[*framing.FrameError](e.Err); ok && frame.Err == framing.ErrTooLarge {
+		f.why = "not sent: the request has " + size(int(frame.Size)) + ", and many servers do not survive more than " + size(frame.Limit)
+	}
+	for _, cause := range causes {
+		if cause.call != "" && cause.matches(e.Err) {
+			f.code, f.hint = cause.call, cause.hint
+			break
+		}
+	}
+	if f.code == "tool_is_error" && !strings.HasPrefix(e.Method, "tools/") {
+		f.code = "refused"
+	}
+	if why, hint := unasked(e.Err); why != "" {
+		f.why, f.hint = why, hint
+	}
+	return f
+}
+
+// offers are what a server may be without, by the methods that it does not know then.
+var offers = map[string]string{
+	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources", mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
+	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts", mcp.MethodComplete: "completions",
+	mcp.MethodSubscribe: "way to tell of changes", mcp.MethodListen: "way to tell of changes",
+}
+
+// without is the failure for a server that does not say that it has something of the kind.
+func without(what string) *failure {
+	return &failure{code: "not_found", why: "the server has no " + what}
+}
+
+const atTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"
+
+// unasked tells of an error that a server wants to ask something and found nobody to answer it; why is "" if it is another one.
+func unasked(err error) (why, hint string) {
+	if asks, ok := errors.AsType[*client.InputRequiredError](err); ok {
+		var methods []string
+		for _, q := range asks.Result.InputRequests {
+			if !slices.Contains(methods, q.Method) {
+				methods = append(methods, q.Method)
+			}
+		}
+		slices.Sort(methods)
+		return missing(methods)
+	}
+	refused, ok := errors.AsType[*rpc.Error](err)
+	switch {
+	case !ok:
+	case refused.Code == mcp.CodeMissingRequiredClientCapability:
+		var data mcp.MissingRequiredClientCapabilityData
+		if mcp.Unmarshal(refused.Data, &data) == nil && data.RequiredCapabilities.Elicitation != nil {
+			return missing([]string{mcp.MethodElicit})
+		}
+	case refused.Code == mcp.CodeURLElicitationRequired:
+		var data mcp.URLElicitationRequiredData
+		if mcp.Unmarshal(refused.Data, &data) == nil && len(data.Elicitations) > 0 {
+			first := data.Elicitations[0]
+			return "a web page has to be visited first: " + first.Message, "if you trust the server, open " + ascii(first.URL) + " and try again"
+		}
+	}
+	return "", ""
+}
+
+// missing says what a server asks for that it does not get.
+func missing(methods []string) (why, hint string) {
+	if slices.Equal(methods, []string{mcp.MethodElicit}) {
+		return "the server wants to ask something, and nobody is there to answer", atTerminal
+	}
+	return "the server asks for " + strings.Join(methods, " and ") + ", which stdwire does not give", ""
 }

@@ -24,7 +24,8 @@ var exits = map[string]int{
 	"start_timeout": 4, // it has not answered in time
 
 	"tool_is_error": 5, // the tool says that it failed, or the server that it could not be called
-	"not_found":     5, // there is no such tool
+	"refused":       5, // the server answered any other request with an error
+	"not_found":     5, // there is no such tool, resource or prompt
 
 	"call_timeout": 6, // after the handshake
 	"server_died":  6,

@@ -189,7 +189,7 @@ func TestTimeouts(t *testing.T) {
 	got = against(t, "call hang --timeout 500ms", "good", notes.path)
 	assert.Equal(t, got.code, 6)
 	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": hang: no answer after "), got.stderr)
-	assert.Equal(t, lastLine(got.stderr), "hint: the tool may need longer: --timeout 30m")
+	assert.Equal(t, lastLine(got.stderr), "hint: it may need longer: --timeout 30m")
 	assert.Equal(t, notes.all(t), "working\ncancelled\n", "the server was told")
 
 	got = against(t, "call slow ms=450 --timeout 2s", "good") // 2.25 s in all

@@ -18,6 +18,9 @@ type streams struct {
 	inTerminal bool
 }
 
+// answers reports whether somebody is there to answer questions.
+func (s *streams) answers() bool { return s.inTerminal && s.err.terminal }
+
 func processStreams() *streams {
 	return &streams{
 		in: os.Stdin, inTerminal: terminal.Is(os.Stdin),

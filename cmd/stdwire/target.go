@@ -23,6 +23,7 @@ type target struct {
 	era          string
 	startTimeout time.Duration
 	serverLogs   bool
+	options      client.Options // what the command wants to hear of
 }
 
 func newTarget() *target {
@@ -68,6 +69,20 @@ func (t *target) check() error {
 	return nil
 }
 
+// launched is how who asks is called: the name, and what a launcher launches. Not all arguments, among which may be secrets.
+func (t *target) launched() string {
+	name := t.name()
+	if !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
+		return name
+	}
+	for _, word := range t.words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, "=:") {
+			return name + " " + word
+		}
+	}
+	return name
+}
+
 // start returns what to run.
 func (t *target) start() (client.Command, error) {
 	if t.words != nil {
@@ -101,6 +116,9 @@ func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) e
 	})
 	closed := c.Close()
 	stop()
+	if closed == nil {
+		_ = c.Wait() // for the last of what it tells on stderr
+	}
 	if err == nil {
 		err = closed
 	}
@@ -112,12 +130,14 @@ func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) e
 
 // open connects to the server. If that is started here, it has stderr, unless that is nil.
 func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*client.Client, error) {
-	o := client.Options{
-		Name:         t.name(),
-		Info:         mcp.Implementation{Name: "stdwire", Version: version()},
-		Era:          map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era],
-		StartTimeout: t.startTimeout,
-		Logger:       slog.New(slog.NewTextHandler(std.err, nil)),
+	o := t.options
+	o.Name = t.name()
+	o.Info = mcp.Implementation{Name: "stdwire", Version: version()}
+	o.Era = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]
+	o.StartTimeout = t.startTimeout
+	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
+	if std.answers() {
+		newAsker(t.launched(), std.err, newTypist(std.in, std.err).line).answer(ctx, &o)
 	}
 	const patience = 3 * time.Second
 	if t.remote.url != "" {
