@@ -25,7 +25,10 @@ type runner func(ctx context.Context, std *streams) error
 
 // commands are in the order of the help.
 func commands() []command {
-	return []command{serveCommand(), toolsCommand(), callCommand(), inspectCommand(), runCommand(), manifestCommand(), versionCommand(), helpCommand()}
+	return []command{
+		serveCommand(), lsCommand(), toolsCommand(), callCommand(), inspectCommand(),
+		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
+	}
 }
 
 func commandNames() (names []string) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -18,7 +20,7 @@ func FuzzArgumentsAndSignature(f *testing.F) {
 		if jsonscan.Valid([]byte(schema)) != nil || jsonscan.Valid([]byte(data)) != nil || strings.HasPrefix(text, "@") {
 			return
 		}
-		shown := describe(&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)})
+		shown := toolItem(&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}).long()
 		if strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e' }) {
 			t.Fatalf("shown: %q", shown)
 		}
@@ -31,6 +33,42 @@ func FuzzArgumentsAndSignature(f *testing.F) {
 		object, err := buildArguments(compact([]byte(data)), assignments, []byte(schema))
 		if err == nil && (jsonscan.Valid(object) != nil || object[0] != '{' || strings.ContainsAny(string(object), "\r\n")) {
 			t.Fatalf("arguments: %q", object)
+		}
+	})
+}
+
+// Whatever a server asks and whatever is typed: what is sent fits the form, no secret is asked for, and nothing on the screen acts on it.
+func FuzzForm(f *testing.F) {
+	f.Add("Who?", `{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"enum":["u","v"]},"c":{"type":"array","items":{"anyOf":[{"const":"p","title":"P"}]}}},"required":["a"]}`, "\n2\n1\ny\n")
+	f.Add("\x1b[2J", `{"type":"object","properties":{"n":{"type":"integer","minimum":1},"o":{"type":"boolean"}},"minProperties":1}`, ".skip\n\n7\nn\ne\n\n\nyes\n")
+	f.Add("", `{"type":"object","properties":{"password":{"type":"string"}}}`, "x\ny\n")
+	f.Add("", `{"type":"object","properties":{"a":{"$ref":"#"},"b":{"enumNames":[1],"enum":[{},null]}}}`, "1\n1\ny\n")
+	f.Fuzz(func(t *testing.T, message, form, typed string) {
+		if jsonscan.Valid([]byte(form)) != nil {
+			return
+		}
+		compiled, err := schema.Compile([]byte(form), schema.AssertFormats())
+		if err != nil {
+			return // such a one comes to nobody
+		}
+		var b bytes.Buffer
+		c := &console{w: &b, terminal: true}
+		a := newAsker("server", c, newTypist(strings.NewReader(typed), c).line)
+		got, err := a.elicit(t.Context(), mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: []byte(form)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Action == mcp.ElicitAccept {
+			filled, err := compiled.FillDefaults(got.Content)
+			if err == nil {
+				err = compiled.Validate(filled)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", got.Content, err)
+			}
+		}
+		if strings.ContainsFunc(b.String(), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\u202e' }) {
+			t.Fatalf("shown: %q", b.String())
 		}
 	})
 }

@@ -47,7 +47,8 @@ func inspectCommand() command {
 
 // inspectTool prints a tool's definition, as the server wrote it or with white space to make it readable.
 func inspectTool(ctx context.Context, c *client.Client, std *streams, name, output string) error {
-	list, err := toolsJSON(ctx, c)
+	tools := kinds()[0]
+	list, err := tools.json(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func inspectTool(ctx context.Context, c *client.Client, std *streams, name, outp
 		std.out.json(indented.Bytes())
 		return nil
 	}
-	return noTool(name, names)
+	return notFound("tool", name, names, "stdwire tools")
 }
 
 // A report is what there is to know of a server.

@@ -11,14 +11,18 @@ import (
 
 // signature shows how a tool is called, in words that may be wrapped: name(required: string, [optional: integer], nested: {a: string}[]).
 func signature(tool *mcp.Tool) []string {
-	words := parameters(shapeOf(tool.InputSchema), 0)
+	return called(tool.Name, parameters(shapeOf(tool.InputSchema), 0))
+}
+
+// called puts a name before parameters, each of which becomes a word.
+func called(name string, words []string) []string {
 	for i := range len(words) - 1 {
 		words[i] += ","
 	}
 	if words == nil {
 		words = []string{""}
 	}
-	words[0] = printable.Line(tool.Name) + "(" + words[0]
+	words[0] = printable.Line(name) + "(" + words[0]
 	words[len(words)-1] += ")"
 	return words
 }

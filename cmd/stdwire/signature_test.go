@@ -54,21 +54,21 @@ func TestSchemasThatExplode(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
+func TestItem(t *testing.T) {
 	tool := &mcp.Tool{
 		Name: "search", Description: "  Find things.\nIn files.\n\nErrors: none",
 		InputSchema: []byte(`{"properties":{"pattern":{"type":"string"},"path":{"type":"string"},"case_insensitive":{"type":"boolean"},"max_results":{"type":"integer"}},"required":["pattern"]}`),
 	}
-	assert.Equal(t, describe(tool), `search(pattern: string, [path: string], [case_insensitive: boolean],
+	assert.Equal(t, toolItem(tool).long(), `search(pattern: string, [path: string], [case_insensitive: boolean],
         [max_results: integer])
     Find things. In files.
 `)
 	long := &mcp.Tool{Name: "long", Description: strings.Repeat("word ", 100)}
-	lines := strings.Split(strings.TrimSuffix(describe(long), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(toolItem(long).long(), "\n"), "\n")
 	assert.Equal(t, len(lines), 1+maxDescription)
 	assert.Assert(t, strings.HasSuffix(lines[maxDescription], "word …"))
 
-	assert.Equal(t, describe(&mcp.Tool{Name: "bare"}), "bare()\n")
-	assert.Equal(t, describe(&mcp.Tool{Name: "titled", Title: "A title"}), "titled()\n    A title\n")
-	assert.Equal(t, describe(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}), "x()\n    hide\\u202ethis\\U000e0041\n")
+	assert.Equal(t, toolItem(&mcp.Tool{Name: "bare"}).long(), "bare()\n")
+	assert.Equal(t, toolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(), "titled()\n    A title\n")
+	assert.Equal(t, toolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(), "x()\n    hide\\u202ethis\\U000e0041\n")
 }

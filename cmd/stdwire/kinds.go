@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A kind is something that servers have lists of.
+type kind struct {
+	name   string // as it is typed, and read
+	method string
+	member string // of a page
+	pages  func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]
+	items  func(context.Context, *client.Client) iter.Seq2[item, error]
+}
+
+// kinds are in the order of the list.
+func kinds() []kind {
+	return []kind{
+		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages, itemsOf((*client.Client).Tools, toolItem)},
+		{"resources", mcp.MethodListResources, "resources", (*client.Client).ResourcePages, itemsOf((*client.Client).Resources, resourceItem)},
+		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates", (*client.Client).ResourceTemplatePages, itemsOf((*client.Client).ResourceTemplates, templateItem)},
+		{"prompts", mcp.MethodListPrompts, "prompts", (*client.Client).PromptPages, itemsOf((*client.Client).Prompts, promptItem)},
+	}
+}
+
+// itemsOf shows each of what the client lists.
+func itemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client) iter.Seq2[item, error] {
+	return func(ctx context.Context, c *client.Client) iter.Seq2[item, error] {
+		return func(yield func(item, error) bool) {
+			for each, err := range list(c, ctx) {
+				var shown item
+				if err == nil {
+					shown = show(each)
+				}
+				if !yield(shown, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// list prints all that there is of a kind.
+func (k *kind) list(ctx context.Context, c *client.Client, std *streams, output string) error {
+	switch output {
+	case "json":
+		list, err := k.json(ctx, c)
+		if err != nil {
+			return err
+		}
+		std.out.json(list)
+	case "raw":
+		for page, err := range k.pages(c, ctx) {
+			if err != nil {
+				return err
+			}
+			std.out.json(page)
+		}
+	default:
+		first := true
+		for each, err := range k.items(ctx, c) {
+			if err != nil {
+				return err
+			}
+			if !first {
+				std.out.print("\n")
+			}
+			first = false
+			std.out.print(each.long())
+		}
+		if first {
+			std.err.printf("the server has no %s", k.name)
+		}
+	}
+	return nil
+}
+
+// json returns what all pages have as one array, every byte of each element as the server wrote it.
+func (k *kind) json(ctx context.Context, c *client.Client) ([]byte, error) {
+	list := []byte{'['}
+	for page, err := range k.pages(c, ctx) {
+		if err != nil {
+			return nil, err
+		}
+		elements := jsonscan.Member(page, k.member)
+		if len(elements) == 0 || elements[0] != '[' {
+			return nil, &failure{code: "internal", what: k.method, why: "the result has no array of " + k.name}
+		}
+		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
+		if len(inner) > 0 && len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, inner...)
+	}
+	return append(list, ']'), nil
+}
+
+// An item is how one of a list is shown: what is typed to use it, in words that may be wrapped, and what it is for.
+type item struct {
+	head        []string
+	description string
+}
+
+const maxDescription = 4 // lines of it in a list
+
+// long is an item with how its description begins.
+func (i item) long() string {
+	text := i.short(0)
+	if i.description == "" {
+		return text
+	}
+	lines := strings.Split(wrap(i.description, 4, 4), "\n")
+	if len(lines) > maxDescription {
+		lines = lines[:maxDescription]
+		lines[maxDescription-1] += " …"
+	}
+	return text + strings.Join(lines, "\n") + "\n"
+}
+
+// short is an item without its description.
+func (i item) short(indent int) string { return wrapWords(i.head, indent, indent+8) + "\n" }
+
+// describing returns the first paragraph of a description, or else the name for people if it says more than the other.
+func describing(description, title, name string) string {
+	if paragraph := firstParagraph(description); paragraph != "" {
+		return paragraph
+	}
+	if title = printable.Line(title); title != printable.Line(name) {
+		return title
+	}
+	return ""
+}
+
+// firstParagraph is what stands before the first empty line, in one.
+func firstParagraph(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line = printable.Line(line); line == "" {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, " ")
+}
