@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -20,22 +19,26 @@ func callCommand() command {
 		summary: "call a tool of a server, and print its result",
 		help: `The value of an argument is read as the type that the tool's schema wants, so that n=5 is a number where that is wanted, and id=012 text where that is. A name that is given several times makes an array; a.b=1 is a property of a property. With := the value is JSON; @FILE, in place of either, is the content of a file. -d is the whole object of arguments, - for stdin; what else is given goes on top of it.
 
-Arguments are checked against the schema before they are sent. As text, a result is shown for people; json and raw are the result as the server wrote it. If the tool says that it failed, the exit code is 5, and as text there is nothing on stdout.
+Arguments are checked against the schema before they are sent. As text, a result is shown for people; json is the whole of it as the server wrote it, and raw the content itself and nothing else: the text of a text, the bytes of a picture. If the tool says that it failed, the exit code is 5, and but for json there is nothing on stdout.
+
+At a terminal, what the server wants to know meanwhile is asked there. Elsewhere a server is told that there is nobody to ask.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
   stdwire call fs_write path=notes.txt content=@draft.txt --write
   stdwire call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything`,
 		make: func() (grammar, runner) {
-			c := &call{target: newTarget(), timeout: 5 * time.Minute}
+			c := &call{target: newTarget()}
 			flags := append([]flag{
 				format(&c.output, "text", "json", "raw"),
 				{name: "-d", value: "JSON|@FILE|-", help: "the arguments as one JSON object", set: func(value string) error {
 					c.given, c.data = true, value
 					return nil
 				}},
-				duration(&c.timeout, "--timeout", "how long to wait for the result, or for progress"),
+				saveFlag(&c.save),
+				timeoutFlag(&c.timeout),
 				toggle(&c.noValidate, "--no-validate", "send the arguments unchecked"),
+				toggle(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress and log messages"),
 			}, c.target.flags()...)
 			return grammar{flags: flags, word: c.word, command: c.target.command}, c.run
 		},
@@ -51,7 +54,9 @@ type call struct {
 	given       bool   // -d is
 	timeout     time.Duration
 	noValidate  bool
+	watch       bool
 	output      string
+	save        string // directory; "": nothing is saved
 }
 
 func (c *call) word(word string) error {
@@ -78,9 +83,20 @@ func (c *call) run(ctx context.Context, std *streams) error {
 			return err
 		}
 	}
+	saver, err := openSaver(c.save)
+	if err != nil {
+		return err
+	}
+	defer saver.close()
+	if c.watch {
+		c.target.options.OnLog, c.target.options.LogLevel = logLines(std), mcp.LevelInfo
+	}
 	return c.target.use(ctx, std, func(cl *client.Client) error {
 		tool, err := findTool(ctx, cl, c.tool)
 		if err != nil {
+			if f, ok := errors.AsType[*failure](err); ok && f.hint == "" && !std.answers() {
+				f.hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"
+			}
 			return err
 		}
 		arguments, err := c.arguments(std, tool, data)
@@ -91,7 +107,8 @@ func (c *call) run(ctx context.Context, std *streams) error {
 		if err != nil {
 			return err
 		}
-		return printResult(std, c.tool, result, c.output)
+		v := &view{std: std, output: c.output, save: saver}
+		return v.toolResult(c.tool, result)
 	})
 }
 
@@ -125,30 +142,10 @@ func (c *call) about(err error) error {
 	return err
 }
 
-// send calls the tool, and shows meanwhile that something is going on.
-func (c *call) send(ctx context.Context, std *streams, cl *client.Client, arguments []byte) ([]byte, error) {
-	var latest atomic.Value // string
-	latest.Store("waiting")
-	const patience = 3 * time.Second
-	stop := std.err.during(patience, func(elapsed time.Duration) string {
-		return fmt.Sprintf("%s: %s %s", c.tool, elapsed.Round(time.Second), latest.Load())
+// send calls the tool.
+func (c *call) send(ctx context.Context, std *streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
+	follow := following{std, c.tool, c.watch}
+	return follow.through(func(progress client.CallOption) (json.RawMessage, error) {
+		return cl.CallToolRaw(ctx, c.tool, json.RawMessage(arguments), client.Timeout(c.timeout), progress)
 	})
-	defer stop()
-	return cl.CallToolRaw(ctx, c.tool, jsonText(arguments), client.Timeout(c.timeout), client.OnProgress(func(p mcp.ProgressParams) {
-		text := progressText(p)
-		latest.Store(text)
-		std.err.status(c.tool + ": " + text)
-	}))
-}
-
-// progressText shows progress: 40% of what is known to end, or else how much there is.
-func progressText(p mcp.ProgressParams) string {
-	text := fmt.Sprintf("%g", p.Progress)
-	if p.Total != nil && *p.Total > 0 {
-		text = fmt.Sprintf("%.0f%%", 100*p.Progress / *p.Total)
-	}
-	if p.Message != "" {
-		text += " " + p.Message
-	}
-	return text
 }

@@ -1,45 +1,55 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// jsonText is text that is JSON already.
-type jsonText = json.RawMessage
-
-// printResult prints the result of a tool. If the tool says that it failed, that is the error.
-func printResult(std *streams, tool string, raw []byte, output string) error {
-	if output != "text" {
-		std.out.json(raw)
+// toolResult prints the result of a tool. If the tool says that it failed, that is the error.
+func (v *view) toolResult(tool string, raw []byte) error {
+	if v.output == "json" {
+		v.std.out.json(raw)
 	}
 	var result mcp.CallToolResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		if output == "text" {
-			std.out.json(raw) // the call was made; whatever it gave must not be lost
-		}
-		return &failure{code: "internal", tool: tool, what: tool, why: fmt.Sprintf("the result is not one: %v", err)}
+		f := v.noResult(tool, raw, err)
+		f.tool = tool
+		return f
 	}
-	switch e, ok := readEnvelope(result.StructuredContent); {
-	case result.IsError:
-		return toolFailure(std, tool, &result, output)
-	case output != "text":
-	case ok:
-		printData(std, e.data)
+	if result.IsError {
+		return toolFailure(v.std, tool, &result, v.output)
+	}
+	e, enveloped := readEnvelope(result.StructuredContent)
+	enveloped = enveloped && v.output == "text"
+	switch {
+	case enveloped:
+		printData(v.std, e.data)
 	case len(result.Content) > 0:
-		for _, block := range result.Content {
-			printContent(std.out, block)
-		}
+	case v.output == "text":
+		printData(v.std, result.StructuredContent)
 	default:
-		printData(std, result.StructuredContent)
+		v.text(string(result.StructuredContent))
 	}
-	return nil
+	for i, block := range result.Content {
+		if _, isText := block.(*mcp.TextContent); !isText || !enveloped { // the text is the envelope again
+			v.block(block, fmt.Sprintf("%s-%d", tool, i+1))
+		}
+	}
+	return v.err
+}
+
+// noResult is the failure of a server whose result is none. The request was carried out; whatever it gave must not be lost.
+func (v *view) noResult(what string, raw []byte, err error) *failure {
+	if v.output != "json" {
+		v.std.out.json(raw)
+	}
+	return &failure{code: "internal", what: what, why: fmt.Sprintf("the result is not one: %v", err)}
 }
 
 // printData prints what a tool returned, for people. That it is not all there is is said on stderr.
@@ -60,14 +70,22 @@ func toolFailure(std *streams, tool string, result *mcp.CallToolResult, output s
 		}
 	}
 	text := strings.Join(texts, "\n")
-	if e, ok := readEnvelope(result.StructuredContent); ok && e.message != "" {
+	e, ok := readEnvelope(result.StructuredContent)
+	if ok && e.message != "" {
 		text = e.code + ": " + e.message
 	}
 	f := &failure{code: "tool_is_error", tool: tool, what: tool, why: cut(printable.Line(text), 500)}
 	switch {
+	case std.answers():
+	case e.code == string(dispatch.ConfirmationRequired):
+		f.hint = atTerminal + "; stdwire's own server asks nobody with --confirm trust"
+	case strings.Contains(strings.ToLower(text), "elicit"): // as many put it
+		f.hint = atTerminal
+	}
+	switch {
 	case text == "":
 		f.why = "the tool failed and does not say why"
-	case output == "text" && (f.why != printable.Line(text) || strings.Contains(text, "\n")):
+	case output != "json" && (f.why != printable.Line(text) || strings.Contains(text, "\n")):
 		std.err.printf("%s", text)
 		first, _, _ := strings.Cut(text, "\n")
 		f.why = cut(printable.Line(first), 500)
@@ -96,41 +114,4 @@ func readEnvelope(structured []byte) (e envelope, ok bool) {
 	message, _ := jsonscan.Unquote(jsonscan.Member(members["error"], "message"))
 	e.code, e.message = string(code), string(message)
 	return e, true
-}
-
-// printContent prints a block of content.
-func printContent(out *output, block mcp.Content) {
-	switch b := block.(type) {
-	case *mcp.TextContent:
-		out.lines(b.Text)
-	case *mcp.ImageContent:
-		out.print(fmt.Sprintf("[image %s %s]\n", printable.Line(b.MIMEType), size(len(b.Data))))
-	case *mcp.AudioContent:
-		out.print(fmt.Sprintf("[audio %s %s]\n", printable.Line(b.MIMEType), size(len(b.Data))))
-	case *mcp.EmbeddedResource:
-		if b.Resource.Blob == nil {
-			out.lines(b.Resource.Text)
-			break
-		}
-		out.print(fmt.Sprintf("[resource %s %s]\n", printable.Line(b.Resource.URI+" "+b.Resource.MIMEType), size(len(b.Resource.Blob))))
-	case *mcp.ResourceLink:
-		out.print(fmt.Sprintf("[link %s]\n", printable.Line(b.URI+" "+b.Name+" "+b.MIMEType)))
-	default:
-		text, err := mcp.Marshal(block)
-		if err != nil {
-			text = []byte(block.Type())
-		}
-		out.print(fmt.Sprintf("[%s]\n", printable.Line(string(text))))
-	}
-}
-
-// size shows a number of bytes.
-func size(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1000_000)
 }

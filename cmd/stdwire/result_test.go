@@ -45,10 +45,10 @@ func TestPrintResult(t *testing.T) {
 		{name: "escapes", result: `{"content":[{"type":"text","text":"\u001b[31mred\u001b[0m \u202etrojan \udb40\udc41\u0007"}]}`,
 			piped: "\x1b[31mred\x1b[0m \u202etrojan \U000E0041\x07\n", terminal: `red \u202etrojan \U000e0041\u0007` + "\n"},
 		{name: "image", result: `{"content":[{"type":"image","mimeType":"image/png","data":"iVBORw=="},{"type":"audio","mimeType":"audio/\u001b[1mwav","data":"AAAA"}]}`,
-			piped: "[image image/png 4 B]\n[audio audio/wav 3 B]\n"},
+			piped: "[image image/png 4 B → --save DIR]\n[audio audio/wav 3 B → --save DIR]\n"},
 		{name: "resources", result: `{"content":[{"type":"resource","resource":{"uri":"a:b","text":"whole\ntext"}},{"type":"resource","resource":{"uri":"a:c","mimeType":"x/y","blob":"AAAA"}},` +
 			`{"type":"resource_link","uri":"file:///x","name":"x","mimeType":"text/plain"}]}`,
-			piped: "whole\ntext\n[resource a:c x/y 3 B]\n[link file:///x x text/plain]\n"},
+			piped: "whole\ntext\n[resource a:c x/y 3 B → --save DIR]\n[link file:///x x text/plain]\n"},
 		{name: "unknown block", result: `{"content":[{"type":"hologram","beams":3}]}`, piped: `[{"type":"hologram","beams":3}]` + "\n"},
 		{name: "nothing", result: `{"content":[]}`},
 		{name: "structured only", result: `{"content":[],"structuredContent":{"t":21,"sky":"clear"}}`, piped: "t:    21\nsky:  clear\n"},
@@ -65,7 +65,7 @@ func TestPrintResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, terminal := range []bool{false, true} {
 				c := capture(terminal)
-				assert.NilError(t, printResult(c.streams, "t", []byte(tt.result), "text"))
+				assert.NilError(t, (&view{std: c.streams, output: "text"}).toolResult("t", []byte(tt.result)))
 				assert.NilError(t, c.out.flush())
 				want := tt.piped
 				if terminal && tt.terminal != "" {
@@ -74,20 +74,62 @@ func TestPrintResult(t *testing.T) {
 				assert.Equal(t, c.stdout.String(), want)
 				assert.Equal(t, c.stderr.String(), tt.stderr)
 			}
-			for _, output := range []string{"json", "raw"} {
-				c := capture(true)
-				assert.NilError(t, printResult(c.streams, "t", []byte(tt.result), output))
-				assert.NilError(t, c.out.flush())
-				assert.Equal(t, c.stdout.String(), tt.result+"\n", "every byte, to a terminal too")
-			}
+			c := capture(true)
+			assert.NilError(t, (&view{std: c.streams, output: "json"}).toolResult("t", []byte(tt.result)))
+			assert.NilError(t, c.out.flush())
+			assert.Equal(t, c.stdout.String(), tt.result+"\n", "every byte, to a terminal too")
 		})
 	}
 }
 
+// Raw is the content itself, and nothing that is not in it.
+func TestRawContent(t *testing.T) {
+	for _, tt := range []struct{ name, result, piped, terminal, failed string }{
+		{"texts", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b\n"}]}`, "ab\n", "a\nb\n", ""},
+		{"escapes", `{"content":[{"type":"text","text":"\u001b[31mred"}]}`, "\x1b[31mred", "red\n", ""},
+		{"bytes", `{"content":[{"type":"audio","mimeType":"audio/wav","data":"AP8K"},{"type":"text","text":"x"}]}`, "\x00\xff\nx", "x\n", "audio audio/wav: its 3 B are not for a terminal"},
+		{"resources", `{"content":[{"type":"resource","resource":{"uri":"a:b","text":"whole"}},{"type":"resource","resource":{"uri":"a:c","blob":"AAAA"}}]}`, "whole\x00\x00\x00", "whole\n",
+			"resource a:c: its 3 B are not for a terminal"},
+		{"link", `{"content":[{"type":"resource_link","uri":"file:///x","name":"x"}]}`, "file:///x\n", "", ""},
+		{"unknown block", `{"content":[{"type":"hologram","beams":3}]}`, `{"type":"hologram","beams":3}` + "\n", "", ""},
+		{"structured only", `{"content":[],"structuredContent":{"t": 21}}`, `{"t": 21}`, `{"t": 21}` + "\n", ""},
+		{"structured and text", `{"content":[{"type":"text","text":"clear"}],"structuredContent":{"sky":"clear"}}`, "clear", "clear\n", ""},
+		{"envelope", `{"content":[{"type":"text","text":"{…}"}],"structuredContent":{"success":true,"data":{"a":1},"error":null}}`, "{…}", "{…}\n", ""},
+		{"nothing", `{"content":[]}`, "", "", ""},
+	} {
+		for _, terminal := range []bool{false, true} {
+			c := capture(terminal)
+			err := (&view{std: c.streams, output: "raw"}).toolResult("t", []byte(tt.result))
+			if terminal && tt.failed != "" {
+				assert.ErrorContains(t, err, tt.failed, tt.name)
+				assert.Equal(t, err.(*failure).exit(), 2)
+			} else {
+				assert.NilError(t, err, tt.name)
+			}
+			assert.NilError(t, c.out.flush())
+			want := tt.piped
+			if terminal && (tt.terminal != "" || tt.failed != "") {
+				want = tt.terminal
+			}
+			assert.Equal(t, c.stdout.String(), want, tt.name)
+			assert.Equal(t, c.stderr.String(), "")
+		}
+	}
+}
+
+// What stands beside the data of an envelope is shown, and saved.
+func TestPictureBesideAnEnvelope(t *testing.T) {
+	c := capture(false)
+	v := &view{std: c.streams, output: "text"}
+	assert.NilError(t, v.toolResult("t", []byte(`{"content":[{"type":"text","text":"{…}"},{"type":"image","mimeType":"image/png","data":"AA=="}],"structuredContent":{"success":true,"data":"hi","error":null}}`)))
+	assert.NilError(t, c.out.flush())
+	assert.Equal(t, c.stdout.String(), "hi\n[image image/png 1 B → --save DIR]\n")
+}
+
 func TestResultThatIsNone(t *testing.T) {
-	for _, output := range []string{"text", "json"} {
+	for _, output := range []string{"text", "json", "raw"} {
 		c := capture(false)
-		err := printResult(c.streams, "t", []byte(`{"content":5}`), output)
+		err := (&view{std: c.streams, output: output}).toolResult("t", []byte(`{"content":5}`))
 		assert.ErrorContains(t, err, "the result is not one")
 		assert.Equal(t, err.(*failure).exit(), 1)
 		assert.NilError(t, c.out.flush())
@@ -104,15 +146,21 @@ func TestToolFailure(t *testing.T) {
 		{"envelope", `{"content":[{"type":"text","text":"{}"}],"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no x"}},"isError":true}`, "not_found: no x", ""},
 	} {
 		c := capture(true)
-		f := printResult(c.streams, "t", []byte(tt.result), "text").(*failure)
+		f := (&view{std: c.streams, output: "text"}).toolResult("t", []byte(tt.result)).(*failure)
 		assert.Equal(t, f.exit(), 5, tt.name)
 		assert.Equal(t, f.why, tt.why)
 		assert.Equal(t, c.stderr.String(), tt.stderr)
 		assert.NilError(t, c.out.flush())
 		assert.Equal(t, c.stdout.String(), "", "there is no result")
 
+		c = capture(false)
+		assert.Equal(t, (&view{std: c.streams, output: "raw"}).toolResult("t", []byte(tt.result)).(*failure).why, f.why)
+		assert.Equal(t, c.stderr.String(), tt.stderr)
+		assert.NilError(t, c.out.flush())
+		assert.Equal(t, c.stdout.String(), "")
+
 		c = capture(true)
-		f = printResult(c.streams, "t", []byte(tt.result), "json").(*failure)
+		f = (&view{std: c.streams, output: "json"}).toolResult("t", []byte(tt.result)).(*failure)
 		assert.Equal(t, f.exit(), 5)
 		assert.Equal(t, c.stderr.String(), "")
 		assert.NilError(t, c.out.flush())

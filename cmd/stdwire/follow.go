@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// timeoutFlag is the flag --timeout.
+func timeoutFlag(timeout *time.Duration) flag {
+	*timeout = 5 * time.Minute
+	return duration(timeout, "--timeout", "how long to wait for the result, or for progress")
+}
+
+// A following shows on stderr what goes on until a result is there: on a terminal in one line that goes away again, or all of it, line by line with times.
+type following struct {
+	std     *streams
+	what    string // is waited for
+	inLines bool
+}
+
+// through sends a request with the option that asks for progress.
+func (f following) through(send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+	if f.inLines {
+		return send(client.OnProgress(func(p mcp.ProgressParams) { timedLine(f.std, progressText(p)) }))
+	}
+	var latest atomic.Value // string
+	latest.Store("waiting")
+	const patience = 3 * time.Second
+	stop := f.std.err.during(patience, func(elapsed time.Duration) string {
+		return fmt.Sprintf("%s: %s %s", f.what, elapsed.Round(time.Second), latest.Load())
+	})
+	defer stop()
+	return send(client.OnProgress(func(p mcp.ProgressParams) {
+		text := progressText(p)
+		latest.Store(text)
+		f.std.err.status(f.what + ": " + text)
+	}))
+}
+
+// progressText shows progress: 40% of what is known to end, or else how much there is.
+func progressText(p mcp.ProgressParams) string {
+	text := fmt.Sprintf("%g", p.Progress)
+	if p.Total != nil && *p.Total > 0 {
+		text = fmt.Sprintf("%.0f%%", 100*p.Progress / *p.Total)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	return text
+}
+
+// logLines prints a server's log messages.
+func logLines(std *streams) func(mcp.LoggingMessageParams) {
+	return func(m mcp.LoggingMessageParams) {
+		text := string(m.Data)
+		if unquoted, ok := jsonscan.Text(m.Data); ok {
+			text = unquoted
+		}
+		if m.Logger != "" {
+			text = m.Logger + ": " + text
+		}
+		timedLine(std, string(m.Level)+" "+text)
+	}
+}
+
+// timedLine prints a line with the time of day.
+func timedLine(std *streams, text string) {
+	std.err.printf("%s %s", time.Now().Format(time.TimeOnly), printable.Line(text))
+}
