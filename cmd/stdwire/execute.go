@@ -26,7 +26,7 @@ type runner func(ctx context.Context, std *streams) error
 // commands are in the order of the help.
 func commands() []command {
 	return []command{
-		serveCommand(), lsCommand(), toolsCommand(), callCommand(), inspectCommand(),
+		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
 		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -92,6 +92,19 @@ var fixtures = map[string]func(args []string){
 		_ = held.Close()
 		(&fake{}).serve()
 	},
+	// library has resources, prompts and questions.
+	"library": func(args []string) {
+		l := new(library)
+		if len(args) > 0 {
+			l.notes, _ = os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
+		}
+		l.serve("2025-11-25")
+	},
+	// old is a library that speaks a revision in which completion has no context.
+	"old":    func([]string) { new(library).serve("2025-03-26") },
+	"asking": serveAsking,
+	// modern asks for a name before it gives anything.
+	"modern": serveModern,
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

@@ -1,4 +1,5 @@
-// Stdwire is an MCP server with file and process tools on stdio, and a client that lists, calls and inspects the tools of any MCP server that speaks on stdio.
+// Stdwire is an MCP server with file and process tools on stdio, and a client of any MCP server that speaks on stdio: it lists what there is,
+// calls tools, reads resources, gets prompts, and asks its user what the server wants to know.
 //
 //	stdwire call fs_read path=README.md                         # stdwire's own server, as a child process
 //	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
