@@ -218,6 +218,18 @@ func TestMessagesAreTheServers(t *testing.T) {
 	assert.Assert(t, len(got.seen) < 6000)
 }
 
+// However much a server says, a screen is not flooded.
+func TestLongForms(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	choices := strings.TrimSuffix(strings.Repeat(`"`+long[:1000]+`",`, 300), ",")
+	got := elicited(t, formOf(`"a":{"type":"string","title":"`+long+`","description":"`+long+`","default":"`+long+`","pattern":"x","oneOf":[true,true]},"b":{"enum":[`+choices+`]}`, ``), ".decline")
+	assert.Assert(t, len(got.seen) < 4000, len(got.seen))
+	got = elicited(t, formOf(`"a":{"type":"string","default":"`+long+`"},"b":{"enum":[`+choices+`]}`, ``), "", "", "y")
+	assert.Equal(t, len(got.Content), len(`{"a":""}`)+len(long))
+	assert.Assert(t, cmp.Contains(got.seen, " … and 100 more\n"))
+	assert.Assert(t, len(got.seen) < 60_000, len(got.seen))
+}
+
 func TestWebPages(t *testing.T) {
 	const notASCII = "the host has letters that may look like others, and is shown encoded"
 	for _, tt := range []struct {
@@ -260,7 +272,7 @@ func TestWebPagesThatAreNotOpened(t *testing.T) {
 
 	for _, url := range []string{
 		"javascript:alert(1)", "file:///etc/passwd", "ftp://example.com/", "--help", "", "https://", "https:example.com", "//example.com", "https://a.com\\@b.com/", "https://a.com/\x1b[2J",
-		"https://a.com/ b", "https://[::1", "vbscript:x", "ms-settings://x", "https://:80/",
+		"https://a.com/ b", "https://[::1", "https://a.com/" + strings.Repeat("a", 8<<10), "vbscript:x", "ms-settings://x", "https://:80/",
 	} {
 		page.URL = url
 		got := elicited(t, page, "y")

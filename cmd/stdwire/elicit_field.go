@@ -35,8 +35,9 @@ type choiceOf struct {
 func newField(name string, s shape, required bool) *field {
 	f := &field{name: name, shape: s, required: required, standard: s.keyword("default")}
 	f.title, _ = jsonscan.Text(s.keyword("title"))
-	if f.title = printable.Line(f.title); f.title == "" {
-		f.title = printable.Line(name)
+	const longest = 200
+	if f.title = cut(printable.Line(f.title), longest); f.title == "" {
+		f.title = cut(printable.Line(name), longest)
 	}
 	f.description, _ = jsonscan.Text(s.keyword("description"))
 	choices := s
@@ -132,7 +133,11 @@ func (f *field) heading() string {
 
 // options are the lines that show the choices.
 func (f *field) options() (lines []string) {
+	const most, longest = 200, 200
 	for i, c := range f.choices {
+		if i == most {
+			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-most))
+		}
 		mark := "-"
 		if f.numbered {
 			mark = strconv.Itoa(i + 1)
@@ -141,7 +146,7 @@ func (f *field) options() (lines []string) {
 		if c.title != "" && c.title != text {
 			text += "  " + c.title
 		}
-		lines = append(lines, fmt.Sprintf("%4s  %s", mark, text))
+		lines = append(lines, fmt.Sprintf("%4s  %s", mark, cut(text, longest)))
 	}
 	return lines
 }

@@ -109,13 +109,14 @@ func (a *asker) fill(ctx context.Context, f *field) ([]byte, error) {
 
 // review shows what is to be sent.
 func (a *asker) review(fields []*field) {
+	const longest = 4000 // of one value, in characters: as much as a person types at once
 	a.console.printf("\nThe answer:")
 	for _, f := range fields {
 		if f.standard == nil {
 			a.console.printf("  %s: left out", f.title)
 			continue
 		}
-		a.console.printf("  %s: %s", f.title, f.shown(f.standard))
+		a.console.printf("  %s: %s", f.title, cut(f.shown(f.standard), longest))
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -16,7 +17,7 @@ func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
 	a.introduce("wants you to visit a web page", params.Message)
 	u, err := webPage(params.URL)
 	if err != nil {
-		a.console.printf("  %s", ascii(params.URL))
+		a.console.printf("  %s", cut(ascii(params.URL), width))
 		a.console.printf("That is not opened: %v.", err)
 		return errDeclined
 	}
@@ -40,14 +41,17 @@ func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
 
 // webPage reads a URL that a browser may be started with. The error tells why it must not be.
 func webPage(text string) (*url.URL, error) {
+	const longest = 8 << 10 // nobody looks through more
 	u, err := url.Parse(text)
 	switch {
+	case len(text) > longest:
+		return nil, errors.New("it is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"): // browsers see another host than others behind a backslash
-		return nil, fmt.Errorf("it is no valid URL")
+		return nil, errors.New("it is no valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("only https and http are")
+		return nil, errors.New("only https and http are")
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("it names no host")
+		return nil, errors.New("it names no host")
 	}
 	return u, nil
 }

@@ -79,7 +79,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadFailures(t *testing.T) {
-	const lists = "hint: stdwire ls resources and stdwire ls templates list what there is\n"
+	const lists = "hint: there are file:///logo.png, file:///notes.md, and those of stdwire ls templates\n"
 	for _, tt := range []struct {
 		args, fixture string
 		code          int

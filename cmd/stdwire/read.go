@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -142,6 +143,9 @@ func unreadable(ctx context.Context, c *client.Client, uri string, err error) er
 	f.code = "not_found"
 	if f.hint = near.DidYouMean(uri, uris); f.hint == "" {
 		f.hint = "stdwire ls resources and stdwire ls templates list what there is"
+		if text := strings.Join(uris, ", "); uris != nil && len(text) < 500 {
+			f.hint = "there are " + text + ", and those of stdwire ls templates"
+		}
 	}
 	return f
 }

@@ -119,10 +119,17 @@ func fileName(name, mimeType string) string {
 	if name == "" {
 		name = "unnamed"
 	}
-	if path.Ext(name) == "" {
+	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) || !strings.ContainsFunc(ext, unicode.IsLetter) { // what stands behind the dot of x.list-2 or v1.2 is none
 		name += extension(mimeType)
 	}
 	return name
+}
+
+// usualExtension reports whether a text is one, by its looks.
+func usualExtension(text string) bool {
+	const longest = 8
+	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
+	return text != "" && len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) })
 }
 
 // extensions are those that are not the second half of their MIME type.
@@ -139,11 +146,8 @@ func extension(mimeType string) string {
 		return known
 	}
 	_, half, _ := strings.Cut(kind, "/")
-	half = strings.TrimPrefix(half, "x-")
-	const longest = 8
-	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
-	if half == "" || len(half) > longest || strings.ContainsFunc(half, func(r rune) bool { return !plain(r) }) {
-		return ".bin"
+	if half = strings.TrimPrefix(half, "x-"); usualExtension(half) {
+		return "." + half
 	}
-	return "." + half
+	return ".bin"
 }

@@ -33,9 +33,12 @@ func TestFileNames(t *testing.T) {
 		{"a", "video/mp4", "a.mp4"},
 		{"a", "application/vnd.some.long-thing", "a.bin"},
 		{"a", "image/../../x", "a.bin"},
+		{"x:///v1.2", "image/gif", "v1.2.gif"},
+		{"x:///a.JPEG", "image/png", "a.JPEG"},
 	} {
 		assert.Equal(t, resourceFile(tt.uri, tt.mimeType), tt.want, tt.uri)
 	}
+	assert.Equal(t, fileName("fs.read-1", "image/png"), "fs.read-1.png")
 	long := fileName(strings.Repeat("ü", 300)+".png", "")
 	assert.Assert(t, len(long) <= 100 && utf8.ValidString(long) && strings.HasSuffix(long, "ü.png"), long)
 }
