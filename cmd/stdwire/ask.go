@@ -16,12 +16,13 @@ type asker struct {
 	server  string // as the user knows it
 	console *console
 	line    func(ctx context.Context, prompt string) (string, error) // reads an answer; io.EOF if there is to be none
+	forget  func()                                                   // throws away what was typed before the question
 	browse  func(url string) error                                   // shows a web page, outside of this program
 	turn    chan struct{}                                            // capacity 1: somebody is asked
 }
 
 func newAsker(server string, console *console, line func(ctx context.Context, prompt string) (string, error)) *asker {
-	return &asker{server: server, console: console, line: line, browse: browse, turn: make(chan struct{}, 1)}
+	return &asker{server: server, console: console, line: line, forget: func() {}, browse: browse, turn: make(chan struct{}, 1)}
 }
 
 // answer has a client with these options ask. A question ends with ctx, too.
@@ -49,6 +50,7 @@ func (a *asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.Elici
 	case <-ctx.Done():
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
+	a.forget() // it was no answer, and must not agree to anything
 	var content []byte
 	var err error
 	if params.Mode == mcp.ElicitURL {

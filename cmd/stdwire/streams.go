@@ -16,6 +16,7 @@ type streams struct {
 	err *console
 
 	inTerminal bool
+	forget     func() // throws away what was typed and is not read yet
 }
 
 // answers reports whether somebody is there to answer questions.
@@ -23,7 +24,7 @@ func (s *streams) answers() bool { return s.inTerminal && s.err.terminal }
 
 func processStreams() *streams {
 	return &streams{
-		in: os.Stdin, inTerminal: terminal.Is(os.Stdin),
+		in: os.Stdin, inTerminal: terminal.Is(os.Stdin), forget: func() { terminal.Discard(os.Stdin) },
 		out: newOutput(os.Stdout, terminal.Is(os.Stdout)), err: &console{w: os.Stderr, terminal: terminal.Is(os.Stderr)},
 	}
 }

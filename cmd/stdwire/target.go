@@ -137,7 +137,9 @@ func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*cli
 	o.StartTimeout = t.startTimeout
 	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
 	if std.answers() {
-		newAsker(t.launched(), std.err, newTypist(std.in, std.err).line).answer(ctx, &o)
+		a := newAsker(t.launched(), std.err, newTypist(std.in, std.err).line)
+		a.forget = std.forget
+		a.answer(ctx, &o)
 	}
 	const patience = 3 * time.Second
 	if t.remote.url != "" {
