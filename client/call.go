@@ -47,6 +47,8 @@ type call struct {
 	answers    mcp.InputAnswers
 	state      []byte // the requestState that goes with them, encoded as the server wrote it, if the client answers by itself
 	byHand     bool
+	fresh      bool // is not looked for in the cache
+	kept       bool // was found there
 	timeout    time.Duration
 	onProgress func(mcp.ProgressParams)
 	box        *mailbox // nil without onProgress
@@ -59,8 +61,9 @@ type call struct {
 	bad     error // why the params cannot be encoded, or the result not decoded
 }
 
-// Call sends a request of any method and returns its result, every byte of it as the server wrote it. Params must encode as a JSON object; nil is
-// none. What the revision wants in _meta is added. The server's questions on the way are answered by the callbacks in [Options]: see the package comment.
+// Call sends a request of any method, unless its result is in the cache, and returns the result, every byte of it as the server wrote it. Params must encode
+// as a JSON object; nil is none. What the revision wants in _meta is added. The server's questions on the way are answered by the callbacks in [Options]: see the
+// package comment.
 //
 // It blocks until the answer is there, the call has timed out (see [Options]), or ctx ends; in the last two cases the server is told that the answer is
 // not wanted any more. The error is a [*CallError].
@@ -90,7 +93,7 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 			return decode(result)
 		}
 	}
-	if err := c.converse(ctx, r); err != nil {
+	if err := c.fetch(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
@@ -308,6 +311,7 @@ func (r *call) UnmarshalJSON(result []byte) error {
 // into is the decode of a call whose result is of the type R.
 func into[R any](result *R) func([]byte) error {
 	return func(raw []byte) error {
+		*result = *new(R) // what was in the cache may not have been one
 		if err := mcp.Unmarshal(raw, result); err != nil {
 			return protocolError("its result is not one: %v", err)
 		}

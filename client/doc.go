@@ -68,6 +68,22 @@
 // [Client.Subscribe] names. A modern server tells on a stream, subscriptions/listen; if that ends it is opened again, after 1 s and then less and less
 // often, and what may have been missed is told as a change.
 //
+// # Caching
+//
+// A modern server says of each list and resource, and of server/discover, for how long it may be used again and by whom (2026-07-28, Caching). For as long, whoever
+// calls for it, in whatever way, gets it from [Options].Cache, and nothing is sent:
+//
+//	which one   that of the same method and params; _meta counts too, but not its progress token, log level and trace context
+//	how long    ttlMs from when it was received; with OnProgress, from when the call was made
+//	for whom    "public": all clients that share the cache; anything else: those of them with the same Options.Principal
+//	until       the server says that the list has changed, or the resource, or one above or below it; it may have said so unheard; Subscribe names
+//	            the resource; the server answers with an error; or room is needed
+//
+// What was asked for before a change is not kept when it comes after it. Nor are errors, and what depends on the answers to questions. Each page of a list is kept
+// for itself. [Fresh] asks in any case.
+//
+// A modern server tells of changes only if asked to, by a callback in Options and [Client.Subscribe]. A legacy one does not say what may be kept, so nothing is.
+//
 // # Errors
 //
 // [Spawn] and [Connect] return a [*StartError], all calls a [*CallError]. Both name the server, say what happened in one line, and wrap what

@@ -171,9 +171,11 @@ func (c *Client) keepListening(err error) {
 // missed notes that messages may have been lost, which would have told of changes.
 func (c *Client) missed() {
 	for _, l := range c.lists {
+		c.o.Cache.notified(l.notification, nil)
 		l.note()
 	}
 	if c.updates != nil {
+		c.o.Cache.notified(mcp.NotificationResourceUpdated, nil)
 		c.updates.all()
 	}
 }

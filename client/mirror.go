@@ -63,7 +63,7 @@ func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
 // relearn has a look at the list of tools, because the server misses headers with a call of one of them. If nothing has changed, the server's refusal stands.
 func (c *Client) relearn(ctx context.Context, tool string, refusal error) error {
 	before := c.mirror.tool(tool)
-	for _, err := range c.ToolPages(ctx) {
+	for _, err := range c.ToolPages(ctx, Fresh()) {
 		if err != nil {
 			return refusal
 		}

@@ -36,6 +36,7 @@ func (c *Client) route() {
 
 // notified consumes every notification; those that nobody wants are dropped.
 func (c *Client) notified(req *rpc.Request) bool {
+	c.o.Cache.notified(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
 		f(req.Params)
 	}

@@ -38,6 +38,13 @@ type Options struct {
 	// Output is what becomes of tools' structured results that do not fit their schemas.
 	Output OutputCheck
 
+	// Cache keeps the results that the server says may be kept. The default is one of the client's own, of 16 MiB; NewCache(0) keeps nothing. See the package
+	// comment, "Caching".
+	Cache *Cache
+	// Principal says as whom the server knows this client, if clients share a Cache: what is private is used again only for the same one. It is not sent. Clients
+	// with different credentials must have different ones; a token itself should not be one.
+	Principal string
+
 	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message that the server may send; a larger one ends the connection.
 	Limits rpc.Limits
 	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default 10 MiB less 128 KiB: the servers
@@ -88,6 +95,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	o.MaxCallTime = cmp.Or(o.MaxCallTime, 60*time.Minute)
 	o.MaxSend = cmp.Or(max(o.MaxSend, 0), 10<<20-128<<10)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Cache = cmp.Or(o.Cache, NewCache(defaultCache))
 	if _, err := mcp.Marshal(o.Info); err != nil {
 		return o, fmt.Errorf("Options.Info: %w", err)
 	}

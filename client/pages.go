@@ -72,6 +72,8 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 	}
 }
 
+// listError is the error of a list that makes no sense, and is not kept either.
 func (c *Client) listError(method, format string, args ...any) error {
+	c.o.Cache.drop(method, "")
 	return &CallError{Server: c.o.Name, Method: method, Err: protocolError(format, args...)}
 }

@@ -132,6 +132,11 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 	if old != nil {
 		old.Cancel(errReplaced)
 	}
+	if on { // of changes until now nobody was told
+		for _, uri := range uris {
+			c.o.Cache.drop(mcp.MethodReadResource, uri)
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,369 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// assertEmpty makes sure that nothing is left in a cache.
+func assertEmpty(t *testing.T, c *Cache) {
+	t.Helper()
+	assert.Equal(t, balance(t, c), 0)
+	for method, s := range c.shelves {
+		assert.Equal(t, len(s.asked), 0, method)
+	}
+}
+
+// balance returns how many results a cache has, and makes sure that its books are right.
+func balance(t *testing.T, c *Cache) int {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, size := 0, 0
+	for _, s := range c.shelves {
+		for o, e := range s.entries {
+			assert.Equal(t, o, e.owner)
+			assert.Assert(t, c.expiry[e.index] == e)
+			n++
+			size += e.size()
+		}
+	}
+	assert.Equal(t, c.used.Len(), n)
+	assert.Equal(t, len(c.expiry), n)
+	assert.Equal(t, c.size, size)
+	assert.Assert(t, c.size <= max(0, c.max))
+	return n
+}
+
+// put keeps a result of so many bytes.
+func (c *Cache) put(name string, ttl int, bytes int) {
+	result := fmt.Sprintf(`{"ttlMs":%d,"x":""}`, ttl)
+	result = strings.TrimSuffix(result, `"}`) + pad(bytes-len(result)) + `"}`
+	f := c.ask(mcp.MethodReadResource, "", name, name)
+	f.keep([]byte(result), time.Now())
+	f.end()
+}
+
+// has tells which of the names are kept, each name being one letter.
+func (c *Cache) has(names string) string {
+	found := ""
+	for _, name := range strings.Split(names, "") {
+		if c.get(mcp.MethodReadResource, "", []byte(name), time.Now()) != nil {
+			found += name
+		}
+	}
+	return found
+}
+
+// A cache is never larger than it may be: what is too large does not come in, what has expired goes first, and then what has not been used for longest.
+func TestCacheBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const quarter = 10_000
+		c := NewCache(4 * quarter)
+		most := quarter - entryBytes - 2 // the name counts twice
+		c.put("a", 60_000, most)
+		c.put("b", 1000, most)
+		c.put("c", 60_000, most)
+		c.put("d", 60_000, most)
+		assert.Equal(t, c.size, c.max)
+		c.put("e", 60_000, most+1)
+		assert.Equal(t, c.has("abcde"), "abcd")
+		c.has("a")
+		c.put("e", 60_000, most)
+		assert.Equal(t, c.has("abcde"), "acde")
+		c.drop(mcp.MethodReadResource, "d")
+		c.put("f", 1000, most)
+		c.has("f")
+		time.Sleep(time.Second)
+		c.put("g", 60_000, most)
+		assert.Equal(t, c.has("abcdefg"), "aceg")
+		c.put("g", 60_000, 100) // in place of the other
+		c.put("h", 60_000, most-100-entryBytes-2)
+		assert.Equal(t, c.has("acegh"), "acegh")
+		assert.Equal(t, balance(t, c), 5)
+		time.Sleep(time.Minute)
+		assert.Equal(t, c.has("h"), "")
+		assertEmpty(t, c)
+
+		order := rand.New(rand.NewPCG(1, 2))
+		for range 10_000 {
+			c.put(fmt.Sprint(order.IntN(100)), order.IntN(5), order.IntN(2*most)+30)
+			time.Sleep(time.Millisecond / 2)
+			if order.IntN(20) == 0 {
+				c.drop(mcp.MethodReadResource, fmt.Sprint(order.IntN(100)))
+			}
+			balance(t, c)
+		}
+	})
+}
+
+func TestNoCache(t *testing.T) {
+	for _, cache := range []*Cache{NewCache(0), NewCache(-1), new(Cache)} {
+		c, src := answer(t, Options{Cache: cache}, all, stock(60_000, "public"))
+		read(t, c, "a:1")
+		read(t, c, "a:1")
+		assert.NilError(t, c.Close())
+		assert.Equal(t, len(src.asked), 2)
+		assertEmpty(t, cache)
+	}
+}
+
+// Clients share nothing unless they are told to.
+func TestCacheOfItsOwn(t *testing.T) {
+	o := Options{}
+	for range 2 {
+		c, src := answer(t, o, all, stock(60_000, "public"))
+		read(t, c, "a:1")
+		read(t, c, "a:1")
+		assert.NilError(t, c.Close())
+		assert.Equal(t, len(src.asked), 1)
+	}
+}
+
+// What entryBytes says is about what an entry costs.
+func TestCacheOverhead(t *testing.T) {
+	c := NewCache(16 << 20)
+	before := heapInUse()
+	const n = 20_000
+	for i := range n {
+		c.put(fmt.Sprintf("%020d", i), 60_000, 40)
+	}
+	cost := int(heapInUse()-before) / n
+	assert.Equal(t, balance(t, c), n)
+	assert.Assert(t, cost > 200 && cost < entryBytes+80, "%d bytes", cost)
+	runtime.KeepAlive(c)
+}
+
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Results that may not be kept leave nothing behind, however many there are.
+func TestCacheOfNothing(t *testing.T) {
+	const callers, each = 20, 5000
+	here, there := both(t)
+	server := rpc.NewPeer(there, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodDiscover {
+			return json.RawMessage(everything), nil
+		}
+		return json.RawMessage(hinted(0, "public", `"contents":[]`)), nil
+	}})
+	c, err := Connect(t.Context(), Stream(here))
+	assert.NilError(t, err)
+	var wg sync.WaitGroup
+	reads := func(round int) {
+		for caller := range callers {
+			wg.Go(func() {
+				for i := range each {
+					_, err := c.ReadResource(t.Context(), fmt.Sprintf("a:%d/%d/%d/%s", round, caller, i, pad(100)))
+					assert.Check(t, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	_, err = c.ReadResource(t.Context(), "a:0")
+	assert.NilError(t, err)
+	before := heapInUse()
+	reads(1)
+	assertEmpty(t, c.o.Cache)
+	assert.Assert(t, heapInUse() < before+1<<20)
+	shut(t, c)
+	_ = server.Wait()
+}
+
+// both returns the ends of a stream, over the pipes that a process would have.
+func both(t testing.TB) (here, there io.ReadWriteCloser) {
+	r1, w1, err := os.Pipe()
+	assert.NilError(t, err)
+	r2, w2, err := os.Pipe()
+	assert.NilError(t, err)
+	return duplex{r2, w1}, duplex{r1, w2}
+}
+
+// What is private stays with its principal, and what does not say what it is is private. The latest scope counts.
+func TestCacheScope(t *testing.T) {
+	for _, test := range []struct {
+		scope  string
+		shared bool
+	}{{`"public"`, true}, {`"private"`, false}, {`"PUBLIC"`, false}, {`"anybody"`, false}, {`""`, false}, {`7`, false}, {`null`, false}, {``, false}} {
+		bubble(t, "scope "+test.scope, func(t *testing.T) {
+			cache := NewCache(1 << 20)
+			result := `{"contents":[],"ttlMs":60000`
+			if test.scope != "" {
+				result += `,"cacheScope":` + test.scope
+			}
+			ask := func(principal string) bool {
+				c, src := answer(t, Options{Cache: cache, Principal: principal}, all, func(string) string { return result + `}` })
+				_, err := c.Call(t.Context(), mcp.MethodReadResource, map[string]string{"uri": "a:1"})
+				assert.NilError(t, err)
+				return src.since() != ""
+			}
+			assert.Assert(t, ask("ada"))
+			assert.Equal(t, ask("eve"), !test.shared)
+			assert.Equal(t, ask(""), !test.shared)
+			assert.Equal(t, ask("ada"), test.scope == "7")
+		})
+	}
+	bubble(t, "both", func(t *testing.T) {
+		cache := NewCache(1 << 20)
+		result := func(principal, scope, text string, opts ...CallOption) string {
+			c, _ := answer(t, Options{Cache: cache, Principal: principal}, all, func(string) string {
+				return hinted(60_000, scope, fmt.Sprintf(`"contents":[{"uri":"a:1","text":%q}]`, text))
+			})
+			r, err := c.ReadResource(t.Context(), "a:1", opts...)
+			assert.NilError(t, err)
+			return r.Contents[0].Text
+		}
+		assert.Equal(t, result("ada", "private", "1"), "1")
+		assert.Equal(t, result("eve", "public", "2"), "2")
+		assert.Equal(t, result("bob", "public", "3"), "2")
+		assert.Equal(t, result("ada", "public", "4"), "1")
+		assert.Equal(t, result("ada", "public", "5", Fresh()), "5")
+		assert.Equal(t, result("eve", "public", "6"), "5")
+		assert.Equal(t, result("eve", "private", "7", Fresh()), "7")
+		assert.Equal(t, result("bob", "private", "8"), "8")
+		assert.Equal(t, balance(t, cache), 2)
+	})
+}
+
+// A call that ends in any other way leaves nothing behind.
+func TestCacheAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Options{}, func(s *scripted) {
+			all(s)
+			s.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
+			m := s.read()
+			s.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
+			s.read()
+			s.reply(m, hinted(60_000, "public", `"contents":[]`))
+			s.hold()
+		})
+		func() {
+			defer func() { assert.Equal(t, recover(), "boom") }()
+			_, _ = c.ReadResource(t.Context(), "a:1", OnProgress(func(mcp.ProgressParams) { panic("boom") }))
+		}()
+		_, err := c.ReadResource(t.Context(), "a:2", Timeout(time.Second))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assertEmpty(t, c.o.Cache)
+	})
+}
+
+// Any number of goroutines and clients at one cache, with changes, evictions and expiry in between: what comes is what was asked for, and never older than a change
+// that was told before it was asked for.
+func TestCacheCrowd(t *testing.T) {
+	const clients, callers, each, uris = 3, 6, 300, 6
+	var now, told [uris]atomic.Int64 // the version that the server has, and the one that somebody has heard of
+	var reads atomic.Int64
+	handler := func(ctx context.Context, r *rpc.Request) (any, error) {
+		n := 0
+		uri, _ := jsonscan.Text(jsonscan.Member(r.Params, "uri"))
+		_, _ = fmt.Sscanf(uri, "a:%d", &n)
+		switch r.Method {
+		case mcp.MethodDiscover:
+			return json.RawMessage(everything), nil
+		case "x/change":
+			version := now[n].Add(1)
+			_ = r.Peer().Notify(ctx, mcp.NotificationResourceUpdated, mcp.ResourceUpdatedParams{URI: uri})
+			return version, nil
+		}
+		version := now[n].Load()
+		reads.Add(1)
+		runtime.Gosched()
+		scope := []string{"public", "private"}[n%2]
+		return json.RawMessage(hinted([]int{1, 3, 60_000}[n%3], scope, fmt.Sprintf(`"contents":[{"uri":%q,"text":"%d"}]`, uri, version))), nil
+	}
+	cache := NewCache(4 * (2 * entryBytes))
+	var wg sync.WaitGroup
+	for k := range clients {
+		here, there := both(t)
+		server := rpc.NewPeer(there, rpc.Options{Handler: handler})
+		c, err := Options{Cache: cache, Principal: fmt.Sprint(k % 2)}.Connect(t.Context(), Stream(here))
+		assert.NilError(t, err)
+		t.Cleanup(func() { shut(t, c); _ = server.Wait() })
+		for caller := range callers {
+			wg.Go(func() {
+				for i := range each {
+					n := (i*7 + caller + k) % uris
+					uri := fmt.Sprint("a:", n)
+					if i%10 == 9 {
+						raw, err := c.Call(t.Context(), "x/change", map[string]string{"uri": uri})
+						assert.Check(t, err)
+						version, _ := strconv.ParseInt(string(raw), 10, 64)
+						for old := told[n].Load(); old < version && !told[n].CompareAndSwap(old, version); old = told[n].Load() {
+						}
+						continue
+					}
+					least := told[n].Load()
+					r, err := c.ReadResource(t.Context(), uri)
+					if !assert.Check(t, err) {
+						return
+					}
+					version, _ := strconv.ParseInt(r.Contents[0].Text, 10, 64)
+					assert.Check(t, r.Contents[0].URI == uri && version >= least, "%s, and version %d of %s is less than %d", r.Contents[0].URI, version, uri, least)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	assert.Assert(t, balance(t, cache) <= uris+uris/2)
+	assert.Assert(t, reads.Load() < clients*callers*each*9/10) // some came from the cache
+}
+
+// A hit sends nothing and costs little. The text is 4 KiB long.
+func BenchmarkHit(b *testing.B) {
+	here, there := both(b)
+	server := rpc.NewPeer(there, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodDiscover {
+			return json.RawMessage(everything), nil
+		}
+		return json.RawMessage(hinted(3_600_000, "public", `"contents":[{"uri":"file:///a","text":"`+pad(4096)+`"}]`)), nil
+	}})
+	c, err := Connect(context.Background(), Stream(here))
+	assert.NilError(b, err)
+	b.Cleanup(func() { c.Close(); c.Wait(); server.Wait() })
+	raw := func(opts ...CallOption) func() error {
+		return func() error {
+			_, err := c.Call(context.Background(), mcp.MethodReadResource, json.RawMessage(`{"uri":"file:///a"}`), opts...)
+			return err
+		}
+	}
+	for _, run := range []struct {
+		name string
+		call func() error
+	}{
+		{"raw", raw()},
+		{"typed", func() error { _, err := c.ReadResource(context.Background(), "file:///a"); return err }},
+		{"raw, fresh", raw(Fresh())},
+	} {
+		b.Run(run.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := run.call(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
