@@ -80,7 +80,8 @@
 //	            the resource; the server answers with an error; or room is needed
 //
 // What was asked for before a change is not kept when it comes after it. Nor are errors, and what depends on the answers to questions. Each page of a list is kept
-// for itself. [Fresh] asks in any case.
+// for itself, and handed out when the next one is there too, because the server may have forgotten the cursor that it leads to; then it is asked for again. [Fresh]
+// asks in any case.
 //
 // A modern server tells of changes only if asked to, by a callback in Options and [Client.Subscribe]. A legacy one does not say what may be kept, so nothing is.
 //

@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"iter"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -42,33 +45,63 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 	}
 }
 
-// pages yields the results of a method that lists something in pages (2026-07-28, Pagination).
+// pages yields the results of a method that lists something in pages (2026-07-28, Pagination). A page from the cache is held back until the one after it is
+// there. So if the server refuses the cursor that kept pages lead to, they can be fetched anew, and come neither twice nor never (2026-07-28, Caching,
+// "Interaction with Pagination").
 func (c *Client) pages(ctx context.Context, method string, opts []CallOption) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
+		var held []json.RawMessage
+		flush := func(err error) bool {
+			for _, page := range held {
+				if !yield(page, nil) {
+					return false
+				}
+			}
+			held = nil
+			return err == nil || yield(nil, err)
+		}
 		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
-		var params json.RawMessage
-		for range maxPages {
-			page, err := c.Call(ctx, method, params, opts...)
-			if !yield(page, err) || err != nil {
+		var params, resume json.RawMessage       // resume was that of the first in held
+		opts := opts                             // of this round: the sequence may be ranged over again
+		for n := 0; n < maxPages; n++ {
+			var page json.RawMessage
+			r := &call{method: method, params: params, decode: page.UnmarshalJSON}
+			err := c.do(ctx, r, opts)
+			if _, refused := errors.AsType[*rpc.Error](err); refused && len(held) > 0 {
+				n, params, opts = n-len(held)-1, resume, append(slices.Clone(opts), Fresh())
+				held = nil
+				clear(seen)
+				continue
+			}
+			if err != nil {
+				flush(err)
 				return
 			}
+			if len(held) == 0 {
+				resume = params
+			}
+			held = append(held, page)
 			cursor := jsonscan.Member(page, "nextCursor")
-			if cursor == nil || string(cursor) == "null" { // "" is a cursor
+			last := cursor == nil || string(cursor) == "null" // "" is a cursor
+			if (last || !r.kept) && !flush(nil) {
+				return
+			}
+			if last {
 				return
 			}
 			if _, ok := jsonscan.Unquote(cursor); !ok {
-				yield(nil, c.listError(method, "the cursor is not a string: %.40s", cursor))
+				flush(c.listError(method, "the cursor is not a string: %.40s", cursor))
 				return
 			}
 			sum := sha256.Sum256(cursor)
 			if seen[sum] {
-				yield(nil, c.listError(method, "the server's pages lead round in a circle: the cursor %.40s came twice", cursor))
+				flush(c.listError(method, "the server's pages lead round in a circle: the cursor %.40s came twice", cursor))
 				return
 			}
 			seen[sum] = true
 			params = append(append([]byte(`{"cursor":`), cursor...), '}')
 		}
-		yield(nil, c.listError(method, "more than %d pages", maxPages))
+		flush(c.listError(method, "more than %d pages", maxPages))
 	}
 }
 
