@@ -190,45 +190,65 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 			pending.Cancel(context.Canceled) // onProgress panicked
 		}
 	}()
-	var expired <-chan time.Time
+	for {
+		cause, reason := c.rest(ctx, r, pending.Done(), -1)
+		if reason == nil {
+			settled = true
+			r.deliver() // what came before the answer
+			return nil
+		}
+		if pending.Cancel(cause) {
+			settled = true
+			return reason
+		}
+	}
+}
+
+// rest waits until ready is, or for d if that is not negative, and delivers the progress of a call meanwhile. If the call has to end before, reason says why, and
+// cause is what its requests are to be cancelled for.
+func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d time.Duration) (cause, reason error) {
+	var expired, over <-chan time.Time
 	var expiry *time.Timer
 	if !r.expires.IsZero() {
 		expiry = time.NewTimer(max(0, time.Until(r.expires)))
 		defer expiry.Stop()
 		expired = expiry.C
 	}
+	var lost <-chan struct{} // what is ready when an answer is, is also when there will be none
+	if d >= 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		over, lost = timer.C, c.peer.Closed()
+	}
 	var progress <-chan struct{}
 	if r.box != nil {
 		progress = r.box.ready
 	}
 	for {
-		var cause, reason error
 		select {
-		case <-pending.Done():
-			settled = true
-			r.deliver() // what came before the answer
-			return nil
+		case <-ready:
+			return nil, nil
+		case <-over:
+			return nil, nil
 		case <-progress:
 			if r.deliver() && expiry != nil {
-				if c.extend(r, expiry) == 0 {
+				more := c.extend(r)
+				expiry.Reset(more)
+				if more == 0 {
 					progress = nil // it does not count any more
 				}
 			}
-			continue
 		case <-expired:
-			if c.extension(r) > 0 && r.deliver() { // progress came in time, but was not looked at yet
-				c.extend(r, expiry)
-				continue
+			if c.extension(r) == 0 || !r.deliver() {
+				return errExpired, c.gaveUp(context.DeadlineExceeded, r)
 			}
-			cause, reason = errExpired, c.gaveUp(context.DeadlineExceeded, r)
+			expiry.Reset(c.extend(r)) // progress came in time, but was not looked at yet
 		case <-ctx.Done():
-			cause, reason = context.Cause(ctx), c.gaveUp(ctx.Err(), r)
+			return context.Cause(ctx), c.gaveUp(ctx.Err(), r)
 		case <-c.closing:
-			cause, reason = errClosed, errClosed
-		}
-		if pending.Cancel(cause) {
-			settled = true
-			return reason
+			return errClosed, errClosed
+		case <-lost:
+			return rpc.ErrClosed, c.broken(rpc.ErrClosed)
 		}
 	}
 }
@@ -242,10 +262,9 @@ func (c *Client) extension(r *call) time.Duration {
 }
 
 // extend gives a call that has made progress more time, and returns how much.
-func (c *Client) extend(r *call, expiry *time.Timer) time.Duration {
+func (c *Client) extend(r *call) time.Duration {
 	more := c.extension(r)
 	r.expires = time.Now().Add(more)
-	expiry.Reset(more)
 	return more
 }
 
