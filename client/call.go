@@ -53,6 +53,11 @@ type call struct {
 	onProgress func(mcp.ProgressParams)
 	box        *mailbox // nil without onProgress
 
+	asTask  bool          // asks to become a task, as 2025-11-25 has them
+	ttl     time.Duration // to keep that; 0 does not say
+	started **Task        // takes the task that the call becomes, which is not waited for; nil if it is
+	waits   *Task         // the call is no request but the wait for a task
+
 	decode  func(result []byte) error // must not keep the result
 	typed   bool                      // results have a resultType
 	at      time.Time                 // when the call was made
@@ -318,7 +323,10 @@ func (c *Client) answer(r *call, pending *rpc.Pending) error {
 // UnmarshalJSON gets the result, right in the buffer that it arrived in, and hands it on if it is of a type to be handed on. Its error is for bad: what it
 // returns would be wrapped.
 func (r *call) UnmarshalJSON(result []byte) error {
-	if r.typed {
+	switch {
+	case r.asTask:
+		r.bad = promisedInside(result)
+	case r.typed && r.method != mcp.MethodGetTask: // where the specification's own examples have "task"
 		r.bad = checkResultType(result)
 	}
 	if r.bad == nil {
@@ -350,6 +358,8 @@ func checkResultType(result []byte) error {
 			return protocolError("an input_required result that is none: %v", err)
 		}
 		return e
+	case string(text) == "task":
+		return promised(result)
 	}
 	return protocolError("a result of the unknown type %.100s", kind)
 }

@@ -35,7 +35,7 @@ func TestCallTool(t *testing.T) {
 
 // What goes over the wire, byte for byte.
 func TestCallWire(t *testing.T) {
-	const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},"io.modelcontextprotocol/clientCapabilities":{}`
+	const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 	type query struct {
 		City string   `json:"city"`
 		Days []string `json:"days"`
@@ -120,7 +120,7 @@ func TestCallFails(t *testing.T) {
 		{"the server hangs up in the middle", nil, func(s *scripted, m message) { s.send(`{"jsonrpc":"2.0","id":%s,"res`, m.ID); s.out.Close() }, "closed the connection", rpc.ErrClosed},
 		{"the answer is too large", nil, func(s *scripted, m message) { s.reply(m, `{"pad":"`+pad(100_000)+`"}`) },
 			"the connection broke: the server sent a message of 100044 bytes, over the limit of 90000 (Options.Limits.MaxFrame)", rpc.ErrClosed},
-		{"the request is too large", map[string]string{"pad": pad(12 << 20)}, nil, "not sent: the request has 12583181 bytes, over the limit of 10354688 (Options.MaxSend)", framing.ErrTooLarge},
+		{"the request is too large", map[string]string{"pad": pad(12 << 20)}, nil, "not sent: the request has 12583230 bytes, over the limit of 10354688 (Options.MaxSend)", framing.ErrTooLarge},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, err := Options{Info: mcp.Implementation{Name: "me", Version: "2"}, Limits: limitFrame(90_000)}.Connect(t.Context(), stream(func(s *scripted) {

@@ -31,6 +31,8 @@ type Client struct {
 	mirror    *mirror       // nil if the transport has no headers
 	outputs   outputs
 	calls     progressTable
+	supports  taskSupports
+	errands   errands
 	lists     []*list // whose changes the application wants to hear of
 	logs      *logQueue
 	updates   *updateQueue // nil without OnResourceUpdated
@@ -39,8 +41,11 @@ type Client struct {
 	routes    map[string]func(params []byte) // of notifications
 	questions map[string]answerer            // by method: those that are answered
 
+	mu        sync.Mutex
+	abandoned int // tasks that are being cancelled
+
 	ctx     context.Context    // ends with the connection; for the goroutines of wg
-	cancel  context.CancelFunc // ends ctx
+	cancel  context.CancelFunc // ends ctx; with mu, so that wg does not grow from then on
 	wg      sync.WaitGroup     // all goroutines of the client's own but run
 	closing chan struct{}      // closed by Close, first thing
 	once    sync.Once          // of closing
@@ -69,7 +74,9 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 // run sees the connection to its end, whoever ends it.
 func (c *Client) run() {
 	err := c.peer.Wait()
+	c.mu.Lock()
 	c.cancel()
+	c.mu.Unlock()
 	if !c.isClosing() && err != nil {
 		c.err = c.lost(err)
 	}
@@ -103,6 +110,16 @@ const flushPatience = 250 * time.Millisecond
 func (c *Client) isClosing() bool {
 	select {
 	case <-c.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// isLost reports whether the connection has ended.
+func (c *Client) isLost() bool {
+	select {
+	case <-c.peer.Closed():
 		return true
 	default:
 		return false

@@ -30,6 +30,9 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 			return nil, badQuestionf("requestedSchema: %v", err)
 		}
 	}
+	if form == nil && params.ElicitationID != "" {
+		c.errands.begin(params.ElicitationID)
+	}
 	result, err := consult(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
 	if err != nil {
 		return nil, err

@@ -45,6 +45,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*QuestionError       a callback in Options did not answer the server's question
 //	*OutputError         a tool's result does not fit its outputSchema, with [OutputFail]
 //	*RoundsError         the server has asked too many times
+//	*TaskCancelledError  the call has become a task, which was cancelled
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came
 //	*framing.FrameError  the request is larger than Options.MaxSend and was not sent (matches framing.ErrTooLarge)
@@ -156,10 +157,11 @@ func (e *LostError) Unwrap() []error {
 
 // An InputRequiredError is what a modern server answers when it has to know something before it can go on (2026-07-28, Multi Round-Trip
 // Requests), and the client cannot answer by itself: because there is no callback in [Options] for one of the questions, or the call was made [ByHand].
-// Make the call again, with [Answers].
+// Make the call again, with [Answers]; or if there is a Task, go on with that.
 type InputRequiredError struct {
 	Result *mcp.InputRequiredResult
-	Raw    []byte // the result as the server wrote it
+	Raw    []byte // the result as the server wrote it: of the call, or of tasks/get
+	Task   *Task  // what asks if the call has become a task, which goes on: answer with [Task.Update], then [Task.Wait]; or [Task.Cancel]
 }
 
 func (e *InputRequiredError) Error() string {
@@ -181,12 +183,26 @@ func (e *QuestionError) Unwrap() error { return e.Err }
 
 // A RoundsError says that the server was answered again and again, and still has not given a result.
 type RoundsError struct {
-	Rounds int                 // how many times
+	Rounds int                 // how many times; in a task, some questions may have been answered together
 	Last   *InputRequiredError // what it wants now
 }
 
 func (e *RoundsError) Error() string {
 	return fmt.Sprintf("the server has been answered %d times and still gives no result: %v", e.Rounds, e.Last)
+}
+
+// A TaskCancelledError says that a task was cancelled: by [Task.Cancel], by somebody else, or by the server.
+type TaskCancelledError struct {
+	ID      string // of the task
+	Message string // what the server says about it; often ""
+}
+
+func (e *TaskCancelledError) Error() string {
+	text := fmt.Sprintf("the task %.100q was cancelled", e.ID)
+	if e.Message != "" {
+		text += fmt.Sprintf(": %.500q", e.Message)
+	}
+	return text
 }
 
 // A saying is an error with a text of its own in place of that of the error it wraps.

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"encoding/json"
+
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -22,7 +24,9 @@ func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *
 	}
 	m.members = jsonscan.AppendString([]byte(`"`+mcp.MetaProtocolVersion+`":`), string(revision))
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientInfo+`":`...), o.Info) // withDefaults has tried it
-	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), o.capabilities())
+	can := o.capabilities()
+	can.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
+	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), can)
 	if level != "" {
 		m.level = jsonscan.AppendString(nil, string(level))
 	}

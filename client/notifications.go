@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -28,6 +29,14 @@ func (c *Client) route() {
 		c.updates = &updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}
 		c.routes[mcp.NotificationResourceUpdated] = c.updates.put
 		c.wg.Go(c.deliverUpdates)
+	}
+	c.errands.all = make(map[[sha256.Size]byte]*errand)
+	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
+		c.routes[mcp.NotificationElicitationComplete] = c.errands.put
+		if c.o.OnElicitComplete != nil {
+			c.errands.ready = make(chan struct{}, 1)
+			c.wg.Go(c.deliverErrands)
+		}
 	}
 	if len(c.lists) > 0 || c.updates != nil {
 		c.routes[mcp.NotificationSubscriptionsAcknowledged] = c.acknowledged

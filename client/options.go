@@ -57,6 +57,9 @@ type Options struct {
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitModes are what OnElicit can do: [mcp.ElicitForm], [mcp.ElicitURL] or both. nil is forms only. What is not here never comes to OnElicit.
 	ElicitModes []string
+	// OnElicitComplete, if set, is called with the id of an elicitation that OnElicit has been asked, when a server of 2025-11-25 says that the user is done on the
+	// web page (Elicitation, "Completion Notifications for URL Mode Elicitation"). Once for each, as long as no more than 1,024 of them wait.
+	OnElicitComplete func(elicitationID string)
 	// OnSample, if set, has a model go on with a conversation for the server (2026-07-28, Sampling). The same holds as for OnElicit.
 	OnSample func(ctx context.Context, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 	// SampleTools says that OnSample can let the model use tools, which are params.Tools. Otherwise there are none.

@@ -29,6 +29,7 @@ func (r *call) appendParams(o *object) error {
 		if o.b, err = appendObject(o.b, r.params); err != nil {
 			return fmt.Errorf("arguments: %w", err)
 		}
+		r.appendWish(o)
 	} else {
 		params, err := appendObject(nil, r.params)
 		if err != nil {

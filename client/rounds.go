@@ -20,11 +20,21 @@ var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, 
 
 // converse makes a call, and sends it again with answers as long as the server asks.
 func (c *Client) converse(ctx context.Context, r *call) error {
+	if r.waits != nil {
+		return c.waitTask(ctx, r, r.waits)
+	}
+	var t trip
 	for round := 0; ; round++ {
-		err := c.exchange(ctx, r)
+		err := c.carryOn(ctx, r, c.exchange(ctx, r))
+		if pages := c.errandsIn(r, err); pages != nil {
+			if err = c.errand(ctx, r, &t, pages, err); err != nil {
+				return err
+			}
+			continue
+		}
 		asked, _ := err.(*InputRequiredError)
 		switch {
-		case asked == nil || r.byHand || !asks[r.method] || !c.answerable(asked.Result.InputRequests):
+		case asked == nil || asked.Task != nil || r.byHand || !asks[r.method] || !c.answerable(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:
 			return &RoundsError{Rounds: round, Last: asked}

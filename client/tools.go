@@ -32,24 +32,29 @@ func (c *Client) CallToolRaw(ctx context.Context, name string, args any, opts ..
 }
 
 func (c *Client) callTool(ctx context.Context, name string, args any, opts []CallOption, decode func([]byte) error) error {
-	r := &call{method: mcp.MethodCallTool, tool: name, params: args, decode: decode}
-	if name == "" {
+	return c.doTool(ctx, &call{method: mcp.MethodCallTool, tool: name, params: args, decode: decode}, opts)
+}
+
+// doTool makes a call of a tool.
+func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
+	if r.tool == "" {
 		return &CallError{Server: c.o.Name, Method: r.method, Err: errors.New("a tool's name must not be empty")}
 	}
-	if bad := c.mirror.tool(name).bad; bad != nil {
-		return &CallError{Server: c.o.Name, Method: r.method, Tool: name, Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
+	if bad := c.mirror.tool(r.tool).bad; bad != nil {
+		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
 	}
-	if err := c.learnOutput(ctx, name); err != nil {
+	if err := c.learnOutput(ctx, r.tool); err != nil {
 		return err
 	}
-	if c.o.Output != OutputUnchecked {
+	if decode := r.decode; c.o.Output != OutputUnchecked {
 		r.decode = func(result []byte) error {
-			if err := c.checkOutput(name, result); err != nil {
+			if err := c.checkOutput(r.tool, result); err != nil {
 				return err
 			}
 			return decode(result)
 		}
 	}
+	r.asTask = c.wishTask(r)
 	return c.do(ctx, r, opts)
 }
 
@@ -68,13 +73,18 @@ func (c *Client) ToolPages(ctx context.Context, opts ...CallOption) iter.Seq2[js
 }
 
 // learns reports whether there is something to be known of the tools on a list.
-func (c *Client) learns() bool { return c.mirror != nil || c.o.Output != OutputUnchecked }
+func (c *Client) learns() bool {
+	return c.mirror != nil || c.o.Output != OutputUnchecked || c.session.Load().toolTasks()
+}
 
 // learnTools looks at a result of tools/list for what has to be known of the tools.
 func (c *Client) learnTools(result []byte) {
 	var page mcp.ListToolsResult
 	if mcp.Unmarshal(result, &page) != nil {
 		return // which who asked will notice
+	}
+	if c.session.Load().toolTasks() {
+		c.supports.note(page.Tools)
 	}
 	if c.o.Output != OutputUnchecked {
 		c.outputs.learn(page.Tools)

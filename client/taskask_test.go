@@ -1,0 +1,333 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// asks is the state of a task that asks, with the questions as members.
+func asksFor(questions ...string) string {
+	return taskState("input_required", `,"inputRequests":{`+strings.Join(questions, ",")+`}`)
+}
+
+func question(key, message string) string {
+	return strings.Replace(elicitation(key, nameForm), `"?"`, fmt.Sprintf("%q", message), 1)
+}
+
+// after answers a question as late as its message says, and counts how often each was asked.
+func after(asked map[string]*atomic.Int32) Options {
+	return Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		asked[p.Message].Add(1)
+		late, err := time.ParseDuration(p.Message)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(late):
+			return accept(`{"name":"Ada"}`)(ctx, p)
+		case <-ctx.Done():
+			asked["taken back"].Add(1)
+			return nil, ctx.Err()
+		}
+	}}
+}
+
+func counters(names ...string) map[string]*atomic.Int32 {
+	all := map[string]*atomic.Int32{"taken back": new(atomic.Int32)}
+	for _, name := range names {
+		all[name] = new(atomic.Int32)
+	}
+	return all
+}
+
+// Each question is asked once, however often it comes, and answered as soon as it can be; one does not wait for another. What is not asked any more is taken back.
+func TestTaskQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := counters("100ms", "2.5s", "1h")
+		w := &worker{answers: map[string][]string{"tasks/get": {
+			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")),
+			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")), // it takes its time
+			asksFor(question("b", "2.5s"), question("c", "1h")),
+			asksFor(question("b", "2.5s")),
+			taskState("working", ""),
+			taskState("completed", `,"result":`+plain),
+		}}}
+		c := w.hire(t, after(asked))
+		_, err := c.CallTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/update@1.1s tasks/get@2s tasks/get@3s tasks/update@3.5s tasks/get@4s tasks/get@5s tasks/get@6s")
+		for name, n := range asked {
+			assert.Equal(t, n.Load(), int32(1), name)
+		}
+		const answer = `{"action":"accept","content":{"name":"Ada","size":"M"}}`
+		for i, key := range []string{"a", "b"} {
+			params := w.params("tasks/update")[i]
+			assert.Assert(t, strings.HasPrefix(params, `{"taskId":"T","inputResponses":{"`+key+`":`+answer+`},"_meta":{`), params)
+		}
+	})
+}
+
+// However many questions there are, a bounded number is open at a time, and all are answered.
+func TestManyTaskQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var open, most atomic.Int32
+		questions := make([]string, 100)
+		for i := range questions {
+			questions[i] = question(fmt.Sprint("q", i), "?")
+		}
+		w := &worker{}
+		answered := 0
+		w.meet = func(s *scripted, m message) bool {
+			answered += strings.Count(m.line, `"action":"accept"`)
+			if m.Method == "tasks/get" && answered < 100 {
+				s.reply(m, asksFor(questions...))
+			} else if m.Method == "tasks/get" {
+				s.reply(m, taskState("completed", `,"result":`+plain))
+			}
+			return m.Method == "tasks/get"
+		}
+		c := w.hire(t, Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			most.Store(max(most.Load(), open.Add(1)))
+			defer open.Add(-1)
+			time.Sleep(time.Second)
+			return accept(`{"name":"Ada"}`)(ctx, p)
+		}})
+		_, err := c.CallTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, answered, 100)
+		assert.Equal(t, most.Load(), int32(maxAsking))
+	})
+}
+
+// A task that never has enough is given up, and cancelled.
+func TestEndlessTaskQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{}
+		n := 0
+		w.meet = func(s *scripted, m message) bool {
+			if m.Method == "tasks/get" {
+				n++
+				s.reply(m, asksFor(question(fmt.Sprint("q", n), "?")))
+			}
+			return m.Method == "tasks/get"
+		}
+		_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
+		rounds, ok := errors.AsType[*RoundsError](err)
+		assert.Assert(t, ok, "%v", err)
+		assert.Equal(t, rounds.Rounds, maxTaskQuestions)
+		assert.Equal(t, len(rounds.Last.Result.InputRequests), 1)
+		assert.Error(t, err, `server "server": tool "slow": the server has been answered 256 times and still gives no result: the server wants input first (1 requests)`)
+		synctest.Wait()
+		assert.Equal(t, len(w.params("tasks/update")), maxTaskQuestions)
+		assert.Equal(t, len(w.params("tasks/cancel")), 1)
+	})
+}
+
+// A task that asks what nobody answers here is handed over, and not cancelled.
+func TestTaskInputRequired(t *testing.T) {
+	for name, test := range map[string]struct {
+		options []CallOption
+		asks    string
+		want    []string
+	}{
+		"no callback": {nil, asksFor(question("a", "?"), `"b":{"method":"sampling/createMessage"}`), []string{"a", "b"}},
+		"by hand":     {[]CallOption{ByHand()}, asksFor(question("a", "?")), []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &worker{answers: map[string][]string{"tasks/get": {test.asks, test.asks, test.asks, taskState("completed", `,"result":`+plain)}}}
+				c := w.hire(t, Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					t.Error("asked")
+					return nil, nil
+				}})
+				_, err := c.CallTool(t.Context(), "slow", nil, test.options...)
+				asked, ok := errors.AsType[*InputRequiredError](err)
+				assert.Assert(t, ok, "%v", err)
+				assert.Equal(t, len(asked.Result.InputRequests), len(test.want))
+				assert.Equal(t, string(asked.Raw), test.asks)
+				assert.Equal(t, asked.Task.ID(), "T")
+				assert.Equal(t, len(asked.Task.State().InputRequests), len(test.want))
+				_, err = asked.Task.Wait(t.Context(), test.options...) // the same, and not at once
+				_, ok = errors.AsType[*InputRequiredError](err)
+				assert.Assert(t, ok, "%v", err)
+				answers := mcp.InputResponses{}
+				for _, key := range test.want {
+					answers[key] = []byte(`{"action":"decline"}`)
+				}
+				assert.NilError(t, asked.Task.Update(t.Context(), answers))
+				_, err = asked.Task.Wait(t.Context(), test.options...)
+				assert.NilError(t, err)
+				synctest.Wait()
+				assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/get@2s tasks/update@2s tasks/get@3s tasks/get@4s")
+			})
+		})
+	}
+}
+
+// A question that is not answered ends the call, and the task with it.
+func TestTaskUnanswered(t *testing.T) {
+	boom := errors.New("boom")
+	for name, test := range map[string]struct {
+		callback func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error)
+		asks     string
+		want     string
+		is       error
+	}{
+		"fails":     {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, boom }, question("a", "?"), "boom", boom},
+		"panics":    {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("boom") }, question("a", "?"), "", nil},
+		"no sense":  {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
+		"no answer": {accept(`{}`), question("a", "?"), `what Options.OnElicit returned: content: /: missing required property "name"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &worker{answers: map[string][]string{"tasks/get": {asksFor(test.asks)}}}
+				_, err := w.hire(t, Options{OnElicit: test.callback}).CallTool(t.Context(), "slow", nil)
+				q, ok := errors.AsType[*QuestionError](err)
+				assert.Assert(t, ok, "%v", err)
+				assert.Equal(t, q.Key, "a")
+				assert.ErrorContains(t, err, `server "server": tool "slow": the server's question "a" (elicitation/create) was not answered: `+test.want)
+				if test.is != nil {
+					assert.ErrorIs(t, err, test.is)
+				}
+				synctest.Wait()
+				assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/cancel@1s")
+			})
+		})
+	}
+}
+
+// Answers that do not arrive are sent again; those that the server does not want end the call, unless it does not ask any more.
+func TestTaskUpdateFails(t *testing.T) {
+	asks, completed := asksFor(question("a", "?")), taskState("completed", `,"result":`+plain)
+	for name, test := range map[string]struct {
+		states, updates []string
+		want, said      string
+	}{
+		"once":          {[]string{asks, asks, completed}, []string{failure(-32603, "Internal error"), fine}, "", "tasks/get@1s tasks/update@1s tasks/update@3s tasks/get@3s tasks/get@4s"},
+		"no answer":     {[]string{asks, asks, completed}, []string{"", fine}, "", "tasks/get@1s tasks/update@1s cancelled@31s tasks/update@33s tasks/get@33s tasks/get@34s"},
+		"always":        {[]string{asks}, []string{failure(-32603, "Internal error")}, "Internal error (code -32603)", ""},
+		"refused":       {[]string{asks}, []string{failure(-32602, "No")}, "the server refuses what it was answered: No (code -32602)", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
+		"too late":      {[]string{asks, completed}, []string{failure(-32602, "No")}, "", "tasks/get@1s tasks/update@1s tasks/get@1s"},
+		"not any more":  {[]string{asks, asksFor(question("b", "?")), completed}, []string{failure(-32602, "No"), fine}, "", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/update@1s tasks/get@2s"},
+		"unknown":       {[]string{asks, failure(-32602, "Who?")}, []string{failure(-32602, "No")}, `the server does not know the task "T", or not any more: Who? (code -32602)`, ""},
+		"not supported": {[]string{asks}, []string{failure(-32601, "What?")}, "What? (code -32601)", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &worker{answers: map[string][]string{"tasks/get": test.states, "tasks/update": test.updates}}
+				_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
+				if test.want == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.Error(t, err, `server "server": tool "slow": `+test.want)
+				}
+				synctest.Wait()
+				if test.said != "" {
+					assert.Equal(t, w.said(), "tools/call@0s "+test.said)
+				}
+				assert.Assert(t, len(w.params("tasks/update")) < 6)
+			})
+		})
+	}
+}
+
+// Whoever is asked when the call ends is told so, and the call waits for him. Its time goes on running.
+func TestTaskEndsWhileAsking(t *testing.T) {
+	for name, test := range map[string]struct {
+		end  func(cancel func(), c *Client, s *scripted)
+		want string
+		is   error
+	}{
+		"ctx":     {func(cancel func(), _ *Client, _ *scripted) { cancel() }, "context canceled after 5.5s", context.Canceled},
+		"close":   {func(_ func(), c *Client, _ *scripted) { _ = c.Close() }, "the client is closed", rpc.ErrClosed},
+		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, "closed the connection", rpc.ErrClosed},
+		"timeout": {func(func(), *Client, *scripted) {}, `no answer to task "T" (input_required) after 8s`, context.DeadlineExceeded},
+		"ended":   {nil, `the task "T" was cancelled`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := counters("1h")
+				asks := asksFor(question("a", "1h"))
+				w := &worker{answers: map[string][]string{"tasks/get": {asks}}}
+				if test.end == nil {
+					w.answers["tasks/get"] = []string{asks, asks, asks, taskState("cancelled", "")}
+				}
+				var server *scripted
+				o := after(asked)
+				o.CallTimeout = 7 * time.Second
+				c, err := o.Connect(t.Context(), stream(func(s *scripted) { server = s; w.script(s) }))
+				assert.NilError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if test.end != nil {
+					time.AfterFunc(5500*time.Millisecond, func() { test.end(cancel, c, server) })
+				}
+				_, err = c.CallTool(ctx, "slow", nil)
+				assert.ErrorContains(t, err, `server "server": tool "slow": `+test.want)
+				if test.is != nil {
+					assert.ErrorIs(t, err, test.is)
+				}
+				assert.Equal(t, asked["1h"].Load(), int32(1))
+				assert.Equal(t, asked["taken back"].Load(), int32(1))
+				_ = c.Close()
+				_ = c.Wait()
+			})
+		})
+	}
+}
+
+// Two that wait for one Task ask once. If he who asks gives up, the other asks, and so does one who waits later.
+func TestTaskQuestionsOfSeveral(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := counters("10s")
+		w := &worker{}
+		answered := false
+		w.meet = func(s *scripted, m message) bool {
+			switch {
+			case m.Method == "tasks/update":
+				answered = true
+			case m.Method == "tasks/get" && answered:
+				s.reply(m, taskState("completed", `,"result":`+plain))
+				return true
+			}
+			return false
+		}
+		w.answers = map[string][]string{"tasks/get": {asksFor(question("a", "10s"))}}
+		task, err := w.hire(t, after(asked)).StartTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		failed := make(chan error)
+		for range 2 {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				defer cancel()
+				_, err := task.Wait(ctx)
+				failed <- err
+			}()
+		}
+		assert.ErrorIs(t, <-failed, context.DeadlineExceeded)
+		assert.ErrorIs(t, <-failed, context.DeadlineExceeded)
+		assert.Equal(t, asked["10s"].Load(), int32(1))
+		for range 2 {
+			go func() {
+				_, err := task.Wait(t.Context())
+				failed <- err
+			}()
+		}
+		assert.NilError(t, <-failed)
+		assert.NilError(t, <-failed)
+		assert.Equal(t, asked["10s"].Load(), int32(2))
+		assert.Equal(t, len(w.params("tasks/update")), 1)
+		assert.Equal(t, len(w.params("tasks/cancel")), 0)
+	})
+}

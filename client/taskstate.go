@@ -1,0 +1,161 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	defaultPoll = time.Second
+	minPoll     = 100 * time.Millisecond
+	maxPoll     = time.Minute
+)
+
+// A promise is what came in place of a result: a task. It is the error of an exchange, and nobody's beyond that.
+type promise struct{ task mcp.Task }
+
+func (p *promise) Error() string {
+	return fmt.Sprintf("a task in place of a result: %.100q", p.task.TaskID)
+}
+
+// promised decodes a CreateTaskResult of the tasks extension.
+func promised(result []byte) error {
+	var r mcp.CreateTaskResult
+	if err := mcp.Unmarshal(result, &r); err != nil {
+		return protocolError("a task that is none: %v", err)
+	}
+	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // are told when they are asked for
+	return newPromise(r.Task)
+}
+
+// promisedInside decodes a CreateTaskResult of 2025-11-25. nil means that the result is none: that of the call itself, of a server that takes no notice of the wish.
+func promisedInside(result []byte) error {
+	if task := jsonscan.Member(result, "task"); len(task) == 0 || task[0] != '{' {
+		return nil
+	}
+	var r mcp.CreateExperimentalTaskResult
+	if err := mcp.Unmarshal(result, &r); err != nil {
+		return protocolError("a task that is none: %v", err)
+	}
+	return newPromise(fromExperimental(r.Task))
+}
+
+func newPromise(t mcp.Task) error {
+	if t.TaskID == "" {
+		return protocolError("a task without an id")
+	}
+	if err := checkStatus(t.Status); err != nil {
+		return err
+	}
+	return &promise{t}
+}
+
+func checkStatus(s mcp.TaskStatus) error {
+	if s == mcp.TaskWorking || s == mcp.TaskInputRequired || s.Terminal() {
+		return nil
+	}
+	return protocolError("a task with the unknown status %.50q", string(s))
+}
+
+// fromExperimental is a task of 2025-11-25 as the extension has it.
+func fromExperimental(e mcp.ExperimentalTask) mcp.Task {
+	return mcp.Task{
+		TaskID: e.TaskID, Status: e.Status, StatusMessage: e.StatusMessage, CreatedAt: e.CreatedAt, LastUpdatedAt: e.LastUpdatedAt, TTLMs: e.TTL,
+		PollIntervalMs: e.PollInterval,
+	}
+}
+
+// decodeState decodes the result of tasks/get, and of tasks/cancel in 2025-11-25.
+func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
+	var now mcp.Task
+	if t.experimental() {
+		var r mcp.ExperimentalTaskResult
+		if err := mcp.Unmarshal(raw, &r); err != nil {
+			return now, protocolError("the state of a task that is none: %v", err)
+		}
+		now = fromExperimental(r.ExperimentalTask)
+	} else {
+		var r mcp.GetTaskResult
+		if err := mcp.Unmarshal(raw, &r); err != nil {
+			return now, protocolError("the state of a task that is none: %v", err)
+		}
+		now = r.Task
+		now.Result = bytes.Clone(jsonscan.Member(raw, "result")) // every byte of it
+	}
+	if now.TaskID != t.id {
+		return now, protocolError("the state of the task %.100q, which was not asked for", now.TaskID)
+	}
+	if err := checkStatus(now.Status); err != nil || t.experimental() {
+		return now, err
+	}
+	switch {
+	case now.Status == mcp.TaskCompleted && now.Result == nil:
+		return now, protocolError("a completed task without a result")
+	case now.Status == mcp.TaskFailed && now.Error == nil:
+		return now, protocolError("a failed task without an error")
+	}
+	// What does not go with the status is none of it.
+	if now.Status != mcp.TaskCompleted {
+		now.Result = nil
+	}
+	if now.Status != mcp.TaskFailed {
+		now.Error = nil
+	}
+	if now.Status != mcp.TaskInputRequired {
+		now.InputRequests = nil
+	}
+	return now, nil
+}
+
+// see takes note of the task's state, and reports whether something has changed. What has ended stays as it was.
+func (t *Task) see(now mcp.Task) (changed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, _, ended := outcome(&t.state); ended {
+		return false
+	}
+	was := &t.state
+	changed = was.Status != now.Status || was.StatusMessage != now.StatusMessage || was.LastUpdatedAt != now.LastUpdatedAt
+	t.state, t.seen = now, time.Now()
+	return changed
+}
+
+// settle takes note of what has come of a task of 2025-11-25, which its state does not say.
+func (t *Task) settle(result json.RawMessage, failure *rpc.Error) {
+	now := t.State()
+	now.Status, now.Result = mcp.TaskCompleted, result
+	if failure != nil {
+		now.Error = &mcp.ErrorObject{Code: int64(failure.Code), Message: failure.Message, Data: failure.Data}
+	}
+	if failure != nil || string(jsonscan.Member(result, "isError")) == "true" {
+		now.Status = mcp.TaskFailed
+	}
+	t.see(now)
+}
+
+// outcome is what has come of a task, if that is known.
+func outcome(t *mcp.Task) (result json.RawMessage, err error, ended bool) {
+	switch {
+	case t.Status == mcp.TaskCancelled:
+		return nil, &TaskCancelledError{ID: t.TaskID, Message: t.StatusMessage}, true
+	case t.Result != nil:
+		return t.Result, nil, true
+	case t.Error != nil:
+		return nil, &rpc.Error{Code: int(t.Error.Code), Message: t.Error.Message, Data: t.Error.Data}, true
+	}
+	return nil, nil, false
+}
+
+// interval is how long to wait from one look at the task to the next: as the server suggests, within reason.
+func interval(t *mcp.Task) time.Duration {
+	if t.PollIntervalMs == nil {
+		return defaultPoll
+	}
+	return time.Duration(min(max(*t.PollIntervalMs, minPoll.Milliseconds()), maxPoll.Milliseconds())) * time.Millisecond
+}
