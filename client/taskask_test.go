@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -192,7 +193,7 @@ func TestTaskUnanswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": {asksFor(test.asks)}}}
-				_, err := w.hire(t, Options{OnElicit: test.callback}).CallTool(t.Context(), "slow", nil)
+				_, err := w.hire(t, Options{OnElicit: test.callback, Logger: slog.New(slog.DiscardHandler)}).CallTool(t.Context(), "slow", nil)
 				q, ok := errors.AsType[*QuestionError](err)
 				assert.Assert(t, ok, "%v", err)
 				assert.Equal(t, q.Key, "a")
@@ -309,7 +310,7 @@ func TestTaskQuestionsOfSeveral(t *testing.T) {
 		failed := make(chan error)
 		for range 2 {
 			go func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), 5500*time.Millisecond)
 				defer cancel()
 				_, err := task.Wait(ctx)
 				failed <- err

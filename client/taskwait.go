@@ -158,8 +158,8 @@ func (f *following) look() error {
 		return err
 	})
 	if err != nil {
-		if err = f.stumble(err); err != nil && f.refusal != nil && f.t.isGone() {
-			return f.refusal // says more
+		if err = f.stumble(err); err != nil && f.t.isGone() && f.refusal != nil && f.refusal.Code != rpc.CodeInvalidParams {
+			return f.refusal // which is what had come of it
 		}
 		return err
 	}

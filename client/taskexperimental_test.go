@@ -1,0 +1,319 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// What goes over the wire with a server of 2025-11-25, and when.
+func TestExperimentalTask(t *testing.T) {
+	const raw = `{ "content":[], "isError":true, "_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}} }`
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{era: mcp.Legacy}
+		w.meet = func(s *scripted, m message) bool {
+			if m.Method == "tasks/result" {
+				time.Sleep(2500 * time.Millisecond)
+				s.reply(m, raw)
+			}
+			return m.Method == "tasks/result"
+		}
+		c := w.hire(t, Options{})
+		for want, ttl := range map[string][]CallOption{`{}`: nil, `{"ttl":60000}`: {TaskTTL(time.Minute)}, `{"ttl":1}`: {TaskTTL(time.Nanosecond)}} {
+			w.heard, w.log, w.began = nil, nil, time.Now()
+			task, err := c.StartTool(t.Context(), "slow", map[string]int{"n": 1}, ttl...)
+			assert.NilError(t, err)
+			assert.DeepEqual(t, w.params("tools/call"), []string{`{"name":"slow","arguments":{"n":1},"task":` + want + `}`})
+			now := task.State()
+			assert.Assert(t, task.ID() == "T" && now.Status == mcp.TaskWorking && *now.TTLMs == 60000 && *now.PollIntervalMs == 1000)
+			result, err := task.WaitRaw(t.Context())
+			assert.NilError(t, err)
+			assert.Equal(t, string(result), raw)
+			assert.Equal(t, task.State().Status, mcp.TaskFailed) // as the revision has it for a tool that failed
+			assert.DeepEqual(t, w.params("tasks/result"), []string{`{"taskId":"T"}`})
+			synctest.Wait()
+		}
+	})
+}
+
+// While the result is waited for, the state is looked at: what changes gives the call time.
+func TestExperimentalTaskTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tasks/get": {oldState("working", ""), oldState("working", ""), oldState("working", `,"statusMessage":"half"`)}}}
+		c := w.hire(t, Options{CallTimeout: 5 * time.Second})
+		task, err := c.StartTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		_, err = task.Wait(t.Context())
+		assert.ErrorContains(t, err, `server "server": tool "slow": no answer to task "T" (working: half) after 8s`)
+		synctest.Wait()
+		said := w.said()
+		assert.Assert(t, strings.HasPrefix(said, "tools/call@0s tasks/result@0s tasks/get@1s tasks/get@2s"), said)
+		assert.Assert(t, strings.HasSuffix(said, "cancelled@8s"), said) // of tasks/result; the task goes on
+		assert.Equal(t, len(w.params("tasks/cancel")), 0)
+	})
+}
+
+func TestExperimentalTaskFails(t *testing.T) {
+	type answers = map[string][]string
+	boom := failure(-31000, "boom")
+	for name, test := range map[string]struct {
+		answers    answers
+		want, said string
+		is         error
+	}{
+		"failed":    {answers{"tasks/result": {boom}, "tasks/get": {oldState("failed", "")}}, "boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
+		"cancelled": {answers{"tasks/result": {failure(-32602, "No result")}, "tasks/get": {oldState("cancelled", `,"statusMessage":"enough"`)}}, `the task "T" was cancelled: "enough"`, "tasks/result@0s tasks/get@0s", nil},
+		"cancelled, and no answer": {answers{"tasks/get": {oldState("working", ""), oldState("cancelled", "")}}, `the task "T" was cancelled`,
+			"tasks/result@0s tasks/get@1s tasks/get@2s cancelled@2s", nil},
+		"busy": {answers{"tasks/result": {failure(-31999, "Busy"), plain}}, "", "tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s", nil},
+		"always busy": {answers{"tasks/result": {failure(-31999, "Busy")}}, "Busy (code -31999)",
+			"tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s tasks/get@1s tasks/get@2s tasks/result@2s tasks/get@2s tasks/get@3s tasks/result@3s tasks/get@3s", nil},
+		"unknown": {answers{"tasks/result": {failure(-32602, "Who?")}, "tasks/get": {failure(-32602, "Who?")}}, `the server does not know the task "T", or not any more: Who? (code -32602)`,
+			"tasks/result@0s tasks/get@0s", rpc.ErrInvalidParams},
+		"failed and forgotten": {answers{"tasks/result": {boom}, "tasks/get": {failure(-32602, "Who?")}}, "boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
+		"forgotten meanwhile": {answers{"tasks/get": {failure(-32602, "Who?")}}, `the server does not know the task "T", or not any more: Who? (code -32602)`,
+			"tasks/result@0s tasks/get@1s cancelled@1s", rpc.ErrInvalidParams},
+		"malformed":     {answers{"tasks/get": {`{"taskId":"T"}`}}, `a task with the unknown status ""`, "tasks/result@0s tasks/get@1s cancelled@1s", rpc.ErrProtocol},
+		"late":          {answers{"tasks/get": {oldState("completed", "")}}, `no answer to task "T" (completed) after 11s`, "", context.DeadlineExceeded},
+		"not its state": {answers{"tasks/get": {strings.Replace(oldState("completed", ""), `"T"`, `"U"`, 1)}}, `the state of the task "U", which was not asked for`, "", rpc.ErrProtocol},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &worker{era: mcp.Legacy, answers: test.answers}
+				task, err := w.hire(t, Options{CallTimeout: 10 * time.Second}).StartTool(t.Context(), "slow", nil)
+				assert.NilError(t, err)
+				_, err = task.Wait(t.Context())
+				if test.want == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.ErrorContains(t, err, `server "server": tool "slow": `+test.want)
+				}
+				if test.is != nil {
+					assert.ErrorIs(t, err, test.is)
+				}
+				_, ok := errors.AsType[*TaskCancelledError](err)
+				assert.Equal(t, ok, strings.HasPrefix(name, "cancelled"))
+				synctest.Wait()
+				if test.said != "" {
+					assert.Equal(t, w.said(), "tools/call@0s "+test.said)
+				}
+				if name == "failed" { // and stays so, without asking
+					before := w.said()
+					_, err = task.Wait(t.Context())
+					assert.ErrorIs(t, err, test.is)
+					assert.Equal(t, w.said(), before)
+				}
+			})
+		})
+	}
+}
+
+// What tools/list says of a tool is obeyed, and what it did not say is tried.
+func TestTaskSupport(t *testing.T) {
+	const tools = `{"tools":[{"name":"forbidden","inputSchema":{}},{"name":"said","inputSchema":{},"execution":{"taskSupport":"forbidden"}},` +
+		`{"name":"optional","inputSchema":{},"execution":{"taskSupport":"optional"}},{"name":"required","inputSchema":{},"execution":{"taskSupport":"required"}}]}`
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/list": {tools}, "tasks/result": {plain}}}
+		w.meet = func(s *scripted, m message) bool {
+			if m.Method == "tools/call" && !strings.Contains(m.line, `"task":{}`) {
+				s.reply(m, plain)
+				return true
+			}
+			return false
+		}
+		c := w.hire(t, Options{})
+		for _, want := range []string{"start forbidden, start optional, start required, start said", "call required, start optional, start required"} {
+			var got []string
+			for _, way := range []string{"call", "start"} {
+				for _, tool := range []string{"forbidden", "optional", "required", "said"} {
+					before := len(w.params("tools/call"))
+					if way == "call" {
+						_, err := c.CallTool(t.Context(), tool, nil)
+						assert.NilError(t, err)
+					} else {
+						_, err := c.StartTool(t.Context(), tool, nil)
+						assert.NilError(t, err)
+					}
+					if strings.Contains(w.params("tools/call")[before], `"task":{}`) {
+						got = append(got, way+" "+tool)
+					}
+				}
+			}
+			assert.Equal(t, strings.Join(got, ", "), want)
+			_, err := collect(c.Tools(t.Context()))
+			assert.NilError(t, err)
+		}
+	})
+}
+
+// Servers say in one way only that a call should, or should not, have been a task.
+func TestTaskRefused(t *testing.T) {
+	w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": {failure(-32601, "Method not found")}, "prompts/get": {failure(-32601, "Method not found")}}}
+	c := w.hire(t, Options{})
+	_, err := c.StartTool(t.Context(), "t", nil)
+	assert.Error(t, err, `server "server": tool "t": the server does not run it as a task: Method not found (code -32601)`)
+	assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
+	_, err = c.CallTool(t.Context(), "t", nil)
+	assert.Error(t, err, `server "server": tool "t": the server does not run it, or only as a task, for which see StartTool: Method not found (code -32601)`)
+	assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
+	_, err = c.Call(t.Context(), "prompts/get", nil)
+	assert.Error(t, err, `server "server": prompts/get: Method not found (code -32601)`)
+}
+
+// A server that has tasks may have answered at once, and may answer nonsense.
+func TestExperimentalTaskBegins(t *testing.T) {
+	for answer, want := range map[string]string{
+		plain:                          "",
+		`{"content":[],"task":"mine"}`: "",
+		`{"task":{}}`:                  "a task without an id",
+		`{"task":{"taskId":7}}`:        "a task that is none: task.taskId: want a string, not a number (at byte 18)",
+		`{"task":{"taskId":"T"}}`:      `a task with the unknown status ""`,
+	} {
+		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": {answer}}}
+		task, err := w.hire(t, Options{}).StartTool(t.Context(), "t", nil)
+		if want == "" {
+			assert.NilError(t, err)
+			raw, err := task.WaitRaw(t.Context())
+			assert.NilError(t, err)
+			assert.Equal(t, string(raw), answer)
+		} else {
+			assert.Error(t, err, `server "server": tool "t": `+want)
+			assert.ErrorIs(t, err, rpc.ErrProtocol)
+		}
+	}
+}
+
+// A server that does not cancel is not asked to.
+func TestExperimentalTaskWithoutCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, Options{}, func(s *scripted) {
+			s.refuse(s.read(), -32601, "Method not found")
+			s.reply(s.read(), strings.Replace(initializedTasks, `"cancel":{},`, "", 1))
+			for m := s.read(); m.line != ""; m = s.read() {
+				switch m.Method {
+				case "tools/list":
+					s.reply(m, `{"tools":[{"name":"t","inputSchema":{},"execution":{"taskSupport":"required"}}]}`)
+				case "tools/call":
+					s.reply(m, oldCreated)
+				case "tasks/get":
+					s.reply(m, oldState("working", ""))
+				case "tasks/cancel":
+					t.Error("asked to cancel")
+				}
+			}
+		})
+		_, err := collect(c.Tools(t.Context()))
+		assert.NilError(t, err)
+		_, err = c.CallTool(t.Context(), "t", nil, Timeout(5*time.Second))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		undeclared, ok := errors.AsType[*UndeclaredError](c.Task("T").Cancel(t.Context()))
+		assert.Assert(t, ok && undeclared.Capability == "tasks.cancel")
+		synctest.Wait()
+	})
+}
+
+// The progress of a call lasts as long as its task, and what a task tells is delivered until the end.
+func TestExperimentalTaskProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/list": {`{"tools":[{"name":"t","inputSchema":{},"execution":{"taskSupport":"required"}}]}`}}}
+		w.meet = func(s *scripted, m message) bool {
+			if m.Method != "tasks/result" {
+				return false
+			}
+			go func() {
+				for i := range 3 {
+					time.Sleep(4500 * time.Millisecond)
+					s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+				}
+				time.Sleep(4500 * time.Millisecond)
+				s.reply(m, plain)
+			}()
+			return true
+		}
+		c := w.hire(t, Options{CallTimeout: 5 * time.Second})
+		_, err := collect(c.Tools(t.Context()))
+		assert.NilError(t, err)
+		var heard []float64
+		began := time.Now()
+		_, err = c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) { heard = append(heard, p.Progress) }))
+		assert.NilError(t, err)
+		assert.DeepEqual(t, heard, []float64{0, 1, 2})
+		assert.Equal(t, time.Since(began), 18*time.Second)
+	})
+}
+
+// A question of a task is a request like others, and the user may take the time.
+func TestExperimentalTaskAsks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(server.Options{})
+		addJob(t, s, "asks", mcp.TaskOptional, askTwo)
+		c := connectTo(t, s, Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			related, err := p.Meta.RelatedTask()
+			assert.Check(t, err == nil && related != "")
+			time.Sleep(time.Minute)
+			return accept(`{"name":"Ada"}`)(ctx, p)
+		}})
+		task, err := c.StartTool(t.Context(), "asks", nil)
+		assert.NilError(t, err)
+		time.Sleep(time.Minute)
+		now, err := task.Poll(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, now.Status, mcp.TaskInputRequired) // and nobody has been asked: the server does when it is waited for
+		began := time.Now()
+		r, err := task.Wait(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, text(r), `{"name":"Ada","size":"M"}{"name":"Ada","size":"M"}`)
+		assert.Equal(t, time.Since(began), time.Minute)
+		undeclared, ok := errors.AsType[*UndeclaredError](task.Update(t.Context(), mcp.InputResponses{}))
+		assert.Assert(t, ok && undeclared.Capability == "extensions.io.modelcontextprotocol/tasks")
+	})
+}
+
+func TestTaskList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(server.Options{PageSize: 2})
+		addJob(t, s, "slow", mcp.TaskOptional, takes(time.Minute, "slowly"))
+		c := connectTo(t, s, Options{Era: mcp.Legacy})
+		want := map[string]bool{}
+		for range 5 {
+			task, err := c.StartTool(t.Context(), "slow", nil)
+			assert.NilError(t, err)
+			want[task.ID()] = true
+		}
+		tasks, err := collect(c.Tasks(t.Context()))
+		assert.NilError(t, err)
+		for _, task := range tasks {
+			assert.Assert(t, want[task.ID()])
+			delete(want, task.ID())
+			assert.Equal(t, task.State().Status, mcp.TaskWorking)
+		}
+		assert.Equal(t, len(want), 0)
+		r, err := tasks[4].Wait(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, text(r), "slowly")
+	})
+	c := connect(t, Options{}, func(s *scripted) {
+		s.refuse(s.read(), -32601, "Method not found")
+		s.reply(s.read(), initializedTasks)
+		s.serve(map[string]string{"tasks/list": `{"tasks":[` + oldState("working", "") + `],"nextCursor":"again"}`})
+	})
+	tasks := 0
+	for task, err := range c.Tasks(t.Context()) {
+		if tasks++; err != nil {
+			assert.ErrorContains(t, err, `server "server": tasks/list: the server's pages lead round in a circle`)
+			break
+		}
+		assert.Equal(t, task.ID(), "T")
+	}
+	assert.Equal(t, tasks, 3)
+}
