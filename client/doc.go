@@ -57,9 +57,9 @@
 // A call is sent again 10 times at most, then it fails with a [*RoundsError]. With [ByHand], or without a callback for one of the questions, the questions
 // are an [*InputRequiredError].
 //
-// Before it goes on, a server of 2025-11-25 may want the user to do something on web pages, and refuse a request until that is done (code -32042). Where Options.ElicitModes
-// has [mcp.ElicitURL], the user is asked with OnElicit, and the request sent again when the server says that all is done. Servers need not say so:
-// therefore it is also sent after 15 s, after another 30 s, and so on, as long as the call has time. To whoever says no, the refusal is the error.
+// Before it goes on, a server of 2025-11-25 may want the user to do something on web pages, and refuse a request until that is done (code -32042). Where
+// Options.ElicitModes has [mcp.ElicitURL], the user is asked with OnElicit, and the request sent again when the server says that all is done. Servers need not
+// say so: therefore it is also sent after 15 s, after another 30 s, and so on, as long as the call has time. To whoever says no, the refusal is the error.
 //
 // # Tasks
 //
@@ -68,14 +68,15 @@
 //	modern      the extension io.modelcontextprotocol/tasks, which the client declares: the server decides, for each call of a tool
 //	2025-11-25  the client asks for it, where the server and the tool say that they can
 //
-// [Client.CallTool] hides them. It looks at the task as often as the server suggests, but from 10 times a second to once a minute, answers its questions with the callbacks, each of
-// them once, and returns what comes of it. A change of the task's state extends the call's time, as progress does. When that has run out or ctx ends, the server is asked to
-// cancel the task, which nobody waits for. A look that fails is repeated, 3 times in a row at most, less and less often; and no more than 256 questions of
-// a task are answered, or the error is a [*RoundsError]. Of a server of 2025-11-25, tools that [Client.Tools] has listed as running as tasks only are called as
-// tasks.
+// [Client.CallTool] hides them. It looks at the task as often as the server suggests, but from 10 times a second to once a minute, answers its questions with
+// the callbacks, each of them once, and returns what comes of it. A change of the task's state extends the call's time, as progress does. When that has run out
+// or ctx ends, the server is asked to cancel the task, which nobody waits for. A look that fails is repeated, 3 times in a row at most, less and less often;
+// and no more than 256 questions of a task are answered, or the error is a [*RoundsError]. Of a server of 2025-11-25, tools that [Client.Tools] has listed as
+// running as tasks only are called as tasks.
 //
-// [Client.StartTool] returns a [Task] instead: to look at, to wait for, to cancel. Its ID is good for another connection to the same server, with [Client.Task]; so it should be
-// kept where the task must survive the program. Neither Close nor the end of a wait cancels such a task. What a server of 2025-11-25 has of them, [Client.Tasks] tells.
+// [Client.StartTool] returns a [Task] instead: to look at, to wait for, to cancel. Its ID is good for another connection to the same server, with
+// [Client.Task]; so it should be kept where the task must survive the program. Neither Close nor the end of a wait cancels such a task. What a server of
+// 2025-11-25 has of them, [Client.Tasks] tells.
 //
 // # Results
 //

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"sync"
 	"time"
 
@@ -142,10 +141,10 @@ type trip struct {
 	wait   time.Duration     // until the request is made again all the same
 }
 
-// errandsIn returns the questions whether the user goes on the errands that a request was refused for (2025-11-25, Elicitation, "URL Elicitation Required Error"); nil if
-// there are none, or nobody can be asked.
+// errandsIn returns the questions whether the user goes on the errands that a request was refused for (2025-11-25, Elicitation, "URL Elicitation Required
+// Error"); nil if there are none, or nobody can be asked.
 func (c *Client) errandsIn(r *call, err error) mcp.InputRequests {
-	refusal, _ := errors.AsType[*rpc.Error](err)
+	refusal, _ := err.(*rpc.Error)
 	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.byHand || !c.sendsOnErrands() {
 		return nil
 	}
@@ -172,8 +171,8 @@ func (c *Client) sendsOnErrands() bool {
 	return c.session.Load().features.ElicitationComplete && c.questions[mcp.MethodElicit] != nil && c.o.elicits(mcp.ElicitURL)
 }
 
-// errand asks the user to go on the errands that a request was refused for, and waits for them. nil means that the request is to be made again: because all is done,
-// or to see whether it is. The refusal is what is returned if the user does not want to, or has done it in vain.
+// errand asks the user to go on the errands that a request was refused for, and waits for them. nil means that the request is to be made again: because all is
+// done, or to see whether it is. The refusal is what is returned if the user does not want to, or has done it in vain.
 func (c *Client) errand(ctx context.Context, r *call, t *trip, pages mcp.InputRequests, refusal error) error {
 	if len(t.left) == 0 {
 		fresh := make(mcp.InputRequests)
@@ -189,9 +188,6 @@ func (c *Client) errand(ctx context.Context, r *call, t *trip, pages mcp.InputRe
 		answers, err := c.inquire(ctx, r, fresh)
 		if err != nil {
 			return err
-		}
-		if t.seen == nil {
-			t.seen = make(map[string]bool)
 		}
 		for id, raw := range answers {
 			var answer mcp.ElicitResult

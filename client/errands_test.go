@@ -142,7 +142,7 @@ func TestErrandIsOverEarly(t *testing.T) {
 			assert.DeepEqual(t, told, []string{"a"})
 			// It is to be done again some other day, and then what was said before does not count.
 			calls, early = 0, false
-			w.heard, w.log, w.began = nil, nil, time.Now()
+			w.reset()
 			_, err = c.CallTool(t.Context(), "t", nil)
 			assert.NilError(t, err)
 			assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
@@ -277,7 +277,7 @@ func TestErrandEnds(t *testing.T) {
 // The application hears of what it has been asked, once, and of nothing else; however much comes, little is kept.
 func TestElicitComplete(t *testing.T) {
 	var told, asked atomic.Int32
-	over := make(chan bool)
+	over, answered := make(chan bool), make(chan bool)
 	c := connect(t, Options{ElicitModes: []string{mcp.ElicitURL}, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		asked.Add(1)
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
@@ -304,8 +304,10 @@ func TestElicitComplete(t *testing.T) {
 		}
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"last"}`)
 		ask("last") // which was over before
+		close(answered)
 	})
 	<-over
+	<-answered
 	assert.Equal(t, asked.Load(), int32(2))
 	assert.Equal(t, told.Load(), int32(2))
 	c.errands.mu.Lock()

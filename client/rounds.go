@@ -23,11 +23,14 @@ func (c *Client) converse(ctx context.Context, r *call) error {
 	if r.waits != nil {
 		return c.waitTask(ctx, r, r.waits)
 	}
-	var t trip
+	var t *trip // on which the user is
 	for round := 0; ; round++ {
 		err := c.carryOn(ctx, r, c.exchange(ctx, r))
 		if pages := c.errandsIn(r, err); pages != nil {
-			if err = c.errand(ctx, r, &t, pages, err); err != nil {
+			if t == nil {
+				t = &trip{seen: make(map[string]bool)}
+			}
+			if err = c.errand(ctx, r, t, pages, err); err != nil {
 				return err
 			}
 			continue

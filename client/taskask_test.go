@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -64,17 +65,27 @@ func TestTaskQuestions(t *testing.T) {
 			taskState("working", ""),
 			taskState("completed", `,"result":`+plain),
 		}}}
-		c := w.hire(t, after(asked))
-		_, err := c.CallTool(t.Context(), "slow", nil)
+		o := after(asked)
+		answer := o.OnElicit
+		var takenBack time.Duration
+		o.OnElicit = func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			r, err := answer(ctx, p)
+			if err != nil {
+				takenBack = w.elapsed()
+			}
+			return r, err
+		}
+		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
+		assert.Equal(t, takenBack, 4*time.Second)
 		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/update@1.1s tasks/get@2s tasks/get@3s tasks/update@3.5s tasks/get@4s tasks/get@5s tasks/get@6s")
 		for name, n := range asked {
 			assert.Equal(t, n.Load(), int32(1), name)
 		}
-		const answer = `{"action":"accept","content":{"name":"Ada","size":"M"}}`
+		const want = `{"action":"accept","content":{"name":"Ada","size":"M"}}`
 		for i, key := range []string{"a", "b"} {
 			params := w.params("tasks/update")[i]
-			assert.Assert(t, strings.HasPrefix(params, `{"taskId":"T","inputResponses":{"`+key+`":`+answer+`},"_meta":{`), params)
+			assert.Assert(t, strings.HasPrefix(params, `{"taskId":"T","inputResponses":{"`+key+`":`+want+`},"_meta":{`), params)
 		}
 	})
 }
@@ -217,12 +228,12 @@ func TestTaskUpdateFails(t *testing.T) {
 	}{
 		"once":          {[]string{asks, asks, completed}, []string{failure(-32603, "Internal error"), fine}, "", "tasks/get@1s tasks/update@1s tasks/update@3s tasks/get@3s tasks/get@4s"},
 		"no answer":     {[]string{asks, asks, completed}, []string{"", fine}, "", "tasks/get@1s tasks/update@1s cancelled@31s tasks/update@33s tasks/get@33s tasks/get@34s"},
-		"always":        {[]string{asks}, []string{failure(-32603, "Internal error")}, "Internal error (code -32603)", ""},
+		"always":        {[]string{asks}, []string{failure(-32603, "Internal error")}, `the task "T" cannot be followed: Internal error (code -32603)`, ""},
 		"refused":       {[]string{asks}, []string{failure(-32602, "No")}, "the server refuses what it was answered: No (code -32602)", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
 		"too late":      {[]string{asks, completed}, []string{failure(-32602, "No")}, "", "tasks/get@1s tasks/update@1s tasks/get@1s"},
 		"not any more":  {[]string{asks, asksFor(question("b", "?")), completed}, []string{failure(-32602, "No"), fine}, "", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/update@1s tasks/get@2s"},
 		"unknown":       {[]string{asks, failure(-32602, "Who?")}, []string{failure(-32602, "No")}, `the server does not know the task "T", or not any more: Who? (code -32602)`, ""},
-		"not supported": {[]string{asks}, []string{failure(-32601, "What?")}, "What? (code -32601)", ""},
+		"not supported": {[]string{asks}, []string{failure(-32601, "What?")}, `the task "T" cannot be followed: What? (code -32601)`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -241,6 +252,56 @@ func TestTaskUpdateFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Answers that come while an update has just failed wait for the next try, and one that cannot be sent ends the call.
+func TestTaskUpdateWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asks := asksFor(question("a", "100ms"), question("b", "500ms"))
+		w := &worker{answers: map[string][]string{"tasks/get": {asks, taskState("completed", `,"result":`+plain)}, "tasks/update": {failure(-32603, "?"), fine}}}
+		_, err := w.hire(t, after(counters("100ms", "500ms"))).CallTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/update@1.1s tasks/update@3.1s tasks/get@3.1s")
+		assert.Equal(t, strings.Count(w.params("tasks/update")[1], `"accept"`), 2)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{answers: map[string][]string{"tasks/get": {asksFor(question("a", "?"))}}}
+		_, err := w.hire(t, Options{MaxSend: 10_000, OnElicit: accept(`{"name":"` + pad(10_000) + `"}`)}).CallTool(t.Context(), "slow", nil)
+		assert.ErrorIs(t, err, framing.ErrTooLarge)
+		synctest.Wait()
+		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/cancel@1s")
+	})
+}
+
+// An answer gives the call time, before the state says anything of it.
+func TestTaskAnswerIsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slowly := func(s string) string { return strings.Replace(s, ":1000", ":10000", 1) }
+		asks := slowly(asksFor(question("a", "11s")))
+		w := &worker{answers: map[string][]string{"tools/call": {slowly(taskCreated)}, "tasks/get": {asks, asks, slowly(taskState("completed", `,"result":`+plain))}}}
+		o := after(counters("11s"))
+		o.CallTimeout = 12 * time.Second
+		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, w.said(), "tools/call@0s tasks/get@10s tasks/get@20s tasks/update@21s tasks/get@30s")
+	})
+}
+
+// What was answered, but has not reached the server when the wait ends, is asked again by the next.
+func TestTaskAnswerIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := counters("100ms")
+		asks := asksFor(question("a", "100ms"))
+		w := &worker{answers: map[string][]string{"tasks/get": {asks, asks, asks, asks, taskState("completed", `,"result":`+plain)},
+			"tasks/update": {failure(-32603, "?"), failure(-32603, "?"), fine}}}
+		task, err := w.hire(t, after(asked)).StartTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		_, err = task.Wait(t.Context(), Timeout(time.Second+200*time.Millisecond))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		_, err = task.Wait(t.Context())
+		assert.NilError(t, err)
+		assert.Equal(t, asked["100ms"].Load(), int32(2))
+	})
 }
 
 // Whoever is asked when the call ends is told so, and the call waits for him. Its time goes on running.

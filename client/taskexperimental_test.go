@@ -30,7 +30,8 @@ func TestExperimentalTask(t *testing.T) {
 		}
 		c := w.hire(t, Options{})
 		for want, ttl := range map[string][]CallOption{`{}`: nil, `{"ttl":60000}`: {TaskTTL(time.Minute)}, `{"ttl":1}`: {TaskTTL(time.Nanosecond)}} {
-			w.heard, w.log, w.began = nil, nil, time.Now()
+			synctest.Wait()
+			w.reset()
 			task, err := c.StartTool(t.Context(), "slow", map[string]int{"n": 1}, ttl...)
 			assert.NilError(t, err)
 			assert.DeepEqual(t, w.params("tools/call"), []string{`{"name":"slow","arguments":{"n":1},"task":` + want + `}`})
@@ -116,6 +117,24 @@ func TestExperimentalTaskFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An answer to tasks/result that is none ends the wait.
+func TestExperimentalTaskMalformed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &worker{era: mcp.Legacy}
+		w.meet = func(s *scripted, m message) bool {
+			if m.Method == "tasks/result" {
+				s.send(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`+"\n", m.ID)
+			}
+			return m.Method == "tasks/result"
+		}
+		task, err := w.hire(t, Options{}).StartTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		_, err = task.Wait(t.Context())
+		assert.ErrorIs(t, err, rpc.ErrProtocol)
+		assert.Equal(t, w.said(), "tools/call@0s tasks/result@0s")
+	})
 }
 
 // What tools/list says of a tool is obeyed, and what it did not say is tried.

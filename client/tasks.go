@@ -32,8 +32,8 @@ type Task struct {
 	count int                        // of questions, ever
 }
 
-// StartTool calls a tool and returns as soon as the server has answered: with a task, if it can run the tool as one, else with the result. Then the Task has ended
-// already, and has no id. Questions that come before that are answered as those of [Client.CallTool].
+// StartTool calls a tool and returns as soon as the server has answered: with a task, if it can run the tool as one, else with the result. Then the Task has
+// ended already, and has no id. Questions that come before that are answered as those of [Client.CallTool].
 //
 // In the modern era the server decides. One of 2025-11-25 is asked for a task if it declares tasks.requests.tools.call, unless [Client.Tools] has listed the tool
 // as one that does not run as a task. If the server says the same, with -32601, that is the error.
@@ -49,12 +49,12 @@ func (c *Client) StartTool(ctx context.Context, name string, args any, opts ...C
 	return t, nil
 }
 
-// Task returns the task with an id that is known from before, such as from an earlier run of the program. Nothing is sent, and State says nothing until it was asked for.
-// Tasks of 2025-11-25 may end with their connection.
+// Task returns the task with an id that is known from before, such as from an earlier run of the program. Nothing is sent, and State says nothing until it was
+// asked for. Tasks of 2025-11-25 may end with their connection.
 func (c *Client) Task(id string) *Task { return &Task{c: c, id: id, state: mcp.Task{TaskID: id}} }
 
-// Tasks yields the tasks that a server of 2025-11-25 has of this client, page after page as they are wanted (2025-11-25, Tasks, "Listing Tasks"). Errors and limits
-// are as with [Client.Tools]; where there is no such list, as in the modern era, the error is an [*UndeclaredError].
+// Tasks yields the tasks that a server of 2025-11-25 has of this client, page after page as they are wanted (2025-11-25, Tasks, "Listing Tasks"). Errors and
+// limits are as with [Client.Tools]; where there is no such list, as in the modern era, the error is an [*UndeclaredError].
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task, error] {
 	pages := c.pagesOf(ctx, taskListCapability, mcp.MethodListTasks, opts)
 	return items(c, "tasks", pages, mcp.MethodListTasks, func(r *mcp.ListExperimentalTasksResult) []*Task {
@@ -154,8 +154,9 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.Task, error) {
 	return t.State(), nil
 }
 
-// Update gives the server answers to what the task asks in the InputRequests of its State, to all of it or some (tasks extension, "Task Update Requests"). [Task.Wait] does so
-// by itself with the callbacks in [Options]; what is answered here it does not ask any more. Tasks of 2025-11-25 have no such request: there the server asks.
+// Update gives the server answers to what the task asks in the InputRequests of its State, to all of it or some (tasks extension, "Task Update Requests").
+// [Task.Wait] does so by itself with the callbacks in [Options]; what is answered here it does not ask any more. Tasks of 2025-11-25 have no such request:
+// there the server asks.
 func (t *Task) Update(ctx context.Context, answers mcp.InputResponses, opts ...CallOption) error {
 	params := mcp.UpdateTaskParams{TaskID: t.id, InputResponses: answers}
 	if err := t.do(ctx, &call{method: mcp.MethodUpdateTask, params: params, decode: ignore}, opts); err != nil {
@@ -173,7 +174,12 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if t.ended() {
 		return nil
 	}
-	err := t.do(ctx, &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: ignore}, opts)
+	err := t.do(ctx, &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: func(raw []byte) error {
+		if now, err := t.decodeState(raw); err == nil && t.experimental() { // the extension says nothing of the state here
+			t.see(now)
+		}
+		return nil
+	}}, opts)
 	if t.experimental() && errors.Is(err, rpc.ErrInvalidParams) { // it does not know the task, or the task has ended
 		if now, bad := t.Poll(ctx, opts...); bad == nil && now.Status.Terminal() {
 			return nil
@@ -184,13 +190,14 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 
 func ignore([]byte) error { return nil }
 
-// Wait waits for the end of the task and returns the result of its tool. It asks the server from time to time, as often as that suggests but at least once a minute, and answers its
-// questions, as [Client.CallTool] does. When its time has run out (see [Options]; a change of the task's state extends it) or ctx has ended, the task goes on, and may be waited
-// for again.
+// Wait waits for the end of the task and returns the result of its tool. It asks the server from time to time, as often as that suggests but at least once a
+// minute, and answers its questions, as [Client.CallTool] does. When its time has run out (see [Options]; a change of the task's state extends it) or ctx has
+// ended, the task goes on, and may be waited for again.
 //
-// The error wraps an [*rpc.Error] with the code that the call would have failed with, a [*TaskCancelledError], or one of [Client.Call]. [rpc.ErrInvalidParams] also matches when
-// the server does not know the task, because its time to live has passed, say. A task that asks for what nobody here answers is an [*InputRequiredError]. Several may
-// wait for one Task, and each question is asked once; for two Tasks with the same id it is asked twice.
+// The error wraps an [*rpc.Error] with the code that the call would have failed with, a [*TaskCancelledError], or one of [Client.Call]. [rpc.ErrInvalidParams]
+// also matches when the server does not know the task, because its time to live has passed, say. A task that asks for what nobody here answers is an
+// [*InputRequiredError]. Several may wait for one Task, and each question is asked once; for two Tasks with the same id it is asked twice. Of the options,
+// [Timeout], [Meta] and [ByHand] have a meaning here.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
 	if err := t.wait(ctx, opts, into(result)); err != nil {
@@ -247,9 +254,6 @@ const (
 
 // abandon has the server cancel a task that nobody waits for, and does not wait for that. What is too much, or comes too late, is for the task's time to live.
 func (c *Client) abandon(t *Task) {
-	if t.experimental() && !taskCancelCapability.in(c.session.Load()) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil || c.abandoned == maxAbandoned {

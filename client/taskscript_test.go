@@ -57,7 +57,7 @@ func (w *worker) script(s *scripted) {
 	} else {
 		s.reply(s.read(), discoveredTasks)
 	}
-	w.began = time.Now()
+	w.reset()
 	count := map[string]int{}
 	for m := s.read(); m.line != ""; m = s.read() {
 		w.mu.Lock()
@@ -92,6 +92,20 @@ func (w *worker) reply(s *scripted, m message, answer string) {
 	} else {
 		s.reply(m, answer)
 	}
+}
+
+// reset lets the worker forget what he has heard.
+func (w *worker) reset() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log, w.heard, w.began = nil, nil, time.Now()
+}
+
+// elapsed is the time since then.
+func (w *worker) elapsed() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.began)
 }
 
 // said returns what the worker has heard, as methods with times.

@@ -34,7 +34,8 @@ func promised(result []byte) error {
 	return newPromise(r.Task)
 }
 
-// promisedInside decodes a CreateTaskResult of 2025-11-25. nil means that the result is none: that of the call itself, of a server that takes no notice of the wish.
+// promisedInside decodes a CreateTaskResult of 2025-11-25. nil means that the result is none: that of the call itself, of a server that takes no notice of the
+// wish.
 func promisedInside(result []byte) error {
 	if task := jsonscan.Member(result, "task"); len(task) == 0 || task[0] != '{' {
 		return nil

@@ -196,15 +196,15 @@ func (f *following) stumble(err error) error {
 		f.t.lose()
 		return &saying{fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id, refusal), refusal}
 	case refused && (refusal.Code == rpc.CodeMethodNotFound || refusal.Code == mcp.CodeMissingRequiredClientCapability) || f.lost == maxLost:
-		return err
+		return fmt.Errorf("the task %.100q cannot be followed: %w", f.t.id, err)
 	}
 	f.lost++
 	f.next = time.Now().Add(interval(&f.latest) << f.lost)
 	return nil
 }
 
-// fetch asks a server of 2025-11-25 for what comes of the task, which it answers when the task has ended (2025-11-25, Tasks, "Result Retrieval"). Meanwhile it sends
-// requests of its own if the task asks something, so there must be one.
+// fetch asks a server of 2025-11-25 for what comes of the task, which it answers when the task has ended (2025-11-25, Tasks, "Result Retrieval"). Meanwhile it
+// sends requests of its own if the task asks something, so there must be one.
 func (f *following) fetch() {
 	f.fetching = true
 	f.wg.Go(func() {
@@ -217,7 +217,8 @@ func (f *following) fetch() {
 	})
 }
 
-// take takes what came of tasks/result. Why it was refused, the state of the task tells: with an error a task fails, but the request itself may have been refused as well.
+// take takes what came of tasks/result. Why it was refused, the state of the task tells: with an error a task fails, but the request itself may have been
+// refused as well.
 func (f *following) take(came *fetched) error {
 	f.fetching = false
 	refusal, refused := errors.AsType[*rpc.Error](came.err)

@@ -78,6 +78,19 @@ func TestTaskIntervals(t *testing.T) {
 	}
 }
 
+// What does not go with a status is no part of the state: a task that works has no result yet.
+func TestTaskStateOfTooMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = `,"result":{"content":[],"x":1},"error":{"code":1,"message":"?"},"inputRequests":{"a":{"method":"elicitation/create"}}`
+		w := &worker{answers: map[string][]string{"tools/call": {strings.Replace(taskCreated, `}`, all+`}`, 1)},
+			"tasks/get": {taskState("working", all), taskState("failed", strings.Replace(all, "{}", "7", 1))}}}
+		c := w.hire(t, Options{})
+		_, err := c.CallTool(t.Context(), "slow", nil)
+		assert.Error(t, err, `server "server": tool "slow": ? (code 1)`)
+		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/get@2s")
+	})
+}
+
 // How a task can come to nothing. It is cancelled if it may still run, and nobody else knows of it.
 func TestTaskFails(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -92,8 +105,8 @@ func TestTaskFails(t *testing.T) {
 			rpc.ErrInvalidParams, false},
 		"unknown after a while": {map[string][]string{"tasks/get": {taskState("working", ""), failure(-32602, "What?")}},
 			`the server does not know the task "T", or not any more: What? (code -32602)`, rpc.ErrInvalidParams, false},
-		"no such method":    {map[string][]string{"tasks/get": {failure(-32601, "What?")}}, `What? (code -32601)`, rpc.ErrMethodNotFound, true},
-		"not declared":      {map[string][]string{"tasks/get": {failure(-32021, "Tell")}}, `Tell (code -32021)`, nil, true},
+		"no such method":    {map[string][]string{"tasks/get": {failure(-32601, "What?")}}, `the task "T" cannot be followed: What? (code -32601)`, rpc.ErrMethodNotFound, true},
+		"not declared":      {map[string][]string{"tasks/get": {failure(-32021, "Tell")}}, `the task "T" cannot be followed: Tell (code -32021)`, nil, true},
 		"without a result":  {map[string][]string{"tasks/get": {taskState("completed", "")}}, "a completed task without a result", rpc.ErrProtocol, true},
 		"without an error":  {map[string][]string{"tasks/get": {taskState("failed", `,"result":{}`)}}, "a failed task without an error", rpc.ErrProtocol, true},
 		"of another status": {map[string][]string{"tasks/get": {taskState("sleeping", "")}}, `a task with the unknown status "sleeping"`, rpc.ErrProtocol, true},
@@ -148,7 +161,7 @@ func TestTaskLost(t *testing.T) {
 		"an error once": {[]string{failure(-32603, "Internal error"), completed}, "", "tasks/get@1s tasks/get@3s"},
 		"errors now and then": {[]string{failure(-32603, "a"), failure(-31999, "b"), failure(-32000, "c"), taskState("working", ""), failure(-32603, "d"), completed}, "",
 			"tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/get@16s tasks/get@18s"},
-		"errors only": {[]string{failure(-32603, "Internal error")}, "Internal error (code -32603)", "tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/cancel@15s"},
+		"errors only": {[]string{failure(-32603, "Internal error")}, `the task "T" cannot be followed: Internal error (code -32603)`, "tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/cancel@15s"},
 		"no answer":   {[]string{"", completed}, "", "tasks/get@1s cancelled@31s tasks/get@33s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,8 +195,8 @@ func TestTaskTimeout(t *testing.T) {
 	}{
 		"nothing changes": {Options{CallTimeout: 10 * time.Second}, nil, busy[:1], `no answer to task "T" (working: step 0) after 11s; the server last sent something 0s ago`, 11 * time.Second},
 		"of the call":     {Options{}, []CallOption{Timeout(5 * time.Second)}, busy[:3], `no answer to task "T" (working: step 2) after 8s; the server last sent something 0s ago`, 8 * time.Second},
-		"but not for ever": {Options{MaxCallTime: 20 * time.Second, CallTimeout: 10 * time.Second}, nil, busy,
-			`no answer to task "T" (working: step 18) after 20s; the server last sent something 0s ago`, 20 * time.Second},
+		"but not for ever": {Options{MaxCallTime: 19500 * time.Millisecond, CallTimeout: 10 * time.Second}, nil, busy,
+			`no answer to task "T" (working: step 18) after 20s; the server last sent something 0s ago`, 19500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -213,7 +226,7 @@ func TestNoTaskTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{"tasks/get": {strings.Replace(taskState("working", ""), "1000", "60000", 1)}}}
 		w.meet = func(s *scripted, m message) bool {
-			if m.Method == "tasks/get" && time.Since(w.began) > 100*time.Hour {
+			if m.Method == "tasks/get" && w.elapsed() > 100*time.Hour {
 				s.reply(m, taskState("completed", `,"result":`+plain))
 				return true
 			}

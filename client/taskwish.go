@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// TaskTTL asks a server of 2025-11-25 to keep the task that a call becomes for that long, from its beginning on; the server decides, and [Task.State] has what. To
-// other servers it says nothing.
+// TaskTTL asks a server of 2025-11-25 to keep the task that a call becomes for that long, from its beginning on; the server decides, and [Task.State] has what.
+// To other servers it says nothing.
 func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
 
 const (
@@ -20,7 +20,8 @@ const (
 	maxSupportName = 1024   // bytes
 )
 
-// taskSupports is which tools run as tasks, as far as they have been listed. Only servers of 2025-11-25 tell, and want to be obeyed (Tasks, "Tool-Level Negotiation").
+// taskSupports is which tools run as tasks, as far as they have been listed. Only servers of 2025-11-25 tell, and want to be obeyed (Tasks, "Tool-Level
+// Negotiation").
 type taskSupports struct {
 	mu  sync.Mutex
 	all map[string]mcp.TaskSupport
