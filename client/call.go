@@ -29,7 +29,8 @@ func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d 
 // Meta adds members to the request's _meta, such as a trace context. Those that the client sets itself cannot be replaced.
 func Meta(m mcp.Meta) CallOption { return func(c *call) { c.extra = m } }
 
-// ByHand has questions of a modern server returned, as an [*InputRequiredError], although there are callbacks in [Options] that could answer them.
+// ByHand has questions of a modern server returned, as an [*InputRequiredError], although there are callbacks in [Options] that could answer them; and of a
+// legacy one the error -32042, which says that the user has to do something first.
 func ByHand() CallOption { return func(c *call) { c.byHand = true } }
 
 // Answers answers what an [*InputRequiredError] asks for. The call must be the same as the one that it came from otherwise; the answers have the names

@@ -104,6 +104,14 @@ func TestErrandOfAnotherRequest(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, string(raw), `{"z":1}`)
 	})
+	synctest.Test(t, func(t *testing.T) {
+		var asked []string
+		w := clerk(map[time.Duration]string{time.Second: "a"}, needs("a"), oldCreated)
+		task, err := w.hire(t, user(&asked, nil)).StartTool(t.Context(), "t", nil)
+		assert.NilError(t, err)
+		assert.Equal(t, task.ID(), "T")
+		assert.Equal(t, w.said(), "tools/call@0s tools/call@1s")
+	})
 }
 
 // What is over before anybody waits for it is over: while the user is asked, and before the refusal has been read.

@@ -171,7 +171,7 @@ func (e *InputRequiredError) Error() string {
 // A QuestionError says why a question of the server's was not answered: the callback in [Options] has failed or panicked (an [*rpc.PanicError]), what it
 // returned is no answer, or what it was to be asked makes no sense (which matches [rpc.ErrProtocol]).
 type QuestionError struct {
-	Key    string // the question's name in InputRequiredResult
+	Key    string // the question's name in InputRequiredResult, or in the state of a task; or the elicitation's id in a refusal with -32042
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Err    error
 }

@@ -30,8 +30,8 @@ func (c *Client) route() {
 		c.routes[mcp.NotificationResourceUpdated] = c.updates.put
 		c.wg.Go(c.deliverUpdates)
 	}
-	c.errands.all = make(map[[sha256.Size]byte]*errand)
 	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
+		c.errands.all = make(map[[sha256.Size]byte]*errand)
 		c.routes[mcp.NotificationElicitationComplete] = c.errands.put
 		if c.o.OnElicitComplete != nil {
 			c.errands.ready = make(chan struct{}, 1)

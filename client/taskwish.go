@@ -2,8 +2,7 @@ package client
 
 import (
 	"cmp"
-	"fmt"
-	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -80,7 +79,7 @@ func (r *call) appendWish(o *object) {
 	wish := openObject(o.b)
 	if r.ttl > 0 {
 		wish.key("ttl")
-		wish.b = fmt.Append(wish.b, int64(math.Ceil(float64(r.ttl)/float64(time.Millisecond))))
+		wish.b = strconv.AppendInt(wish.b, max(1, r.ttl.Milliseconds()), 10)
 	}
 	o.b = wish.close()
 }
