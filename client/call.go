@@ -203,7 +203,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 			r.deliver() // what came before the answer
 			return nil
 		}
-		if pending.Cancel(cause) {
+		if c.giveUp(r, pending, cause) {
 			settled = true
 			return reason
 		}

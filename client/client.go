@@ -33,6 +33,7 @@ type Client struct {
 	calls     progressTable
 	supports  taskSupports
 	errands   errands
+	late      lateCalls
 	lists     []*list // whose changes the application wants to hear of
 	logs      *logQueue
 	updates   *updateQueue // nil without OnResourceUpdated

@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A task that begins when its call has just been given up is cancelled, as nobody knows of it. Other answers that come late are none of that.
+func TestLateTask(t *testing.T) {
+	for name, test := range map[string]struct {
+		era    mcp.Era
+		answer string
+		cancel int
+	}{
+		"a task":              {0, taskCreated, 1},
+		"a task, old":         {mcp.Legacy, oldCreated, 1},
+		"a result":            {0, `{"resultType":"complete","task":{"taskId":"T","status":"working"}}`, 0},
+		"a result, old":       {mcp.Legacy, plain, 0},
+		"an error":            {0, failure(-32603, "?"), 0},
+		"a task without a id": {0, strings.Replace(taskCreated, `"T"`, `""`, 1), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var call message
+				w := &worker{era: test.era}
+				w.meet = func(s *scripted, m message) bool {
+					switch m.Method {
+					case "tools/call":
+						call = m
+						return true
+					case "notifications/cancelled":
+						w.reply(s, call, test.answer)
+						w.reply(s, call, test.answer) // twice is not once more
+						w.reply(s, message{ID: []byte("777")}, test.answer)
+					}
+					return false
+				}
+				c := w.hire(t, Options{})
+				_, err := c.StartTool(t.Context(), "slow", nil, Timeout(time.Second))
+				assert.ErrorIs(t, err, context.DeadlineExceeded)
+				synctest.Wait()
+				assert.Equal(t, len(w.params("tasks/cancel")), test.cancel, w.said())
+				assert.Equal(t, c.Noise().Unmatched, 3)
+			})
+		})
+	}
+}
+
+func TestLateCalls(t *testing.T) {
+	var l lateCalls
+	for i := range int64(3 * maxLate) {
+		l.add(rpc.IntID(i))
+	}
+	assert.Equal(t, len(l.ids), maxLate)
+	assert.Assert(t, !l.take(rpc.IntID(2*maxLate-1)))
+	for i := range int64(maxLate) {
+		assert.Assert(t, l.take(rpc.IntID(2*maxLate+i)), fmt.Sprint(i))
+	}
+	assert.Assert(t, !l.take(rpc.IntID(3*maxLate-1)))
+}
