@@ -36,6 +36,8 @@ var causes = []struct {
 	{is[*client.InputRequiredError], "", "tool_is_error", ""},
 	{is[*client.RoundsError], "", "tool_is_error", ""},
 	{is[*client.QuestionError], "", "tool_is_error", ""},
+	{is[*client.TaskCancelledError], "", "tool_is_error", ""},
+	{is[*client.OutputError], "", "tool_is_error", ""},
 	{matches(client.ErrNotAgreed), "", "refused", ""},
 	{is[*rpc.Error], "unreachable", "tool_is_error", ""},
 	{func(error) bool { return true }, "unreachable", "internal", ""},
