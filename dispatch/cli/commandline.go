@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/render"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // commandLine shows arguments as they are typed in a shell.
@@ -14,7 +15,7 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 		name, _ := jsonscan.Unquote(token)
 		more, ok := s.flagsFor([]string{string(name)}, value)
 		if !ok {
-			return []string{wholeFlag, shellQuoted(string(arguments))}
+			return []string{wholeFlag, shellwords.Quote(string(arguments))}
 		}
 		words = append(words, more...)
 	}
@@ -25,7 +26,7 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	f, ok := s.find(strings.Join(path, "."))
 	switch {
-	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) || shellQuoted(f.name()) != f.name():
+	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) || shellwords.Quote(f.name()) != f.name():
 		return nil, false
 	case f.shape.isSwitch() && string(value) == "true":
 		return []string{f.name()}, true
@@ -46,7 +47,7 @@ func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 }
 
 func (f flag) asJSON(value []byte) []string {
-	return []string{f.name() + ":=" + shellQuoted(string(value))}
+	return []string{f.name() + ":=" + shellwords.Quote(string(value))}
 }
 
 // asText shows a value without the marks of JSON, if it is read the same without them.
@@ -69,7 +70,7 @@ func (f flag) asText(encoded []byte) (words []string) {
 		if strings.HasPrefix(text, "@") {
 			text = "@" + text
 		}
-		words = append(words, f.name(), shellQuoted(text))
+		words = append(words, f.name(), shellwords.Quote(text))
 	}
 	if values == nil {
 		return f.asJSON(encoded)
@@ -86,13 +87,4 @@ func quotedAnew(value []byte) string {
 		return string(quoted(string(text)))
 	}
 	return string(value)
-}
-
-// shellQuoted is a word as it is typed in a shell.
-func shellQuoted(word string) string {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:,./@+"
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

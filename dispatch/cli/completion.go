@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // completionCommand is a command like those of the operations, unless the catalog has one of that name.
@@ -37,7 +38,7 @@ func (s *surface) printScript(args []string) error {
 func (s *surface) fill(script string) string {
 	var program []string
 	for word := range strings.FieldsSeq(s.Program) {
-		program = append(program, shellQuoted(word))
+		program = append(program, shellwords.Quote(word))
 	}
 	function := strings.Map(func(r rune) rune {
 		if 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' {

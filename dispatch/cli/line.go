@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // A line is what the arguments of the program say.
@@ -166,7 +167,7 @@ func (l *line) unexpected(arg string) error {
 	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() && (arg == "true" || arg == "false") {
 		hint = "; write " + l.given[n-1].name() + "=" + arg
 	} else if f, ok := firstText(shapeOf(l.op)); ok {
-		hint = "; did you mean " + f.name() + " " + shellQuoted(arg) + "?"
+		hint = "; did you mean " + f.name() + " " + shellwords.Quote(arg) + "?"
 	}
 	return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q%s", arg, hint)
 }

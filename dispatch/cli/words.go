@@ -2,13 +2,13 @@ package cli
 
 import (
 	"io"
-	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// A splitter takes command lines off a text while it comes, and splits them into words as a POSIX shell does, but that it expands nothing:
-// quotes, backslashes and comments are all that is special. It reads no byte behind the line end of a command line.
+// A splitter takes command lines off a text while it comes, and splits them into words as [shellwords] does. It reads no byte behind the line end of a
+// command line.
 type splitter struct {
 	in   io.ByteReader
 	line int // in which the last byte was, from 0
@@ -26,28 +26,24 @@ const maxCommand = 1 << 20 // bytes
 // for its reason. After an error nothing else is to be read.
 func (s *splitter) next() (c command, err error) {
 	c.line = s.line + 1
-	var word []byte
-	var quote byte     // that is open, 0 for none
-	var opened int     // the line where it is
-	var inWord bool    // which may be empty still
-	var escaped bool   // by a backslash
-	var inComment bool // to the end of the line
-	endWord := func() {
-		if inWord {
-			c.words = append(c.words, string(word))
+	var words shellwords.Splitter
+	var opened int // the line where the quote is
+	finished := func() (command, error) {
+		for _, word := range words.Words() {
+			c.words = append(c.words, word.Text)
 		}
-		word, inWord = word[:0], false
+		return c, nil
 	}
 	for n := 0; ; n++ {
 		b, err := s.in.ReadByte()
+		open := words.Open()
 		switch {
-		case err == io.EOF && quote != 0:
-			return command{line: opened}, dispatch.Errorf(dispatch.InvalidInput, "the quote %c is never closed", quote)
-		case err == io.EOF && escaped:
+		case err == io.EOF && open == '\\':
 			return command{line: c.line}, dispatch.Errorf(dispatch.InvalidInput, `nothing follows the last \`)
+		case err == io.EOF && open != 0:
+			return command{line: opened}, dispatch.Errorf(dispatch.InvalidInput, "the quote %c is never closed", open)
 		case err == io.EOF && n > 0:
-			endWord()
-			return c, nil
+			return finished()
 		case err == io.EOF:
 			return c, io.EOF
 		case err != nil:
@@ -58,34 +54,11 @@ func (s *splitter) next() (c command, err error) {
 		if b == '\n' {
 			s.line++
 		}
-		switch {
-		case inComment && b != '\n':
-		case escaped:
-			escaped = false
-			if b == '\n' {
-				continue // the line goes on
-			}
-			if quote == '"' && !strings.ContainsRune("\"\\$`", rune(b)) {
-				word = append(word, '\\')
-			}
-			word, inWord = append(word, b), true
-		case quote != 0 && b == quote:
-			quote = 0
-		case b == '\\' && quote != '\'':
-			escaped = true
-		case quote != 0:
-			word = append(word, b)
-		case b == '\'' || b == '"':
-			quote, opened, inWord = b, s.line+1, true
-		case b == '\n':
-			endWord()
-			return c, nil
-		case b == ' ' || b == '\t' || b == '\r':
-			endWord()
-		case b == '#' && !inWord:
-			inComment = true
-		default:
-			word, inWord = append(word, b), true
+		if words.Add(b) {
+			return finished()
+		}
+		if now := words.Open(); open == 0 && now != 0 {
+			opened = s.line + 1
 		}
 	}
 }

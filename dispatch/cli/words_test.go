@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // split splits a text into command lines. The text that is left is what was not read.
@@ -117,7 +119,7 @@ func again(t *testing.T, words []string) {
 	t.Helper()
 	var quoted []string
 	for _, word := range words {
-		quoted = append(quoted, shellQuoted(word))
+		quoted = append(quoted, shellwords.Quote(word))
 	}
 	line := strings.Join(quoted, " ")
 	if len(line) >= maxCommand {

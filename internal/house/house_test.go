@@ -26,7 +26,9 @@ var floors = []struct {
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/printable", nil},
+	{"internal/shellwords", nil},
 	{"internal/terminal", nil},
+	{"internal/lineedit", nil},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
@@ -40,7 +42,7 @@ var floors = []struct {
 	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
-	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "dispatch/schema", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
@@ -55,7 +57,7 @@ var floors = []struct {
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"cmd/stdwire", []string{
-		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
+		"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
 		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable",
 	}},

@@ -1,0 +1,63 @@
+package shellwords
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// What a shell makes of a line is tested where command lines are run, in dispatch/cli. Here it is where the words stood, and what is left open.
+func TestSplitter(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"a  bc ", "a@0-1 bc@3-5"},
+		{`a="x y"z '' \ b`, `a=x yz@0-8 @9-11  b@12-15`},
+		{"a\nb", "a@0-1 ; b@2-3"},
+		{"\\\nab\\\nc", "abc@2-7"},
+		{"a # b\nc#", "a@0-1 ; c#@6-8"},
+		{"é ü", "é@0-2 ü@3-5"},
+		{"a 'b c", "a@0-1 b c@2-6 open '"},
+		{`"a\"`, `a"@0-4 open "`},
+		{`"\`, `@0-2 open "`},
+		{`\`, `open \`},
+		{`a\`, `a@0-2 open \`},
+		{"a# #", "a#@0-2 comment"},
+	} {
+		var s Splitter
+		got, count := "", 0
+		words := func() {
+			for _, w := range s.Words()[count:] {
+				if got != "" {
+					got += " "
+				}
+				got += fmt.Sprintf("%s@%d-%d", w.Text, w.Start, w.End)
+				count++
+			}
+		}
+		for i := range len(c.text) {
+			if s.Add(c.text[i]) {
+				words()
+				got += " ;"
+			}
+		}
+		open, comment := s.Open(), s.InComment()
+		words()
+		if open != 0 {
+			if got != "" {
+				got += " "
+			}
+			got += "open " + string(open)
+		}
+		if comment {
+			got += " comment"
+		}
+		assert.Equal(t, got, c.want, c.text)
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for word, want := range map[string]string{"": "''", "a-b/c.d": "a-b/c.d", "a b": "'a b'", "it's": `'it'\''s'`, "é": "'é'", "a\nb": "'a\nb'"} {
+		assert.Equal(t, Quote(word), want)
+	}
+}
