@@ -1,0 +1,81 @@
+package lineedit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxShown    = 200 // candidates
+	maxShownOne = 60  // columns of one
+)
+
+// completion completes what is before the cursor.
+func (e *Editor) completion() {
+	if e.o.Complete == nil {
+		return
+	}
+	text, pos := string(e.text), len(string(e.text[:e.pos]))
+	candidates, from := e.o.Complete(text, pos)
+	if len(candidates) == 0 || from < 0 || from > pos {
+		return
+	}
+	typed, more := text[from:pos], candidates[0]
+	if len(candidates) > 1 {
+		if more = common(candidates); len(more) <= len(typed) {
+			_, _ = e.display.print([]byte(list(candidates, e.Width())))
+			return
+		}
+	}
+	was := e.line
+	e.text = slices.Clone(e.text)
+	e.remove(len([]rune(text[:from])))
+	if !e.insert([]rune(more)...) {
+		e.line = was
+	}
+}
+
+// common is what all candidates begin with.
+func common(candidates []string) string {
+	prefix := candidates[0]
+	for _, c := range candidates[1:] {
+		n := 0
+		for n < len(prefix) && n < len(c) && prefix[n] == c[n] {
+			n++
+		}
+		prefix = prefix[:n]
+	}
+	for r, n := utf8.DecodeLastRuneInString(prefix); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRuneInString(prefix) {
+		prefix = prefix[:len(prefix)-1] // half a character
+	}
+	return prefix
+}
+
+// list shows candidates in columns.
+func list(candidates []string, width int) string {
+	shown := slices.Clone(candidates[:min(len(candidates), maxShown)])
+	widest := 0
+	for i, c := range shown {
+		shown[i] = Cut(strings.TrimSuffix(c, " "), min(maxShownOne, width-1))
+		widest = max(widest, columnsOf(shown[i]))
+	}
+	const gap = 2
+	across := max(1, (width-1+gap)/(widest+gap))
+	down := (len(shown) + across - 1) / across
+	var b strings.Builder
+	for row := range down {
+		for i := row; i < len(shown); i += down {
+			b.WriteString(shown[i])
+			if i+down < len(shown) {
+				b.WriteString(strings.Repeat(" ", widest-columnsOf(shown[i])+gap))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	if n := len(candidates) - len(shown); n > 0 {
+		fmt.Fprintf(&b, "… and %d more\n", n)
+	}
+	return b.String()
+}

@@ -1,0 +1,131 @@
+package lineedit
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestDisplay(t *testing.T) {
+	const left, home, clear = "\x1b[D", "\x01", "\x0c"
+	for _, c := range []struct{ name, typed, want string }{
+		{"empty", "", "> |"},
+		{"one row", "abc" + left, "> ab|c"},
+		{"up to the margin", "abcdefg", "> abcdefg|"},
+		{"the whole row", "abcdefgh", "> abcdefgh\n|"},
+		{"before the last column", "abcdefgh" + left, "> abcdefg|h"},
+		{"two rows", "abcdefghij", "> abcdefgh\nij|"},
+		{"at the beginning of the second", "abcdefghij" + left + left, "> abcdefgh\n|ij"},
+		{"back on the first", "abcdefghij" + left + left + left, "> abcdefg|h\nij"},
+		{"home", "abcdefghij" + home, "> |abcdefgh\nij"},
+		{"inserted in the first", "abcdefghij" + home + "xyz", "> xyz|abcde\nfghij"},
+		{"from two rows to one", "abcdefghij\x7f\x7f\x7f", "> abcdefg|"},
+		{"three rows to none", strings.Repeat("x", 25) + "\x15", "> |"},
+		{"wide", "字字字字", "> 字字字字\n|"},
+		{"wide at the margin", "a字字字字", "> a字字字\n字|"},
+		{"before a wide one at the margin", "a字字字字" + left, "> a字字字\n|字"},
+		{"combined at the margin", "abcdefge\u0301", "> abcdefge\u0301\n|"},
+		{"combined", "e\u0301x" + left + left, "> |e\u0301x"},
+		{"control", "\x1b[200~a\tb\x1b[1m\u202e\x1b[201~", "> a  b^[[1\nm<202e>|"},
+		{"pasted rows", "\x1b[200~{\n\n b\x1b[201~", "> {\n\n b|"},
+		{"on a line end", "\x1b[200~ab\ncd\x1b[201~" + left + left + left, "> ab|\ncd"},
+		{"line end at the margin", "\x1b[200~abcdefgh\nx\x1b[201~", "> abcdefgh\n\nx|"},
+		{"on a line end at the margin", "\x1b[200~abcdefgh\nx\x1b[201~" + left + left, "> abcdefgh\n|\nx"},
+		{"another screen", "abcdefghij" + clear, "> abcdefgh\nij|"},
+	} {
+		p := newTypist(10, 6, Options{})
+		p.begin("> ")
+		for key := range strings.SplitSeq(c.typed, "") { // one by one: everything in between is shown too
+			p.pending = append(p.pending, key...)
+			p.keys(false)
+		}
+		assert.Equal(t, p.screen.String(), c.want, c.name)
+	}
+}
+
+func TestDisplayOfMoreThanFits(t *testing.T) {
+	p := newTypist(10, 4, Options{})
+	_, _ = p.Write([]byte("before\n"))
+	p.begin("> ")
+	text := ""
+	for row := range 7 {
+		text += strings.Repeat(string(rune('a'+row)), 10)
+	}
+	p.types(text)
+	assert.Equal(t, p.screen.String(), "ddeeeeeeee\neeffffffff\nffgggggggg\ngg|", "the end is to be seen")
+	p.types("\x01")
+	assert.Equal(t, p.screen.String(), "> |aaaaaaaa\naabbbbbbbb\nbbcccccccc\nccdddddddd")
+	p.types("\x1b[D\x1b[Cx")
+	assert.Equal(t, p.screen.String(), "> ax|aaaaaa\naaabbbbbbb\nbbbccccccc\ncccddddddd")
+	p.types(strings.Repeat("\x1b[C", 35))
+	assert.Equal(t, strings.Count(p.screen.String(), "|"), 1)
+	p.types("\r")
+	assert.Equal(t, p.screen.String(), "eeefffffff\nfffggggggg\nggg\n|")
+}
+
+func TestPrintAbove(t *testing.T) {
+	p := newTypist(10, 7, Options{})
+	_, _ = p.Write([]byte("one\n"))
+	p.begin("> ")
+	p.types("abcdefghij\x01")
+	_, _ = p.Write([]byte("two\n"))
+	_, _ = p.Write([]byte("three"))
+	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> |abcdefgh\nij")
+	p.types("\r")
+	_, _ = p.Write([]byte("four"))
+	_, _ = p.Write([]byte(" five\n"))
+	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> abcdefgh\nij\nfour five\n|", "and behind the line, as it is")
+	_, _ = p.Write([]byte("no end"))
+	p.begin("> ")
+	p.types("x")
+	assert.Equal(t, p.screen.String(), "two\nthree\n> abcdefgh\nij\nfour five\nno end\n> x|", "what has no line end is left alone")
+}
+
+func TestAnotherSize(t *testing.T) {
+	p := newTypist(20, 8, Options{})
+	_, _ = p.Write([]byte("one\n"))
+	p.begin("> ")
+	p.types("abcdefghijklmnopqrstuvwx")
+	assert.Equal(t, p.screen.String(), "one\n> abcdefghijklmnopqr\nstuvwx|")
+	for columns, want := range map[int]string{10: "one\n> abcdefgh\nijklmnopqr\nstuvwx|", 40: "one\n> abcdefghijklmnopqrstuvwx|", 13: "one\n> abcdefghijk\nlmnopqrstuvwx\n|"} {
+		p.screen.resize(columns)
+		p.display.redraw()
+		assert.Equal(t, p.screen.String(), want)
+		p.types("y\x7f")
+		assert.Equal(t, p.screen.String(), want)
+	}
+}
+
+// Whatever is typed, what is to be seen is what a display shows that has just begun.
+func TestDisplayIsThatOfANewOne(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	keys := []string{"a", "b ", "字", "e\u0301", "\x1b[200~x\ny\x1b[201~", "\x1b[200~\t\x01\x1b[201~", "\x1b[D", "\x1b[C", "\x01", "\x05", "\x7f", "\x17", "\x19", "\x14", "\x1bb", "\x1bf", "\x0b"}
+	for range 300 {
+		columns, height := 3+random.IntN(12), 2+random.IntN(30)
+		p := newTypist(columns, height, Options{})
+		p.begin("> ")
+		for range random.IntN(60) {
+			p.pending = append(p.pending, keys[random.IntN(len(keys))]...)
+			p.keys(false)
+			fresh := newTypist(columns, height, Options{})
+			fresh.begin("> ")
+			fresh.line = p.line
+			fresh.show()
+			assert.Equal(t, p.screen.String(), fresh.screen.String(), "%q at %d", string(p.text), p.pos)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"字字", 4, "字字"}, {"字字字", 5, "字字…"}, {"字字字", 4, "字…"}, {"a\x1b[1m\nb", 9, "a^[[1m^Jb"}, {"abe\u0301", 3, "abe\u0301"}, {"", 0, ""},
+	} {
+		assert.Equal(t, Cut(c.text, c.columns), c.want)
+	}
+}

@@ -1,0 +1,173 @@
+package lineedit
+
+import (
+	"io"
+	"slices"
+	"strings"
+)
+
+// begin starts a new line.
+func (e *Editor) begin(prompt string) {
+	e.line, e.prompt, e.draft, e.at = line{}, prompt, "", len(e.o.History.lines)
+	e.killing, e.search, e.ended, e.err = false, nil, false, nil
+	e.display.start()
+	e.show()
+}
+
+// finish ends the line.
+func (e *Editor) finish(err error, mark string) {
+	if e.search != nil {
+		e.accept()
+	}
+	e.display.draw(e.prompt, &e.line)
+	e.display.finish(mark)
+	e.ended, e.err = true, err
+	if err != nil {
+		e.line = line{}
+	}
+}
+
+// show puts the line on the terminal.
+func (e *Editor) show() {
+	if e.search != nil {
+		e.search.show(e.display)
+		return
+	}
+	e.display.draw(e.prompt, &e.line)
+}
+
+// keys does what the keys say that have come, up to the end of the line. final says that nothing more has come for a while.
+func (e *Editor) keys(final bool) {
+	taken := 0
+	for !e.ended {
+		k, n := e.decoder.decode(e.pending, final)
+		if n == 0 {
+			break
+		}
+		taken += n
+		e.pending = e.pending[n:]
+		e.press(k)
+	}
+	if taken > 0 && !e.ended {
+		e.show()
+	}
+}
+
+// press does what one key says.
+func (e *Editor) press(k key) {
+	if e.search != nil && e.searching(k) {
+		return
+	}
+	pressed := key{code: k.code, r: lower(k), alt: k.alt}
+	do, kill := keymap[pressed], killmap[pressed]
+	switch {
+	case do != nil:
+		do(e)
+	case kill != nil:
+		e.kill(kill(&e.line))
+	case k.code == character && !k.alt:
+		e.insert(k.r)
+	case k.code == pasted:
+		e.insert([]rune(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(k.text))...)
+	}
+	e.killing = kill != nil
+}
+
+// lower is the letter of a key; with Alt, Shift makes no difference.
+func lower(k key) rune {
+	if k.alt && 'A' <= k.r && k.r <= 'Z' {
+		return k.r + 'a' - 'A'
+	}
+	return k.r
+}
+
+func ctrl(letter rune) key { return key{code: control, r: letter} }
+func alt(letter rune) key  { return key{code: character, r: letter, alt: true} }
+
+// keymap says what keys do, but for those of killmap.
+var keymap = map[key]func(*Editor){
+	{code: enter}:      func(e *Editor) { e.finish(nil, "") },
+	ctrl('c'):          func(e *Editor) { e.finish(ErrInterrupted, "^C") },
+	ctrl('d'):          (*Editor).deleteOrEnd,
+	{code: del}:        func(e *Editor) { e.remove(e.after()) },
+	{code: backspace}:  func(e *Editor) { e.remove(e.before()) },
+	{code: left}:       func(e *Editor) { e.pos = e.before() },
+	ctrl('b'):          func(e *Editor) { e.pos = e.before() },
+	{code: right}:      func(e *Editor) { e.pos = e.after() },
+	ctrl('f'):          func(e *Editor) { e.pos = e.after() },
+	{code: wordLeft}:   func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
+	alt('b'):           func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
+	{code: wordRight}:  func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
+	alt('f'):           func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
+	{code: home}:       func(e *Editor) { e.pos = 0 },
+	ctrl('a'):          func(e *Editor) { e.pos = 0 },
+	{code: end}:        func(e *Editor) { e.pos = len(e.text) },
+	ctrl('e'):          func(e *Editor) { e.pos = len(e.text) },
+	ctrl('t'):          func(e *Editor) { e.transpose() },
+	ctrl('y'):          func(e *Editor) { e.insert(e.killed...) },
+	ctrl('l'):          func(e *Editor) { e.display.clear() },
+	{code: up}:         func(e *Editor) { e.recall(e.at - 1) },
+	ctrl('p'):          func(e *Editor) { e.recall(e.at - 1) },
+	{code: down}:       func(e *Editor) { e.recall(e.at + 1) },
+	ctrl('n'):          func(e *Editor) { e.recall(e.at + 1) },
+	ctrl('r'):          (*Editor).startSearch,
+	{code: tab}:        (*Editor).completion,
+	{code: pasteStart}: func(e *Editor) { e.pastedFrom = e.pos },
+	{code: pasteEnd}:   (*Editor).endPaste,
+}
+
+// killmap says what keys take away to be put back with Ctrl-Y.
+var killmap = map[key]func(*line) (to int){
+	ctrl('k'):                    func(l *line) int { return len(l.text) },
+	ctrl('u'):                    func(*line) int { return 0 },
+	ctrl('w'):                    func(l *line) int { return l.wordStart(notBlank) },
+	{code: backspace, alt: true}: func(l *line) int { return l.wordStart(alphanumeric) },
+	alt('d'):                     func(l *line) int { return l.wordEnd(alphanumeric) },
+	{code: wordDelete}:           func(l *line) int { return l.wordEnd(alphanumeric) },
+}
+
+// kill takes away what is between the cursor and another place. What keys take away one right after the other belongs together.
+func (e *Editor) kill(to int) {
+	backward := to < e.pos
+	removed := e.remove(to)
+	switch {
+	case !e.killing && len(removed) > 0:
+		e.killed = removed
+	case backward:
+		e.killed = append(removed, e.killed...)
+	default:
+		e.killed = append(slices.Clip(e.killed), removed...)
+	}
+}
+
+func (e *Editor) deleteOrEnd() {
+	if len(e.text) == 0 {
+		e.finish(io.EOF, "")
+		return
+	}
+	e.remove(e.after())
+}
+
+// endPaste takes away the line ends that end what was pasted: lines are often copied with them, and Enter is still to come.
+func (e *Editor) endPaste() {
+	for e.pos > e.pastedFrom && e.text[e.pos-1] == '\n' {
+		e.remove(e.pos - 1)
+	}
+}
+
+// recall shows a line of the history, or the one that was left for it.
+func (e *Editor) recall(at int) {
+	lines := e.o.History.lines
+	if at < 0 || at > len(lines) {
+		return
+	}
+	if e.at == len(lines) {
+		e.draft = string(e.text)
+	}
+	e.at = at
+	if at == len(lines) {
+		e.set(e.draft)
+	} else {
+		e.set(lines[at])
+	}
+}

@@ -1,0 +1,228 @@
+package lineedit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A typist is an editor on a screen of the test's.
+type typist struct {
+	*Editor
+	screen *screen
+}
+
+func newTypist(columns, height int, o Options) *typist {
+	s := newScreen(columns, height)
+	e := New(strings.NewReader(""), s, o)
+	e.display.size = func() (int, int) { return s.columns, s.height }
+	return &typist{e, s}
+}
+
+// types types, and waits a moment.
+func (p *typist) types(text string) {
+	p.pending = append(p.pending, text...)
+	p.keys(false)
+	p.keys(true)
+}
+
+// text is the line, with | where the cursor is.
+func (p *typist) String() string { return string(p.text[:p.pos]) + "|" + string(p.text[p.pos:]) }
+
+func TestEditing(t *testing.T) {
+	const left, right = "\x1b[D", "\x1b[C"
+	for _, c := range []struct{ typed, want string }{
+		{"abc", "abc|"},
+		{"abc" + left + left + "x", "ax|bc"},
+		{"ac" + "\x02b" + "\x06d", "abcd|"},
+		{"abc\x01x\x05y", "xabcy|"},
+		{"abc\x1b[Hx\x1b[Fy", "xabcy|"},
+		{"ab" + right, "ab|"},
+		{left + "a", "a|"},
+		{"abc\x7f\x08", "a|"},
+		{"\x7f", "|"},
+		{"abc\x01\x04\x1b[3~", "|c"},
+		{"abc\x04", "abc|"},
+		{"one two.three  \x1bb", "one two.|three  "},
+		{"one two.three\x1bb\x1bb\x1bb\x1bb", "|one two.three"},
+		{"one two.three\x01\x1bf\x1bf", "one two|.three"},
+		{"one two\x1b[1;5Dx\x1b[1;5Cy", "one xtwoy|"},
+		{"one two.three \x17", "one |"},
+		{"one two.three \x1b\x7f", "one two.|"},
+		{"one two\x01\x1bd", "| two"},
+		{"one two\x01\x1bD", "| two"},
+		{"one two three\x17\x17\x19\x19", "one two threetwo three|"},
+		{"one two three\x01\x1bd\x1bd\x05\x19", " threeone two|"},
+		{"one two\x17x\x17\x19", "one x|"},
+		{"one two\x02\x02\x02\x0b\x01\x19", "two|one "},
+		{"one two\x02\x02\x02\x15", "|two"},
+		{"one\x15two\x15\x15\x15\x19", "two|"},
+		{"\x19", "|"},
+		{"ab\x14", "ba|"},
+		{"abc\x02\x14", "acb|"},
+		{"a\x14", "a|"},
+		{"abc\x01\x14", "|abc"},
+		// What belongs together stays together.
+		{"ae\u0301\x02x", "ax|e\u0301"},
+		{"ae\u0301\x7f", "a|"},
+		{"ae\u0301b\x02\x02\x04", "a|b"},
+		{"ae\u0301\x14", "e\u0301a|"},
+		{"字é\x02\x02x", "x|字é"},
+		// A paste does not press Enter; nothing in it works.
+		{"\x1b[200~one\r\ntwo\r\x1b[201~", "one\ntwo|"},
+		{"\x1b[200~\x1b[201~", "|"},
+		{"\x1b[200~\x1b[A\t\x01\x1b[201~", "\x1b[A\t\x01|"},
+		{"a\x1b[200~\n\x1b[201~b", "ab|"},
+		// These do nothing.
+		{"a\x1b[Z\x1bx\x1b\x1b[15~\x00\x1a\t\x07b", "ab|"},
+	} {
+		p := newTypist(80, 24, Options{})
+		p.begin("> ")
+		p.types(c.typed)
+		assert.Equal(t, p.String(), c.want, "%q", c.typed)
+	}
+}
+
+func TestEndOfALine(t *testing.T) {
+	for _, c := range []struct {
+		typed, line string
+		err         error
+		screen      string
+	}{
+		{"one\rtwo", "one", nil, "> one\n|"},
+		{"one\x01\n", "one", nil, "> one\n|"},
+		{"one\x01\x03", "", ErrInterrupted, "> one^C\n|"},
+		{"\x04", "", io.EOF, ">\n|"},
+		{"o\x7f\x04", "", io.EOF, ">\n|"},
+	} {
+		p := newTypist(80, 24, Options{})
+		p.begin("> ")
+		p.types(c.typed)
+		assert.Assert(t, p.ended)
+		assert.Equal(t, string(p.text), c.line)
+		assert.Equal(t, p.err, c.err)
+		assert.Equal(t, p.screen.String(), c.screen, "%q", c.typed)
+	}
+	p := newTypist(80, 24, Options{})
+	p.begin("> ")
+	p.types("one\rtwo")
+	p.begin("> ")
+	p.keys(false)
+	assert.Equal(t, p.String(), "two|", "typed ahead")
+}
+
+func TestALineHasABound(t *testing.T) {
+	p := newTypist(80, 24, Options{})
+	p.begin("> ")
+	p.insert([]rune(strings.Repeat("ä", MaxLine/2-1))...)
+	p.types("ö")
+	assert.Equal(t, len(string(p.text)), MaxLine)
+	p.types("\x01x\x1b[200~" + "abc" + "\x1b[201~")
+	assert.Equal(t, len(string(p.text)), MaxLine, "no more fits")
+	assert.Equal(t, p.pos, 0)
+}
+
+func TestHistoryAtThePrompt(t *testing.T) {
+	const up, down = "\x1b[A", "\x1b[B"
+	for _, c := range []struct{ typed, want string }{
+		{up, "three|"},
+		{up + up + up + up, "one|"},
+		{"own\x02" + up + down, "own|"},
+		{"own" + up + up + down + down + down, "own|"},
+		{"own\x10\x10\x0e", "three|"},
+		{up + "x" + up + down, "three|"},
+		{down, "|"},
+		// search
+		{"\x12o\r", "two"},
+		{"\x12o\x05", "two|"},
+		{"\x12o\x06", "two|"},
+		{"\x12e\x12\x05", "one|"},
+		{"\x12e\x12\x12\x12\x12\x05", "one|"},
+		{"\x12on\x7f\x05", "two|"},
+		{"\x12o\x05" + up, "one|"},
+		{"\x12o\x05" + down, "three|"},
+		{"own\x12o\x05" + down + down, "own|"},
+		{"own\x12tw\x07", "own|"},
+		{"own\x12tw\x03", "own|"},
+		{"own\x12tw\x1b", "own|"},
+		{"own\x12\x05", "own|"},
+		{"own\x12missing\x05x", "ownx|"},
+		{"\x12\x1b[200~tw\r\x1b[201~\x05", "two|"},
+		{"\x12tw\x7f\x7f\x7f\x05", "|"},
+	} {
+		h := new(History)
+		for _, line := range []string{"one", "two", "three"} {
+			assert.NilError(t, h.Add(line))
+		}
+		p := newTypist(80, 24, Options{History: h})
+		p.begin("> ")
+		p.types(c.typed)
+		got := p.String()
+		if p.ended {
+			got = string(p.text)
+		}
+		assert.Equal(t, got, c.want, "%q", c.typed)
+	}
+}
+
+func TestSearchIsShown(t *testing.T) {
+	h := &History{lines: []string{"call one", "call two"}}
+	p := newTypist(40, 5, Options{History: h})
+	p.begin("> ")
+	p.types("own\x12")
+	assert.Equal(t, p.screen.String(), "(search: ) |")
+	p.types("ca")
+	assert.Equal(t, p.screen.String(), "(search: ca) |call two")
+	p.types("ll o")
+	assert.Equal(t, p.screen.String(), "(search: call o) |call one")
+	p.types("x")
+	assert.Equal(t, p.screen.String(), "(not found: call ox) |call one")
+	p.types("\x7f\r")
+	assert.Equal(t, p.screen.String(), "> call one\n|")
+}
+
+func TestCompletion(t *testing.T) {
+	complete := func(line string, pos int) ([]string, int) {
+		from := strings.LastIndexByte(line[:pos], ' ') + 1
+		var found []string
+		for _, word := range []string{"alpha ", "alpine ", "beta ", "schön=", "schön:", "字a", "字b", "'x y' ", "\x1bz"} {
+			if strings.HasPrefix(strings.Trim(word, "'"), line[from:pos]) {
+				found = append(found, word)
+			}
+		}
+		return found, from
+	}
+	for _, c := range []struct{ typed, want, screen string }{
+		{"b\t", "beta |", "> beta |"},
+		{"al\t", "alp|", "> alp|"},
+		{"al\t\t", "alp|", "alpha   alpine\n> alp|"},
+		{"x sch\tq", "x schönq|", "> x schönq|"},
+		{"字\t", "字|", "字a  字b\n> 字|"},
+		{"x b y\x02\x02\t", "x beta | y", "> x beta | y"},
+		{"x\t", "'x y' |", "> 'x y' |"},
+		{"q\t", "q|", "> q|"},
+		{"\t", "|", "alpha   schön=  字b\nalpine  schön:  'x y'\nbeta    字a     ^[z\n> |"},
+	} {
+		p := newTypist(26, 8, Options{Complete: complete})
+		p.begin("> ")
+		p.types(c.typed)
+		assert.Equal(t, p.String(), c.want, "%q", c.typed)
+		assert.Equal(t, p.screen.String(), c.screen, "%q", c.typed)
+	}
+	many := make([]string, 1000)
+	for i := range many {
+		many[i] = fmt.Sprintf("%03d%s", i, strings.Repeat("x", i%100))
+	}
+	text := list(many, 80)
+	assert.Equal(t, strings.Count(text, "\n"), 201, "of one that is long, so much is shown")
+	assert.Assert(t, strings.HasSuffix(text, "… and 800 more\n"))
+	p := newTypist(80, 24, Options{Complete: func(string, int) ([]string, int) { return []string{"x"}, 7 }})
+	p.begin("> ")
+	p.types("ab\t")
+	assert.Equal(t, p.String(), "ab|", "a place that is not in the line")
+	assert.Assert(t, !errors.Is(p.err, io.EOF))
+}

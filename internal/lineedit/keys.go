@@ -1,0 +1,209 @@
+package lineedit
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A key is what somebody pressed, or a piece of what they pasted.
+type key struct {
+	code code
+	r    rune   // of character, and of control the letter
+	alt  bool   // was held down, or the key came behind an escape
+	text string // of pasted
+}
+
+type code int
+
+const (
+	ignored code = iota // a sequence that means nothing here
+	character
+	control
+	enter
+	tab
+	escape
+	backspace
+	del
+	up
+	down
+	left
+	right
+	home
+	end
+	wordLeft
+	wordRight
+	wordDelete
+	pasteStart
+	pasted
+	pasteEnd
+)
+
+// A decoder reads keys off the bytes that a terminal sends: UTF-8, control characters, and the escape sequences of ECMA-48 as xterm and those after it use
+// them.
+type decoder struct {
+	pasting bool // what comes is pasted (bracketed paste)
+}
+
+const (
+	esc         = 0x1b
+	pasteEnds   = "\x1b[201~"
+	maxSequence = 64 // bytes of an escape sequence
+)
+
+// decode returns the first key of in, and how many bytes it has: none if more must come first. final says that nothing more has come for a while, so that an
+// escape is the key of that name.
+func (d *decoder) decode(in []byte, final bool) (k key, n int) {
+	switch {
+	case len(in) == 0:
+		return key{}, 0
+	case d.pasting:
+		return d.paste(in)
+	case in[0] == esc:
+		return d.escaped(in, final)
+	}
+	return plainKey(in, final)
+}
+
+func plainKey(in []byte, final bool) (key, int) {
+	switch b := in[0]; {
+	case b == '\r' || b == '\n':
+		return key{code: enter}, 1
+	case b == '\t':
+		return key{code: tab}, 1
+	case b == '\b' || b == 0x7f:
+		return key{code: backspace}, 1
+	case b < ' ':
+		return key{code: control, r: rune(b | 0x60)}, 1
+	}
+	if !final && !utf8.FullRune(in) {
+		return key{}, 0
+	}
+	r, n := utf8.DecodeRune(in)
+	return key{code: character, r: r}, n
+}
+
+func (d *decoder) escaped(in []byte, final bool) (k key, n int) {
+	if len(in) == 1 {
+		return whenFinal(key{code: escape}, 1, final)
+	}
+	switch in[1] {
+	case esc:
+		return key{code: escape}, 1
+	case '[':
+		return d.sequence(in, final)
+	case 'O':
+		if len(in) == 2 {
+			return whenFinal(key{code: character, r: 'O', alt: true}, 2, final)
+		}
+		return sequenceKey("", in[2]), 3
+	}
+	if k, n = plainKey(in[1:], final); n > 0 {
+		k.alt = true
+		n++
+	}
+	return k, n
+}
+
+func whenFinal(k key, n int, final bool) (key, int) {
+	if !final {
+		return key{}, 0
+	}
+	return k, n
+}
+
+// sequence decodes a control sequence: ESC [, parameters, and a letter.
+func (d *decoder) sequence(in []byte, final bool) (key, int) {
+	if len(in) == 2 {
+		return whenFinal(key{code: character, r: '[', alt: true}, 2, final)
+	}
+	if in[2] == '[' { // a function key of the Linux console has one letter more
+		if len(in) == 3 {
+			return whenFinal(key{}, 3, final)
+		}
+		return key{}, 4
+	}
+	for i := 2; i < len(in); i++ {
+		switch b := in[i]; {
+		case i == maxSequence || b < ' ' || b > '~':
+			return key{}, i
+		case b >= '@':
+			parameters := string(in[2:i])
+			if b == '~' && parameters == "200" {
+				d.pasting = true
+				return key{code: pasteStart}, i + 1
+			}
+			return sequenceKey(parameters, b), i + 1
+		}
+	}
+	return whenFinal(key{}, len(in), final)
+}
+
+// sequenceKeys are the keys that send a sequence, by its last letter, and where that is ~ by the number before it.
+var sequenceKeys = map[string]code{
+	"A": up, "B": down, "C": right, "D": left, "H": home, "F": end, "1~": home, "7~": home, "4~": end, "8~": end, "3~": del,
+}
+
+// withWord is what a key does while Ctrl or Alt is held down.
+var withWord = map[code]code{left: wordLeft, right: wordRight, del: wordDelete}
+
+func sequenceKey(parameters string, last byte) key {
+	number, modifiers, _ := strings.Cut(parameters, ";")
+	name := string(rune(last))
+	if last == '~' {
+		name = number + name
+	}
+	k := key{code: sequenceKeys[name]}
+	const altOrCtrl = 2 | 4
+	if m, err := strconv.Atoi(modifiers); err == nil && m > 0 && (m-1)&altOrCtrl != 0 {
+		if c, ok := withWord[k.code]; ok {
+			k.code = c
+		}
+	}
+	return k
+}
+
+// paste decodes what comes between the marks of a paste. Ctrl-C ends it: the mark of its end may have been lost.
+func (d *decoder) paste(in []byte) (key, int) {
+	if in[0] == 'c'&0x1f {
+		d.pasting = false
+		return key{code: control, r: 'c'}, 1
+	}
+	if bytes.HasPrefix(in, []byte(pasteEnds)) {
+		d.pasting = false
+		return key{code: pasteEnd}, len(pasteEnds)
+	}
+	n := len(in)
+	if i := bytes.Index(in, []byte(pasteEnds)); i >= 0 {
+		n = i
+	} else {
+		n -= unfinished(in)
+	}
+	if i := bytes.IndexByte(in[:n], 'c'&0x1f); i >= 0 {
+		n = i
+	}
+	return key{code: pasted, text: string(in[:n])}, n
+}
+
+// unfinished is how many bytes at the end of a piece of a paste are to be looked at together with what follows: the beginning of the end mark or of a
+// character, or a \r that a \n may follow.
+func unfinished(in []byte) int {
+	for n := min(len(pasteEnds)-1, len(in)); n > 0; n-- {
+		if strings.HasPrefix(pasteEnds, string(in[len(in)-n:])) {
+			return n
+		}
+	}
+	if in[len(in)-1] == '\r' {
+		return 1
+	}
+	for n := 1; n <= min(utf8.UTFMax-1, len(in)); n++ {
+		if tail := in[len(in)-n:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return n
+			}
+			break
+		}
+	}
+	return 0
+}

@@ -1,0 +1,5 @@
+package lineedit
+
+import "syscall"
+
+const getMode, setMode = syscall.TIOCGETA, syscall.TIOCSETA
