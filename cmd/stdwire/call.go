@@ -145,7 +145,7 @@ func (c *call) about(err error) error {
 // send calls the tool.
 func (c *call) send(ctx context.Context, std *streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
 	follow := following{std, c.tool, c.watch}
-	return follow.through(func(progress client.CallOption) (json.RawMessage, error) {
+	return follow.through(ctx, func(progress client.CallOption) (json.RawMessage, error) {
 		return cl.CallToolRaw(ctx, c.tool, json.RawMessage(arguments), client.Timeout(c.timeout), progress)
 	})
 }

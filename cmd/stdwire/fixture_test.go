@@ -105,6 +105,8 @@ var fixtures = map[string]func(args []string){
 	"asking": serveAsking,
 	// modern asks for a name before it gives anything.
 	"modern": serveModern,
+	// rich has all that a shell can complete, list and show.
+	"rich": func(args []string) { newRich(args).serve() },
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

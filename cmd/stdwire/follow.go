@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
@@ -25,8 +26,17 @@ type following struct {
 	inLines bool
 }
 
-// through sends a request with the option that asks for progress.
-func (f following) through(send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+// through sends a request with the option that asks for progress. What was interrupted has no result, also if that has come at the same moment: perhaps because a
+// question was left without an answer.
+func (f following) through(ctx context.Context, send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+	result, err := f.follow(send)
+	if err == nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return result, err
+}
+
+func (f following) follow(send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
 	if f.inLines {
 		return send(client.OnProgress(func(p mcp.ProgressParams) { timedLine(f.std, progressText(p)) }))
 	}

@@ -126,7 +126,7 @@ func (p *prompt) check(definition *mcp.Prompt) error {
 // get gets the prompt, and prints it.
 func (p *prompt) get(ctx context.Context, v *view, c *client.Client) error {
 	follow := following{std: v.std, what: p.name}
-	raw, err := follow.through(func(progress client.CallOption) (json.RawMessage, error) {
+	raw, err := follow.through(ctx, func(progress client.CallOption) (json.RawMessage, error) {
 		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.name, Arguments: p.arguments}, client.Timeout(p.timeout), progress)
 	})
 	if err != nil {

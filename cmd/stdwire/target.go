@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -94,32 +93,15 @@ func (t *target) start() (client.Command, error) {
 
 // use connects to the server, lets f talk to it, and sees that nothing is left of it. An error of f becomes a [*failure] that names the server.
 func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) error) error {
-	if err := t.check(); err != nil {
-		return err
-	}
-	var stderr io.Writer
-	if t.serverLogs {
-		log := &serverLog{console: std.err}
-		defer log.flush()
-		stderr = log
-	}
-	c, err := t.open(ctx, std, stderr)
+	c, err := t.connect(ctx, std, nil)
 	if err != nil {
-		return t.diagnose(err, "")
+		return err
 	}
 	err = f(c)
 	if flushed := std.out.flush(); err == nil {
 		err = flushed // now, not when the server has taken its time to end
 	}
-	stop := std.err.during(time.Second, func(elapsed time.Duration) string {
-		return t.name() + ": still stopping " + elapsed.Round(time.Second).String()
-	})
-	closed := c.Close()
-	stop()
-	if closed == nil {
-		_ = c.Wait() // for the last of what it tells on stderr
-	}
-	if err == nil {
+	if closed := t.disconnect(std, c); err == nil {
 		err = closed
 	}
 	if err != nil {
@@ -128,8 +110,39 @@ func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) e
 	return nil
 }
 
-// open connects to the server. If that is started here, it has stderr, unless that is nil.
-func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*client.Client, error) {
+// connect connects to the server. Adjust, if not nil, has the last word on the client's options. The error is a [*failure] that names the server.
+func (t *target) connect(ctx context.Context, std *streams, adjust func(*client.Options)) (*client.Client, error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	log := &serverLog{console: std.err}
+	c, err := t.open(ctx, std, log, adjust)
+	if err != nil {
+		log.flush()
+		return nil, t.diagnose(err, "")
+	}
+	return c, nil
+}
+
+// disconnect ends the connection, and the server if it was started here.
+func (t *target) disconnect(std *streams, c *client.Client) error {
+	stop := std.err.during(time.Second, func(elapsed time.Duration) string {
+		return t.name() + ": still stopping " + elapsed.Round(time.Second).String()
+	})
+	err := c.Close()
+	stop()
+	if err == nil {
+		_ = c.Wait() // for the last of what it tells on stderr
+	}
+	if p := c.Process(); p != nil {
+		if log, ok := p.Command.Stderr.(*serverLog); ok {
+			log.flush()
+		}
+	}
+	return err
+}
+
+func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust func(*client.Options)) (*client.Client, error) {
 	o := t.options
 	o.Name = t.name()
 	o.Info = mcp.Implementation{Name: "stdwire", Version: version()}
@@ -140,6 +153,9 @@ func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*cli
 		a := newAsker(t.launched(), std.err, newTypist(std.in, std.err).line)
 		a.forget = std.forget
 		a.answer(ctx, &o)
+	}
+	if adjust != nil {
+		adjust(&o)
 	}
 	const patience = 3 * time.Second
 	if t.remote.url != "" {
@@ -153,7 +169,9 @@ func (t *target) open(ctx context.Context, std *streams, stderr io.Writer) (*cli
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = stderr
+	if t.serverLogs {
+		cmd.Stderr = log
+	}
 	stop := std.err.during(patience, func(elapsed time.Duration) string {
 		return t.name() + ": still starting" + downloads(cmd.Path) + " " + elapsed.Round(time.Second).String()
 	})

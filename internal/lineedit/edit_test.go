@@ -153,6 +153,7 @@ func TestHistoryAtThePrompt(t *testing.T) {
 		{"own\x12missing\x05x", "ownx|"},
 		{"\x12\x1b[200~tw\r\x1b[201~\x05", "two|"},
 		{"\x12tw\x7f\x7f\x7f\x05", "|"},
+		{"\x12tw\x1b[200~" + strings.Repeat("x", maxHistoryLine) + "\x1b[201~\x05", "two|"}, // more than there can be to find
 	} {
 		h := new(History)
 		for _, line := range []string{"one", "two", "three"} {

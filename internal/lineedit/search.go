@@ -22,6 +22,14 @@ func (s *search) show(d *display) {
 	d.draw("("+what+": "+s.query+") ", &s.found)
 }
 
+// extend looks for more text. No line of the history has more than so much.
+func (s *search) extend(lines []string, text string) {
+	if len(s.query)+len(text) <= maxHistoryLine {
+		s.query += text
+		s.find(lines, s.at)
+	}
+}
+
 // find looks for the newest line that has the query in it, from one on to the older ones.
 func (s *search) find(lines []string, from int) {
 	s.lost = true
@@ -45,11 +53,9 @@ func (e *Editor) searching(k key) bool {
 	s, lines := e.search, e.o.History.lines
 	switch {
 	case k.code == character && !k.alt:
-		s.query += string(k.r)
-		s.find(lines, s.at)
+		s.extend(lines, string(k.r))
 	case k.code == pasted:
-		s.query += strings.TrimRight(k.text, "\r\n")
-		s.find(lines, s.at)
+		s.extend(lines, strings.TrimRight(k.text, "\r\n"))
 	case k.code == pasteStart || k.code == pasteEnd:
 	case k == key{code: backspace}:
 		if runes := []rune(s.query); len(runes) > 0 {

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/shellwords"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// completionPatience is how long Tab may take: nothing can be typed meanwhile.
+const completionPatience = time.Second
+
+// A candidate is a word that may stand in place of the one that is being typed.
+type candidate struct {
+	name string // of an argument, with = behind it; "" for any other word
+	text string // the word, or the value of the argument
+	open bool   // it goes on: there is no blank behind it
+}
+
+// typed is how a candidate is typed.
+func (c candidate) typed() string {
+	text := ""
+	if c.name != "" {
+		text = shellwords.Quote(c.name) + "="
+	}
+	if c.text != "" || !c.open {
+		text += shellwords.Quote(c.text)
+	}
+	if !c.open {
+		text += " "
+	}
+	return text
+}
+
+// complete returns what the word may become that ends at pos, and where it begins. It asks the server, if it has to, but does not start it.
+func (s *shell) complete(ctx context.Context, text string, pos int) (candidates []string, from int) {
+	ctx, cancel := context.WithTimeout(ctx, completionPatience)
+	defer cancel()
+	words, from, ok := typedWords(text[:pos])
+	if !ok {
+		return nil, 0
+	}
+	for _, c := range s.candidates(ctx, words) {
+		candidates = append(candidates, c.typed())
+	}
+	return candidates, from
+}
+
+// typedWords splits what stands before the cursor. The last word is the one that is being typed, and may be empty.
+func typedWords(text string) (words []string, from int, ok bool) {
+	if _, rest := cutFirstWord(text); strings.HasPrefix(rest, "{") {
+		return nil, 0, false
+	}
+	var s shellwords.Splitter
+	for i := range len(text) {
+		s.Add(text[i])
+	}
+	inWord := s.InWord()
+	if s.InComment() || s.Open() == '\\' {
+		return nil, 0, false
+	}
+	from = len(text)
+	for _, word := range s.Words() {
+		words = append(words, word.Text)
+		if inWord {
+			from = word.Start
+		}
+	}
+	if !inWord {
+		words, from = append(words, ""), len(text)
+	}
+	return words, from, true
+}
+
+func (s *shell) candidates(ctx context.Context, words []string) []candidate {
+	name, rest := words[0], words[1:]
+	switch {
+	case len(rest) == 0 && strings.HasPrefix(name, "."):
+		return beginning(name, dotCommandNames())
+	case len(rest) == 0:
+		return s.completeTool(ctx, words)
+	case strings.HasPrefix(name, "."):
+		if c, ok := findDotCommand(name); ok && c.complete != nil && (c.most < 0 || len(rest) <= c.most) {
+			return c.complete(s, ctx, rest)
+		}
+		return nil
+	}
+	for _, tool := range s.knownTools(ctx) {
+		if tool.Name == name {
+			return argumentCandidates(shapeOf(tool.InputSchema), rest)
+		}
+	}
+	return nil
+}
+
+// beginning are the candidates that go on from what is typed.
+func beginning(typed string, all []string) (candidates []candidate) {
+	for _, text := range all {
+		if strings.HasPrefix(text, typed) {
+			candidates = append(candidates, candidate{text: text})
+		}
+	}
+	return candidates
+}
+
+// fixed completes one of a few words.
+func fixed(words ...string) func(*shell, context.Context, []string) []candidate {
+	return func(_ *shell, _ context.Context, typed []string) []candidate {
+		return beginning(typed[len(typed)-1], words)
+	}
+}
+
+// knownTools are the tools of the server, none if it is not there or takes too long. So are the other lists.
+func (s *shell) knownTools(ctx context.Context) []*mcp.Tool {
+	if s.server == nil || s.server.gone() {
+		return nil
+	}
+	tools, _ := s.server.allTools(ctx)
+	return tools
+}
+
+func (s *shell) completeTool(ctx context.Context, words []string) []candidate {
+	var names []string
+	for _, tool := range s.knownTools(ctx) {
+		names = append(names, tool.Name)
+	}
+	return beginning(words[0], names)
+}
+
+func (s *shell) completeHelp(ctx context.Context, words []string) []candidate {
+	return append(s.completeTool(ctx, words), beginning(words[0], dotCommandNames())...)
+}
+
+// argumentCandidates completes the last of the words behind a tool's name: the name of an argument, or its value.
+func argumentCandidates(s shape, words []string) (candidates []candidate) {
+	typed := words[len(words)-1]
+	name, value, ok := strings.Cut(typed, "=")
+	if ok {
+		property, isJSON := strings.CutSuffix(name, ":")
+		_, leaf := s.path(property)
+		for _, text := range leaf.texts(isJSON) {
+			if strings.HasPrefix(text, value) {
+				candidates = append(candidates, candidate{name: name, text: text})
+			}
+		}
+		return candidates
+	}
+	given := map[string]bool{}
+	for _, word := range words[:len(words)-1] {
+		name, _, _ := strings.Cut(word, "=")
+		given[strings.TrimSuffix(name, ":")] = true
+	}
+	return s.nameCandidates("", typed, given)
+}
+
+// nameCandidates are the names of arguments that are not given, or may be given again; those in an object when what is typed leads into it.
+func (s shape) nameCandidates(prefix, typed string, given map[string]bool) (candidates []candidate) {
+	for name, property := range distinctProperties(s) {
+		full := prefix + name
+		_, list := property.items()
+		inner := false
+		for range distinctProperties(property) {
+			inner = true
+			break
+		}
+		switch {
+		case inner && strings.HasPrefix(typed, full+"."):
+			candidates = append(candidates, property.nameCandidates(full+".", typed, given)...)
+		case !strings.HasPrefix(full, typed) || given[full] && !list:
+		case inner:
+			candidates = append(candidates, candidate{text: full + ".", open: true})
+		default:
+			candidates = append(candidates, candidate{name: full, open: true})
+		}
+	}
+	return candidates
+}
+
+// distinctProperties yields the properties of an object, whichever alternative has them, each once.
+func distinctProperties(s shape) iter.Seq2[string, shape] {
+	return func(yield func(string, shape) bool) {
+		seen := map[string]bool{}
+		for alternative := range s.alternatives() {
+			for name, property := range alternative.properties() {
+				if seen[name] {
+					continue
+				}
+				if seen[name] = true; !yield(name, property) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// texts are the values that there are, if they are few: those of enumerations, and of booleans; of the elements, for an array.
+func (s shape) texts(asJSON bool) (texts []string) {
+	add := func(text string) {
+		if !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for alternative := range s.alternatives() {
+		listed := false
+		for value := range alternative.values() {
+			listed = true
+			if text, ok := jsonscan.Unquote(value); ok && !asJSON {
+				add(string(text))
+			} else {
+				add(string(value))
+			}
+		}
+		if !listed && slices.Contains(alternative.types(), "boolean") {
+			add("true")
+			add("false")
+		}
+	}
+	if texts == nil && !asJSON {
+		if items, ok := s.items(); ok && items.at != nil {
+			return items.texts(false)
+		}
+	}
+	return texts
+}
+
+// text is a keyword whose value is text.
+func (s shape) text(name string) string {
+	text, _ := jsonscan.Unquote(s.keyword(name))
+	return string(text)
+}
+
+// completeURI completes the URI of a resource, and the variable of a template that ends with one.
+func (s *shell) completeURI(ctx context.Context, words []string) []candidate {
+	if s.server == nil || s.server.gone() || s.server.Capabilities().Resources == nil {
+		return nil
+	}
+	typed := words[0]
+	var uris []string
+	resources, _ := s.server.allResources(ctx)
+	for _, r := range resources {
+		uris = append(uris, r.URI)
+	}
+	candidates := beginning(typed, uris)
+	templates, _ := s.server.allTemplates(ctx)
+	for _, t := range templates {
+		literal, variable, ok := strings.Cut(t.URITemplate, "{")
+		if ok && len(typed) < len(literal) && strings.HasPrefix(literal, typed) {
+			candidates = append(candidates, candidate{text: literal, open: true})
+			continue
+		}
+		name, after, _ := strings.Cut(variable, "}")
+		if value, begun := strings.CutPrefix(typed, literal); ok && begun && after == "" && !strings.ContainsAny(name, "+#./;?&,*:{}") {
+			for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}, name, value, nil) {
+				candidates = append(candidates, candidate{text: literal + text})
+			}
+		}
+	}
+	return candidates
+}
+
+// completePrompt completes the name of a prompt, that of an argument, or its value.
+func (s *shell) completePrompt(ctx context.Context, words []string) (candidates []candidate) {
+	if s.server == nil || s.server.gone() || s.server.Capabilities().Prompts == nil {
+		return nil
+	}
+	prompts, _ := s.server.allPrompts(ctx)
+	i := slices.IndexFunc(prompts, func(p *mcp.Prompt) bool { return p.Name == words[0] })
+	if len(words) == 1 {
+		var names []string
+		for _, p := range prompts {
+			names = append(names, p.Name)
+		}
+		return beginning(words[0], names)
+	}
+	if i < 0 {
+		return nil
+	}
+	settled := map[string]string{}
+	for _, word := range words[1 : len(words)-1] {
+		if name, value, ok := strings.Cut(word, "="); ok {
+			settled[name] = value
+		}
+	}
+	last := words[len(words)-1]
+	if name, value, ok := strings.Cut(last, "="); ok {
+		for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: words[0]}, name, value, settled) {
+			candidates = append(candidates, candidate{name: name, text: text})
+		}
+		return candidates
+	}
+	for _, argument := range prompts[i].Arguments {
+		if _, given := settled[argument.Name]; !given && strings.HasPrefix(argument.Name, last) {
+			candidates = append(candidates, candidate{name: argument.Name, open: true})
+		}
+	}
+	return candidates
+}
+
+// ask asks the server what a value may become, if it says that it knows.
+func (s *shell) ask(ctx context.Context, ref mcp.CompleteReference, argument, value string, settled map[string]string) []string {
+	if s.server.Capabilities().Completions == nil {
+		return nil
+	}
+	completion, err := s.server.Complete(ctx, ref, argument, value, settled, client.Timeout(completionPatience))
+	if err != nil {
+		return nil
+	}
+	return completion.Values
+}
