@@ -101,6 +101,7 @@ func (c *Conn) finishing() bool {
 // are the transport's to end.
 func (c *Conn) Close() {
 	c.server.leave(c)
+	defer c.server.watchedChanged()
 	c.mu.Lock() // nobody begins to tell news from here on
 	c.end()
 	c.mu.Unlock()

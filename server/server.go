@@ -117,9 +117,10 @@ type Server struct {
 	completes  atomic.Bool // something of these does
 	tasks      tasks
 
-	mu      sync.Mutex
-	conns   map[*Conn]struct{}
-	unwatch func() // stops watching the catalog, while there are connections
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	watchers []*func() // see OnWatch
+	unwatch  func()    // stops watching the catalog, while there are connections
 }
 
 // New returns a server of the operations that catalog has at the time of each request, with default options.

@@ -162,7 +162,9 @@ func listen(r *request) (any, error) {
 	if !c.reserve(sub) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
 	}
+	defer c.server.watchedChanged()
 	defer c.unsubscribe(sub)
+	c.server.watchedChanged()
 	r.Detach()
 
 	// The acknowledgment comes first; what changes while it is being sent is told behind it.
@@ -256,6 +258,7 @@ func watch(r *request) (any, error) {
 		return nil, err
 	}
 	c := r.conn
+	defer c.server.watchedChanged()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.watched) >= c.server.o.MaxWatched && !c.watched[uri] {
@@ -273,6 +276,7 @@ func unwatch(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer r.conn.server.watchedChanged()
 	r.conn.mu.Lock()
 	defer r.conn.mu.Unlock()
 	delete(r.conn.watched, uri)

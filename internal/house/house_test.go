@@ -53,7 +53,7 @@ var floors = []struct {
 
 	{"client/host", []string{"rpc", "client"}},
 	{"client/host/pin", []string{"internal/jsonscan", "internal/printable"}},
-	{"client/host/gateway", []string{"rpc", "rpc/mcp", "client", "client/host", "server"}},
+	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"cmd/stdwire", []string{

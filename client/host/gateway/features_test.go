@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -99,4 +100,43 @@ func TestPromptThatAsks(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Changes of resources are told as long as a client watches, also after the server was started again; and the server is not stopped meanwhile.
+func TestResourceUpdates(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		updates := make(chan string, 100)
+		w.client(client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }}, func(c *client.Client) {
+			assert.NilError(t, c.Subscribe(t.Context(), "mem://a", "mem://all/7"))
+			for range 2 {
+				time.Sleep(5 * time.Second)
+				for _, uri := range []string{"mem://a", "mem://all/7", "mem://b", "mem://all/8"} {
+					w.up.ResourceUpdated(uri)
+				}
+				got := map[string]bool{<-updates: true, <-updates: true}
+				assert.DeepEqual(t, got, map[string]bool{"mem://a": true, "mem://all/7": true})
+				time.Sleep(time.Hour)
+				assert.Equal(t, len(updates), 0)
+				assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Ready, "it is in use")
+
+				w.mu.Lock()
+				live := w.behind
+				w.mu.Unlock()
+				live.Close()
+				got = map[string]bool{<-updates: true, <-updates: true}
+				assert.Equal(t, len(got), 2, "it may have changed meanwhile")
+			}
+			time.Sleep(10 * time.Second)
+			assert.NilError(t, c.Unsubscribe(t.Context(), "mem://a", "mem://all/7"))
+			time.Sleep(time.Minute)
+			for len(updates) > 0 {
+				<-updates
+			}
+			w.up.ResourceUpdated("mem://a")
+			time.Sleep(time.Hour)
+			assert.Equal(t, len(updates), 0)
+			assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Stopped)
+		})
+	})
 }

@@ -52,6 +52,8 @@ type Gateway struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
+	watched chan struct{} // capacity 1: what clients watch may be something else
+	unwatch func()
 
 	mu     sync.Mutex
 	closed bool
@@ -75,6 +77,9 @@ func (o Options) New(s *server.Server) *Gateway {
 	g := &Gateway{o: o, server: s, mounts: make(map[string]*mount), owners: make(map[name]owner)}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.watched = make(chan struct{}, 1)
+	g.unwatch = s.OnWatch(g.look)
+	g.wg.Go(g.spreadWatches)
 	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 	return g
 }
@@ -141,6 +146,14 @@ func (g *Gateway) stateChanged(s host.Status) {
 	}
 }
 
+// look has the gateway look what its clients watch.
+func (g *Gateway) look() {
+	select {
+	case g.watched <- struct{}{}:
+	default:
+	}
+}
+
 // own gives a name to its owner, unless it is another's.
 func (g *Gateway) own(n name, o owner) (whose owner, ok bool) {
 	g.mu.Lock()
@@ -149,6 +162,7 @@ func (g *Gateway) own(n name, o owner) (whose owner, ok bool) {
 		return other, false
 	}
 	g.owners[n] = o
+	g.look()
 	return o, true
 }
 
@@ -176,6 +190,7 @@ func (g *Gateway) Close() {
 	mounts := g.mounts
 	g.mounts = make(map[string]*mount)
 	g.mu.Unlock()
+	g.unwatch()
 	g.cancel()
 	g.manager.Close()
 	g.wg.Wait()

@@ -34,7 +34,7 @@ type world struct {
 	front   *server.Server
 	serving sync.WaitGroup
 	mu      sync.Mutex
-	live    net.Conn // the latest connection to up
+	behind  net.Conn // the latest connection to up
 }
 
 const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","content":[{"type":"later","x":"\u00e9"}],"structuredContent":{"b":1,"a":2}}`
@@ -68,9 +68,11 @@ func (w *world) server(id string, era mcp.Era) host.Server {
 // pipe serves a server at one end of a pipe.
 func (w *world) pipe(s *server.Server) client.Transport {
 	here, there := net.Pipe()
-	w.mu.Lock()
-	w.live = there
-	w.mu.Unlock()
+	if s == w.up {
+		w.mu.Lock()
+		w.behind = there
+		w.mu.Unlock()
+	}
 	w.serving.Go(func() { _ = s.Serve(context.Background(), there) })
 	return client.Stream(here)
 }
@@ -207,7 +209,7 @@ func TestListFollows(t *testing.T) {
 func TestDeath(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.mu.Lock()
-		live := w.live
+		live := w.behind
 		w.mu.Unlock()
 		changes := make(chan int, 10)
 		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {

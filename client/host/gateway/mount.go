@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client"
@@ -26,6 +27,8 @@ type mount struct {
 	gone       atomic.Bool    // the server has failed, or is disabled
 	listed     *client.Client // whose lists are offered; of the goroutine
 
+	watch watch
+
 	tools     *shelf[*mcp.Tool]
 	prompts   *shelf[*mcp.Prompt]
 	resources *shelf[*mcp.Resource]
@@ -39,9 +42,10 @@ type mount struct {
 
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
-	m.tools = &shelf[*mcp.Tool]{m: m, kind: "tool", put: m.putTool, remove: g.server.RemoveTools,
+	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, put: m.putTool, remove: g.server.RemoveTools,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Tool, error) { return collect(c.Tools(ctx)) },
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
@@ -49,13 +53,13 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 			}
 			return t.Name, public(t.Name)
 		}}
-	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: "prompt", put: m.putPrompt, remove: g.server.RemovePrompts,
+	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: kindPrompt, put: m.putPrompt, remove: g.server.RemovePrompts,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Prompt, error) { return collect(c.Prompts(ctx)) },
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, public(p.Name) }}
-	m.resources = &shelf[*mcp.Resource]{m: m, kind: "resource", put: m.putResource, remove: g.server.RemoveResources,
+	m.resources = &shelf[*mcp.Resource]{m: m, kind: kindResource, put: m.putResource, remove: g.server.RemoveResources,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Resource, error) { return collect(c.Resources(ctx)) },
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: "resource template", put: m.putTemplate, remove: g.server.RemoveResourceTemplates,
+	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: kindTemplate, put: m.putTemplate, remove: g.server.RemoveResourceTemplates,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.ResourceTemplate, error) {
 			return collect(c.ResourceTemplates(ctx))
 		},
@@ -66,6 +70,7 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 
 // wantChanges has a client tell of changes.
 func (m *mount) wantChanges(o *client.Options) {
+	o.OnResourceUpdated = m.g.server.ResourceUpdated
 	o.OnToolsChanged = m.tools.changed
 	o.OnPromptsChanged = m.prompts.changed
 	o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
@@ -84,6 +89,9 @@ func (m *mount) look() {
 
 func (m *mount) run() {
 	defer close(m.done)
+	var watching sync.WaitGroup
+	watching.Go(m.keepWatching)
+	defer watching.Wait()
 	for {
 		select {
 		case <-m.wake:

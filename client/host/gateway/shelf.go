@@ -11,6 +11,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// The kinds of what servers have, as the log calls them.
+const (
+	kindTool     = "tool"
+	kindPrompt   = "prompt"
+	kindResource = "resource"
+	kindTemplate = "resource template"
+)
+
 // A shelf is what a server has of one kind: tools, prompts, resources or resource templates.
 type shelf[T any] struct {
 	m    *mount
