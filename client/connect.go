@@ -17,6 +17,9 @@ const (
 	silencePatience = 5 * time.Second
 	// heardPatience is the same once the server has sent anything: it runs, so it will not be long.
 	heardPatience = time.Second
+	// maxProbes is how often the server is asked while it names another revision each time, or the one that it has just refused: of several behind one address
+	// not all may be of the same age.
+	maxProbes = 3
 )
 
 // Connect does the handshake with the server that a transport leads to, such as that of package client/streamable, or [Stream]. It owns the transport from then on,
@@ -90,6 +93,7 @@ type opening struct {
 	c     *Client
 	wish  wish
 	asked mcp.Revision // by the probe
+	asks  int          // how many probes were sent
 
 	probe, initialize sent
 	refused           error // the answer to initialize, while that to the probe is still to come
@@ -142,6 +146,8 @@ func (h *opening) run(ctx context.Context) (*session, error) {
 				s := modernSession(v.revision, v.discovered)
 				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
 				return s, nil
+			case mcp.EraOf(v.revision) == mcp.Modern && h.asks == maxProbes:
+				err = protocolError("the server refuses revision %s and offers %s", h.asked, v.revision)
 			case mcp.EraOf(v.revision) == mcp.Modern:
 				h.asked = v.revision
 				err = h.sendProbe(ctx)
@@ -190,6 +196,7 @@ func (h *opening) run(ctx context.Context) (*session, error) {
 }
 
 func (h *opening) sendProbe(ctx context.Context) error {
+	h.asks++
 	params := &call{meta: newRequestMeta(h.asked, "", &h.c.o)}
 	return h.send(ctx, &h.probe, mcp.MethodDiscover, params)
 }

@@ -61,9 +61,13 @@ func TestConnect(t *testing.T) {
 			s.reply(probe, discovered)
 		}, mcp.Rev20260728, 15 * time.Second},
 		{"modern, that says so by refusing", Options{}, func(s *scripted) {
-			s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"]}}}`+"\n", s.read().ID)
+			s.unsupported(s.read(), "2025-11-25")
 			s.reply(s.read(), initialized)
 		}, mcp.Rev20251125, 0},
+		{"modern, one of several that are not all of the same age", Options{}, func(s *scripted) {
+			s.unsupported(s.read(), "2026-07-28")
+			s.modern()
+		}, mcp.Rev20260728, 0},
 		{"slow, for a patient client", Options{StartTimeout: -1, Era: mcp.Modern}, func(s *scripted) { time.Sleep(time.Hour); s.modern() }, mcp.Rev20260728, time.Hour},
 		{"legacy is wanted", Options{Era: mcp.Legacy}, func(s *scripted) { s.reply(s.read(), initialized) }, mcp.Rev20251125, 0},
 		{"an old revision is wanted", Options{Revision: mcp.Rev20250618}, func(s *scripted) {
@@ -120,6 +124,11 @@ func TestConnectFails(t *testing.T) {
 			s.reply(s.read(), `{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`)
 			s.hold()
 		}, `server "x": the server answers initialize with revision "1999-01-01"; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`, rpc.ErrProtocol, 0},
+		{"refuses the revision that it offers", Options{}, func(s *scripted) {
+			for m := s.read(); m.line != ""; m = s.read() {
+				s.unsupported(m, "2026-07-28")
+			}
+		}, `server "server": the server refuses revision 2026-07-28 and offers 2026-07-28`, rpc.ErrProtocol, 0},
 		{"sends too much", Options{Limits: limitFrame(1000)}, func(s *scripted) {
 			s.reply(s.read(), `{"pad":"`+pad(2000)+`"}`)
 			s.hold()

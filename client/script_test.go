@@ -59,6 +59,11 @@ func (s *scripted) refuse(to message, code int, text string) {
 	s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", to.ID, code, text)
 }
 
+// unsupported refuses the revision of a request and offers another.
+func (s *scripted) unsupported(to message, offered string) {
+	s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":[%q],"requested":"2026-07-28"}}}`+"\n", to.ID, offered)
+}
+
 func (s *scripted) notify(method, params string) {
 	s.send(`{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method, params)
 }
