@@ -4,30 +4,18 @@ package conformance_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/conformance"
 )
-
-// everything is the everything-server, built once for all tests that want it.
-var everything = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "everything-server")
-	if out, err := exec.Command("go", "build", "-o", path, "./everything-server").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
-})
 
 // A site is the everything-server in a process of its own, on an endpoint for both eras.
 type site struct {

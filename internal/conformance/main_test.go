@@ -21,14 +21,23 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// stdwire is the binary, built once for all tests that want it.
-var stdwire = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "stdwire")
-	if out, err := exec.Command("go", "build", "-o", path, "../../cmd/stdwire").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
-})
+// The programs of this module that tests run.
+var (
+	stdwire          = built("stdwire", "../../cmd/stdwire")
+	everything       = built("everything-server", "./everything-server")
+	everythingClient = built("everything-client", "./everything-client")
+)
+
+// built returns a function that returns a program's path: it is built once for all tests that want it.
+func built(name, from string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(scratch, name)
+		if out, err := exec.Command("go", "build", "-o", path, from).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%w: %s", err, out)
+		}
+		return path, nil
+	})
+}
 
 // scratch is a folder for what all tests share.
 var scratch string

@@ -21,10 +21,8 @@ import (
 // everythingServer starts everything-server over HTTP, one process for whatever is run against it, and returns its endpoint.
 func everythingServer(t *testing.T, b *bench) (url string) {
 	t.Helper()
-	binary := b.path("everything-server")
-	build := exec.Command("go", "build", "-o", binary, "./everything-server")
-	out, err := build.CombinedOutput()
-	assert.NilError(t, err, string(out))
+	binary, err := everything()
+	assert.NilError(t, err)
 	server := exec.Command(binary, "-http", "127.0.0.1:0")
 	server.Dir = b.dir
 	stderr, err := server.StderrPipe()
@@ -49,9 +47,31 @@ func everythingServer(t *testing.T, b *bench) (url string) {
 	return strings.TrimSpace(line)
 }
 
-// A check is one line of what the suite says.
-type check struct {
-	ID, Status, ErrorMessage string
+// suiteProgram is the official suite, in the folder of a bench.
+const suiteProgram = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
+
+// judged reports what the suite did not like, of what it has written to a folder, and returns how many checks have passed.
+func judged(t *testing.T, results string) (passed int) {
+	t.Helper()
+	assert.NilError(t, filepath.WalkDir(results, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "checks.json" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		var checks []struct{ ID, Status, ErrorMessage string }
+		assert.NilError(t, json.Unmarshal(text, &checks), path)
+		for _, c := range checks {
+			switch c.Status {
+			case "SUCCESS":
+				passed++
+			case "FAILURE", "WARNING":
+				t.Errorf("%s: %s: %s: %s", filepath.Base(filepath.Dir(path)), c.ID, c.Status, c.ErrorMessage)
+			}
+		}
+		return nil
+	}))
+	return passed
 }
 
 // The official suite's server scenarios, all of them, against one process that has no flag for eras: in every revision, as the sets of required ones, and by themselves, which
@@ -76,30 +96,11 @@ func TestOfficialSuiteOnServer(t *testing.T) {
 			results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			suite := filepath.Join("node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
-			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"), append([]string{suite, "server", "--url", url, "-o", results}, run.args...)...)
+			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"), append([]string{suiteProgram, "server", "--url", url, "-o", results}, run.args...)...)
 			cmd.Dir, cmd.Env = b.dir, b.env
 			out, err := cmd.CombinedOutput()
 			assert.NilError(t, err, string(out))
-			passed := 0
-			assert.NilError(t, filepath.WalkDir(results, func(path string, d fs.DirEntry, err error) error {
-				if err != nil || d.Name() != "checks.json" {
-					return err
-				}
-				text, err := os.ReadFile(path)
-				assert.NilError(t, err)
-				var checks []check
-				assert.NilError(t, json.Unmarshal(text, &checks), path)
-				for _, c := range checks {
-					switch c.Status {
-					case "SUCCESS":
-						passed++
-					case "FAILURE", "WARNING":
-						t.Errorf("%s: %s: %s: %s", filepath.Base(filepath.Dir(path)), c.ID, c.Status, c.ErrorMessage)
-					}
-				}
-				return nil
-			}))
+			passed := judged(t, results)
 			t.Logf("%d checks passed", passed)
 			assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed, run.passed)
 		})

@@ -1,0 +1,60 @@
+// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want to see done, but for those of authorization and of extensions.
+//
+//	conformance client --command ./everything-client --scenario tools_call
+//
+// The suite starts it for each scenario, with a server's URL as the last argument and the scenario in MCP_CONFORMANCE_SCENARIO. Which era the server speaks is for the
+// client to find out; MCP_CONFORMANCE_PROTOCOL_VERSION only tells whether it has found out right. With -told, the client is told that revision, and must end up with it.
+// It exits with status 1 if anything is not as it should be.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// patience is how long it all may take. The suite kills the shell that it starts a client in, and not the client.
+const patience = 25 * time.Second
+
+func main() {
+	told := flag.Bool("told", false, "speak the revision of MCP_CONFORMANCE_PROTOCOL_VERSION")
+	flag.Parse()
+	name, revision := os.Getenv("MCP_CONFORMANCE_SCENARIO"), mcp.Revision(os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"))
+	log.SetFlags(0)
+	log.SetPrefix(name + ": ")
+	time.AfterFunc(patience+2*time.Second, func() { log.Fatal("it has not ended although its time has run out") })
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := run(ctx, name, revision, *told, flag.Arg(0)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, name string, revision mcp.Revision, told bool, url string) (err error) {
+	s, ok := scenarios[name]
+	if !ok {
+		return fmt.Errorf("MCP_CONFORMANCE_SCENARIO is none of %q", slices.Sorted(maps.Keys(scenarios)))
+	}
+	if told {
+		s.options.Revision = revision
+	}
+	c, err := s.options.Connect(ctx, streamable.Dial(url))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cmp.Or(c.Close(), c.Wait())) }()
+	if c.Era() != mcp.EraOf(revision) || told && c.Revision() != revision {
+		return fmt.Errorf("spoke revision %s with a server of %s", c.Revision(), revision)
+	}
+	return s.run(ctx, c)
+}
