@@ -60,7 +60,7 @@ func (x *exchange) hearEvents(resp *http.Response, s *state) error {
 			err = io.ErrUnexpectedEOF
 		}
 		broken := cut(resp.Request, err)
-		if x.modern || garbled || reader.LastEventID() == "" {
+		if x.modern || garbled || reader.LastEventID() == "" || x.unwanted.Load() {
 			return broken
 		}
 		_ = resp.Body.Close()

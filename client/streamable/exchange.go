@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -27,6 +28,7 @@ type exchange struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	answered bool
+	unwanted atomic.Bool // nobody waits for the answer, but there may be something else on the stream
 }
 
 // newExchange takes note of a request. It owns text.
@@ -101,6 +103,12 @@ func (x *exchange) converse() error {
 		return x.refused(err)
 	}
 	return x.hear(resp, &s)
+}
+
+// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. For a moment it goes on hearing: what the server has asked for
+// the sake of the request, it takes back on the same stream.
+func (x *exchange) linger() {
+	time.AfterFunc(lingering, func() { x.cancel(context.Canceled) })
 }
 
 // refused takes the refusal of the request: an error that the server has written, or why there is none.
@@ -222,5 +230,5 @@ func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 // drain reads what is left of an answer that nobody wants, so that the connection can be used again; but not too much.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, maxText) }
 
-// lingering is how long a server may take to end a stream behind the answer, before the connection is given up.
+// lingering is how long a server may take to end a stream behind the answer, or when none is wanted any more, before the connection is given up.
 const lingering = time.Second

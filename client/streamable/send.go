@@ -73,7 +73,8 @@ func (c *Conn) cancelled(s *state, text, params []byte) error {
 		x.cancel(context.Canceled)
 		return nil
 	}
-	return c.tell(s, text, func() { x.cancel(context.Canceled) })
+	x.unwanted.Store(true)
+	return c.tell(s, text, x.linger)
 }
 
 // tell sends a message to which there is no answer, without waiting until it was accepted; then is called after that. It waits while too many are under way.
