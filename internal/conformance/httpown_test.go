@@ -1,0 +1,396 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An own is our client, able to do everything, and what it has heard.
+type own struct {
+	*client.Client
+	t       *testing.T
+	asked   func(context.Context) error // if set, it is called before a form is filled in
+	updated chan string
+	tools   chan []*mcp.Tool
+	prompts chan []*mcp.Prompt
+	logs    chan mcp.LoggingMessageParams
+
+	mu      sync.Mutex
+	session string // the latest that was named in a request
+}
+
+// ownAnswer is what the user says to every question. Numbers that are none of integers may not be said: the schemas do not allow them.
+const ownAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests","confirm":true,"score":7}`
+
+// options are those of a client that tells o what it hears.
+func (o *own) options() client.Options {
+	return client.Options{
+		OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			if o.asked != nil {
+				if err := o.asked(ctx); err != nil {
+					return nil, err
+				}
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(ownAnswer)}, nil
+		},
+		OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "none", Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
+		},
+		Roots:             []mcp.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}},
+		OnResourceUpdated: func(uri string) { o.updated <- uri },
+		OnToolsChanged: func(all []*mcp.Tool, err error) {
+			if err == nil {
+				o.tools <- all
+			}
+		},
+		OnPromptsChanged: func(all []*mcp.Prompt, err error) {
+			if err == nil {
+				o.prompts <- all
+			}
+		},
+		OnLog:  func(m mcp.LoggingMessageParams) { o.logs <- m },
+		Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// RoundTrip notes which session a request is of.
+func (o *own) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	o.session = cmp.Or(r.Header.Get(mcp.HeaderSessionID), o.session)
+	o.mu.Unlock()
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (o *own) lastSession() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.session
+}
+
+// newOwn connects to the endpoint. When the test ends the client is closed, and nothing of it may be left.
+func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
+	t.Helper()
+	o := &own{
+		t: t, updated: make(chan string, 1000), tools: make(chan []*mcp.Tool, 100), prompts: make(chan []*mcp.Prompt, 100),
+		logs: make(chan mcp.LoggingMessageParams, 1000),
+	}
+	options := o.options()
+	options.Revision = revision
+	var err error
+	o.Client, err = options.Connect(t.Context(), streamable.Options{HTTP: &http.Client{Transport: o}}.Dial(url))
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		assert.Check(t, o.Close())
+		assert.Check(t, o.Wait())
+	})
+	assert.Equal(t, o.Revision(), revision)
+	return o
+}
+
+// text calls a tool and returns what it says, with the types of what is no text.
+func (o *own) text(tool string, arguments string, options ...client.CallOption) (string, error) {
+	ctx, cancel := context.WithTimeout(o.t.Context(), 20*time.Second)
+	defer cancel()
+	result, err := o.CallTool(ctx, tool, json.RawMessage(arguments), options...)
+	if err != nil {
+		return "", err
+	}
+	var said []string
+	for _, block := range result.Content {
+		switch b := block.(type) {
+		case *mcp.TextContent:
+			said = append(said, b.Text)
+		case *mcp.ImageContent:
+			said = append(said, b.MIMEType)
+		case *mcp.AudioContent:
+			said = append(said, b.MIMEType)
+		case *mcp.EmbeddedResource:
+			said = append(said, b.Resource.Text)
+		default:
+			said = append(said, fmt.Sprintf("%T", block))
+		}
+	}
+	if result.IsError {
+		said = append(said, "(error)")
+	}
+	return strings.Join(said, "|"), nil
+}
+
+func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
+	o.t.Helper()
+	got, err := o.text(tool, arguments, options...)
+	assert.NilError(o.t, err, tool)
+	assert.Equal(o.t, got, want, tool)
+}
+
+// next waits for what comes next.
+func next[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing has come for 20 s")
+		panic("unreachable")
+	}
+}
+
+// ownCalls are the tools of the everything-server, and how their calls end.
+var ownCalls = map[string]struct{ arguments, want string }{
+	"confirm_delete":                             {`{"filename":"x"}`, "x: accept"},
+	"failing_job":                                {`{}`, "error: task"},
+	"greet":                                      {`{"name":"Ada"}`, "Hello, Ada!"},
+	"json_schema_2020_12_tool":                   {`{"contactMethod":"phone","phone":"1"}`, "The schema fits."},
+	"multi_input":                                {`{}`, ownAnswer + " " + ownAnswer},
+	"protocol_error_job":                         {`{}`, "error: The job broke (code -32603)"},
+	"slow_compute":                               {`{"seconds":0.1,"label":"l"}`, "l: done after 0.1 s"},
+	"test_audio_content":                         {`{}`, "audio/wav"},
+	"test_elicitation":                           {`{"message":"Who?"}`, "User response: action=accept, content=" + ownAnswer},
+	"test_elicitation_sep1034_defaults":          {`{}`, "Elicitation completed: action=accept, content=" + ownAnswer[:len(ownAnswer)-1] + `,"age":30,"status":"active","verified":true}`},
+	"test_elicitation_sep1330_enums":             {`{}`, "Elicitation completed: action=accept, content=" + ownAnswer},
+	"test_embedded_resource":                     {`{}`, "This is an embedded resource content."},
+	"test_error_handling":                        {`{}`, "This tool intentionally returns an error for testing|(error)"},
+	"test_image_content":                         {`{}`, "image/png"},
+	"test_input_required_result_capabilities":    {`{}`, "Answers: AdaParis"},
+	"test_input_required_result_elicitation":     {`{}`, "Hello, Ada!"},
+	"test_input_required_result_list_roots":      {`{}`, "2 roots"},
+	"test_input_required_result_multi_round":     {`{}`, "Both steps are done"},
+	"test_input_required_result_multiple_inputs": {`{}`, "Paris, Ada, 2 roots"},
+	"test_input_required_result_request_state":   {`{}`, "state-ok"},
+	"test_input_required_result_sampling":        {`{}`, "Paris"},
+	"test_input_required_result_tampered_state":  {`{}`, "Hello, Ada!"},
+	"test_logging_tool":                          {`{}`, "Logged"},
+	"test_missing_capability":                    {`{}`, "Paris"},
+	"test_multiple_content_types":                {`{}`, "Multiple content types test:|image/png|This is an embedded resource content."},
+	"test_reconnection":                          {`{}`, "Reconnection test completed successfully"},
+	"test_sampling":                              {`{"prompt":"Capital?"}`, "LLM response: Paris"},
+	"test_simple_text":                           {`{}`, "This is a simple text response for testing."},
+	"test_streaming_elicitation":                 {`{}`, "Elicitation completed: action=accept, content=" + ownAnswer},
+	"test_tool_with_logging":                     {`{}`, "Tool with logging executed successfully"},
+	"test_tool_with_progress":                    {`{}`, "Done"},
+	"test_tool_with_task":                        {`{}`, "Hello, Ada!"},
+	"test_trigger_prompt_change":                 {`{}`, "Changed"},
+	"test_trigger_resource_update":               {`{}`, "Changed"},
+	"test_trigger_tool_change":                   {`{}`, "Changed"},
+	"test_x_mcp_header":                          {`{"region":"Zürich ","level":1}`, "region Zürich "},
+}
+
+// elicits are those of the tools that ask the user, which was not possible before 2025-06-18.
+var elicits = []string{
+	"confirm_delete", "multi_input", "test_elicitation", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums", "test_input_required_result_capabilities",
+	"test_input_required_result_elicitation", "test_input_required_result_multi_round", "test_input_required_result_multiple_inputs",
+	"test_input_required_result_request_state", "test_input_required_result_tampered_state", "test_streaming_elicitation", "test_tool_with_task",
+}
+
+// Our client and our server, with nothing but a tap between them, in every revision: all that the server has.
+func TestOwnClientOverHTTP(t *testing.T) {
+	for _, revision := range mcp.Supported() {
+		t.Run(string(revision), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			s := b.serve()
+			o := newOwn(t, s.tapped, revision)
+			assert.Equal(t, o.Instructions(), "For tests.")
+			o.everyTool()
+			o.meanwhile()
+			o.resourcesAndPrompts()
+			o.changes()
+			o.cancels()
+			if o.Era() == mcp.Legacy {
+				_, err := o.Call(t.Context(), mcp.MethodPing, nil)
+				assert.NilError(t, err)
+				assert.Assert(t, o.lastSession() != "")
+			} else {
+				assert.Equal(t, o.lastSession(), "")
+			}
+			assert.DeepEqual(t, o.Noise(), client.Noise{})
+			assert.NilError(t, o.Close())
+			if o.Era() == mcp.Legacy {
+				w := &wire{url: s.direct, revision: revision, session: o.lastSession(), http: http.DefaultClient}
+				assert.Equal(t, w.status(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), http.StatusNotFound)
+			}
+			b.checkServer("record")
+			b.checkClient("record")
+			// That a call was given up, a modern server notices when its stream is closed.
+			assert.Equal(t, b.passed("record", '>', mcp.NotificationCancelled) > 0, o.Era() == mcp.Legacy)
+		})
+	}
+}
+
+// passed is how many messages with a method a client ('>') or server ('<') has sent, of those in a record.
+func (b *bench) passed(record string, from byte, method string) (n int) {
+	b.t.Helper()
+	talks, err := conformance.ReadRecords(b.path(record))
+	assert.NilError(b.t, err)
+	for _, lines := range talks {
+		for _, line := range lines {
+			if m, err := rpc.ParseMessage(line[1:]); line[0] == from && err == nil && m.Method == method {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (o *own) everyTool() {
+	t := o.t
+	t.Helper()
+	var names []string
+	for tool, err := range o.Tools(t.Context()) {
+		assert.NilError(t, err)
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	assert.DeepEqual(t, names, slices.Sorted(maps.Keys(ownCalls)))
+	for _, name := range names {
+		want := ownCalls[name].want
+		switch revision := o.Revision(); {
+		case name == "test_elicitation_sep1330_enums" && revision < mcp.Rev20251125:
+			continue // its form has what came later, of which the server's log hears
+		case revision < mcp.Rev20250618 && slices.Contains(elicits, name):
+			want = "error: the client does not declare the capability elicitation"
+		case revision == mcp.Rev20241105 && name == "test_audio_content":
+			want = "[sound, audio/wav, 44 bytes]"
+		}
+		got, err := o.text(name, ownCalls[name].arguments)
+		if wrong, ok := strings.CutPrefix(want, "error: "); ok {
+			assert.ErrorContains(t, err, wrong, name)
+			continue
+		}
+		assert.NilError(t, err, name)
+		assert.Equal(t, got, want, name)
+	}
+	_, err := o.text("nothing", `{}`)
+	assert.ErrorIs(t, err, rpc.ErrInvalidParams)
+}
+
+// meanwhile is what tools say while they work.
+func (o *own) meanwhile() {
+	t := o.t
+	t.Helper()
+	var done []float64
+	o.says("Done", "test_tool_with_progress", `{}`, client.OnProgress(func(p mcp.ProgressParams) {
+		assert.Check(t, p.Total != nil && *p.Total == 100)
+		done = append(done, p.Progress)
+	}))
+	assert.Assert(t, len(done) > 0 && done[len(done)-1] == 100 && slices.IsSorted(done), "%v", done) // of what comes too fast, the newest counts
+
+	assert.NilError(t, o.SetLogLevel(t.Context(), mcp.LevelInfo))
+	o.says("Tool with logging executed successfully", "test_tool_with_logging", `{}`)
+	for _, want := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+		for { // those of calls that were made before may still be on their way
+			if m := next(t, o.logs); strings.Contains(string(m.Data), want) {
+				assert.Equal(t, m.Level, mcp.LevelInfo)
+				break
+			}
+		}
+	}
+}
+
+func (o *own) resourcesAndPrompts() {
+	t := o.t
+	ctx := t.Context()
+	t.Helper()
+	var uris []string
+	for r, err := range o.Resources(ctx) {
+		assert.NilError(t, err)
+		uris = append(uris, r.URI)
+	}
+	assert.DeepEqual(t, uris, []string{"test://example-resource", "test://static-binary", "test://static-text", "test://watched-resource"})
+	for r, err := range o.ResourceTemplates(ctx) {
+		assert.NilError(t, err)
+		assert.Equal(t, r.URITemplate, "test://template/{id}/data")
+	}
+	for uri, want := range map[string]string{
+		"test://static-text":         "This is the content of the static text resource.",
+		"test://template/a%20b/data": `{"id":"a b","templateTest":true,"data":"Data for ID: a b"}`,
+	} {
+		r, err := o.ReadResource(ctx, uri)
+		assert.NilError(t, err)
+		assert.Equal(t, r.Contents[0].Text, want)
+	}
+	r, err := o.ReadResource(ctx, "test://static-binary")
+	assert.NilError(t, err)
+	assert.Equal(t, string(r.Contents[0].Blob[1:4]), "PNG")
+	_, err = o.ReadResource(ctx, "test://nothing")
+	refusal, ok := errors.AsType[*rpc.Error](err)
+	assert.Assert(t, ok, "%v", err)
+	notFound := rpc.CodeInvalidParams
+	if o.Era() == mcp.Legacy {
+		notFound = mcp.CodeResourceNotFound
+	}
+	assert.Equal(t, int(refusal.Code), notFound)
+
+	for p, err := range o.Prompts(ctx) {
+		assert.NilError(t, err)
+		if p.Name != "test_input_required_result_prompt" || o.Revision() >= mcp.Rev20250618 {
+			got, err := o.GetPrompt(ctx, p.Name, map[string]string{"arg1": "x", "arg2": "y", "resourceUri": "test://example-resource"})
+			assert.NilError(t, err, p.Name)
+			assert.Assert(t, len(got.Messages) > 0)
+		}
+	}
+	c, err := o.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"}, "arg1", "test", nil)
+	assert.NilError(t, err)
+	assert.DeepEqual(t, c.Values, []string{"test", "testValue1"})
+}
+
+// changes has things change that the client has asked to hear of.
+func (o *own) changes() {
+	t := o.t
+	t.Helper()
+	assert.NilError(t, o.Subscribe(t.Context(), watched))
+	o.says("Changed", "test_trigger_resource_update", `{}`)
+	assert.Equal(t, next(t, o.updated), watched)
+	assert.NilError(t, o.Unsubscribe(t.Context(), watched))
+	o.says("Changed", "test_trigger_tool_change", `{}`)
+	o.says("Changed", "test_trigger_prompt_change", `{}`)
+	named := func(name string) bool { return strings.HasPrefix(name, "transient_") }
+	assert.Assert(t, slices.ContainsFunc(next(t, o.tools), func(t *mcp.Tool) bool { return named(t.Name) }))
+	assert.Assert(t, slices.ContainsFunc(next(t, o.prompts), func(p *mcp.Prompt) bool { return named(p.Name) }))
+	o.says("Nothing", "transient_tool", `{}`)
+}
+
+// cancels gives up a call that is making progress, and one that has the user asked: the user need not answer any more.
+func (o *own) cancels() {
+	t := o.t
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := o.CallTool(ctx, "test_tool_with_progress", nil, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+	assert.ErrorIs(t, err, context.Canceled)
+	if o.Revision() >= mcp.Rev20250618 {
+		ctx, cancel = context.WithCancel(t.Context())
+		withdrawn := make(chan struct{})
+		o.asked = func(asking context.Context) error {
+			cancel()
+			<-asking.Done()
+			close(withdrawn)
+			return asking.Err()
+		}
+		_, err = o.CallTool(ctx, "test_elicitation", map[string]string{"message": "Still there?"})
+		assert.ErrorIs(t, err, context.Canceled)
+		next(t, withdrawn)
+		o.asked = nil
+	}
+	o.says("Hello, Ada!", "greet", `{"name":"Ada"}`)
+}
