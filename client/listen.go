@@ -19,6 +19,9 @@ import (
 const (
 	minRelisten = time.Second // after a subscription was lost; doubled each time
 	maxRelisten = time.Minute // and no more than this; a subscription that lasted as long starts anew
+	// ackPatience is how long what comes next waits for the server to acknowledge a stream. Only from then on it is certain that no change is missed, where each message
+	// goes its own way.
+	ackPatience = 300 * time.Millisecond
 )
 
 // A subscription is the connection's subscriptions/listen stream (2026-07-28, Subscriptions). To change what it is about, a second stream is opened, and
@@ -107,6 +110,13 @@ func (s *subscription) expect(stream *rpc.Pending) <-chan ack {
 	return s.acks
 }
 
+// expected ends what expect began.
+func (s *subscription) expected() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next, s.acks = nil, nil
+}
+
 // filter is what the stream is about, with these resources.
 func (s *subscription) filter(uris map[string]bool) mcp.SubscriptionFilter {
 	f := s.lists
@@ -116,8 +126,8 @@ func (s *subscription) filter(uris map[string]bool) mcp.SubscriptionFilter {
 	return f
 }
 
-// listen opens the stream, at once if there are lists to hear of, and keeps it open until the connection ends. The request is sent before listen returns, so
-// that no change is missed that comes after what the application asks for next.
+// listen opens the stream, at once if there are lists to hear of, and keeps it open until the connection ends. The server has got the request, if it says so in time, before
+// listen returns: so no change is missed that comes after what the application asks for next.
 func (c *Client) listen(lists mcp.SubscriptionFilter, now bool) {
 	s := &c.listening
 	s.lists = lists
@@ -205,7 +215,7 @@ func (s *subscription) forget(stream *rpc.Pending) {
 	}
 }
 
-// relisten opens a stream in place of one that has ended, unless that has happened.
+// relisten opens a stream in place of one that has ended, unless that has happened, and waits for a moment until the server acknowledges it.
 func (c *Client) relisten(lost *rpc.Pending) error {
 	s := &c.listening
 	select {
@@ -218,10 +228,21 @@ func (c *Client) relisten(lost *rpc.Pending) error {
 		return nil
 	}
 	stream, err := c.startListen(c.ctx, s.filter(s.subscribed()))
-	if err == nil {
-		s.open(stream)
+	if err != nil {
+		return err
 	}
-	return err
+	acks := s.expect(stream)
+	defer s.expected()
+	s.open(stream)
+	patience := time.NewTimer(ackPatience)
+	defer patience.Stop()
+	select {
+	case <-acks:
+	case <-stream.Done():
+	case <-patience.C:
+	case <-c.ctx.Done():
+	}
+	return nil
 }
 
 func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {

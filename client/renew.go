@@ -33,7 +33,7 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 	if err != nil {
 		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
 	}
-	c.missed()
+	defer c.missed() // only now: who then looks again misses nothing that changes after that
 	var refused []error
 	for uri := range c.listening.subscribed() {
 		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe, &call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})

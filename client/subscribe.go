@@ -148,11 +148,7 @@ func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilt
 		return nil, c.unsent(r, err)
 	}
 	acks := s.expect(next)
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.next, s.acks = nil, nil
-	}()
+	defer s.expected()
 	select {
 	case a := <-acks:
 		for _, uri := range filter.ResourceSubscriptions {

@@ -144,6 +144,36 @@ func TestSubscribeAgain(t *testing.T) {
 	})
 }
 
+// What may have changed is told when no change can be missed any more: when the server has acknowledged the new stream, or lets that wait for too long.
+func TestSubscribeAgainSlowly(t *testing.T) {
+	for delay, told := range map[time.Duration]time.Duration{200 * time.Millisecond: 200 * time.Millisecond, time.Hour: 300 * time.Millisecond} {
+		t.Run(delay.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				news := make(chan string, 100)
+				c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(), stream(func(s *scripted) {
+					s.reply(s.read(), everything)
+					first := s.read()
+					s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(first, "a:1"))
+					time.Sleep(time.Minute)
+					s.reply(first, `{"resultType":"complete"}`)
+					second := s.read()
+					time.Sleep(delay)
+					s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(second, "a:1"))
+					s.hold()
+				}))
+				assert.NilError(t, err)
+				assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
+				began := time.Now()
+				assert.Equal(t, <-news, "a:1")
+				assert.Equal(t, time.Since(began), time.Minute+time.Second+told)
+				time.Sleep(2 * time.Hour)
+				assert.Equal(t, len(news), 0)
+				shut(t, c)
+			})
+		})
+	}
+}
+
 // A subscription that does not come about leaves what was there.
 func TestSubscribeFails(t *testing.T) {
 	for name, test := range map[string]struct {
