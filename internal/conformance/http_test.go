@@ -7,8 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -17,39 +18,30 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A site is the everything-server in a process of its own, on an endpoint for both eras.
+// A site is a server in a process of its own, on an endpoint for both eras.
 type site struct {
 	*bench
-	pid    int
-	direct string // the endpoint itself
-	tapped string // the endpoint, with a tap in between that records as "record"
+	command []string // without the address
+	process *exec.Cmd
+	said    chan string // what the process has said when it has ended
+	direct  string      // the endpoint itself
+	tapped  string      // the endpoint, with a tap in between that records as "record"
 }
 
-// serve starts a site. When the test ends it is told to end, and has to do so in good order, without having had anything to complain of.
+// serve starts a site of the everything-server. When the test ends it is told to end, and has to do so in good order, without having had anything to complain of.
 func (b *bench) serve() *site {
 	b.t.Helper()
 	path, err := everything()
 	assert.NilError(b.t, err)
-	cmd := exec.Command(path, "-http", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = b.dir, os.Environ()
-	stderr, err := cmd.StderrPipe()
-	assert.NilError(b.t, err)
-	assert.NilError(b.t, cmd.Start())
-	in := bufio.NewReader(stderr)
-	line, err := in.ReadString('\n')
-	said := make(chan string, 1)
-	go func() {
-		rest, _ := io.ReadAll(in)
-		said <- string(rest)
-	}()
-	b.t.Cleanup(func() {
-		assert.Check(b.t, cmd.Process.Signal(syscall.SIGTERM))
-		rest := <-said
-		assert.Check(b.t, cmd.Wait())
-		assert.Check(b.t, rest == "", "the server said: %s", rest)
-	})
-	assert.NilError(b.t, err)
-	s := &site{bench: b, pid: cmd.Process.Pid, direct: strings.TrimSpace(line)}
+	return b.serving(path, "-http")
+}
+
+// serving is serve for another server, whose command ends with the address.
+func (b *bench) serving(command ...string) *site {
+	b.t.Helper()
+	s := &site{bench: b, command: command}
+	s.start("127.0.0.1:0")
+	b.t.Cleanup(func() { s.stop(syscall.SIGTERM) })
 
 	tap, err := conformance.NewHTTPTap(b.path("record"), s.direct)
 	assert.NilError(b.t, err)
@@ -61,6 +53,46 @@ func (b *bench) serve() *site {
 	})
 	s.tapped = server.URL + "/mcp"
 	return s
+}
+
+// start starts the process at an address, and waits until it tells its endpoint.
+func (s *site) start(address string) {
+	s.t.Helper()
+	s.process = exec.Command(s.command[0], slices.Concat(s.command[1:], []string{address})...)
+	s.process.Dir, s.process.Env = s.dir, s.env
+	stderr, err := s.process.StderrPipe()
+	assert.NilError(s.t, err)
+	assert.NilError(s.t, s.process.Start())
+	in := bufio.NewReader(stderr)
+	line, err := in.ReadString('\n')
+	s.said = make(chan string, 1)
+	go func() {
+		rest, _ := io.ReadAll(in)
+		s.said <- string(rest)
+	}()
+	s.direct = endpoint.FindString(line)
+	assert.Check(s.t, err == nil && s.direct != "", "the server said: %s: %v", line, err)
+}
+
+var endpoint = regexp.MustCompile(`http://\S+/mcp\b`)
+
+// stop ends the process with a signal.
+func (s *site) stop(how syscall.Signal) {
+	s.t.Helper()
+	assert.Check(s.t, s.process.Process.Signal(how))
+	rest := <-s.said
+	err := s.process.Wait()
+	assert.Check(s.t, rest == "", "the server said: %s", rest)
+	if how == syscall.SIGTERM {
+		assert.Check(s.t, err)
+	}
+}
+
+// restart starts the process once more, at the same address.
+func (s *site) restart(how syscall.Signal) {
+	s.t.Helper()
+	s.stop(how)
+	s.start(s.address())
 }
 
 func (s *site) cut() {

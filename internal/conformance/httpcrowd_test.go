@@ -61,7 +61,7 @@ func TestManySubscriptions(t *testing.T) {
 // descriptors is how many files and connections the server's process has open.
 func (s *site) descriptors() int {
 	s.t.Helper()
-	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.pid))
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.process.Process.Pid))
 	assert.NilError(s.t, err)
 	return len(all)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"mime"
 	"net/http"
 	"net/http/httputil"
@@ -44,6 +45,7 @@ func NewHTTPTap(record, server string) (*HTTPTap, error) {
 		FlushInterval:  -1,
 		ModifyResponse: t.response,
 		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		ErrorLog:       log.New(io.Discard, "", 0), // streams are cut, and servers end
 	}
 	return t, nil
 }
