@@ -91,6 +91,15 @@ func (o *own) lastSession() string {
 // newOwn connects to the endpoint. When the test ends the client is closed, and nothing of it may be left.
 func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
 	t.Helper()
+	o, err := connectOwn(t, url, revision, nil)
+	assert.NilError(t, err)
+	assert.Equal(t, o.Revision(), revision)
+	return o
+}
+
+// connectOwn is newOwn with headers, and with the error.
+func connectOwn(t *testing.T, url string, revision mcp.Revision, header http.Header) (*own, error) {
+	t.Helper()
 	o := &own{
 		t: t, updated: make(chan string, 1000), tools: make(chan []*mcp.Tool, 100), prompts: make(chan []*mcp.Prompt, 100),
 		logs: make(chan mcp.LoggingMessageParams, 1000),
@@ -98,14 +107,15 @@ func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
 	options := o.options()
 	options.Revision = revision
 	var err error
-	o.Client, err = options.Connect(t.Context(), streamable.Options{HTTP: &http.Client{Transport: o}}.Dial(url))
-	assert.NilError(t, err)
+	o.Client, err = options.Connect(t.Context(), streamable.Options{HTTP: &http.Client{Transport: o}, Header: header}.Dial(url))
+	if err != nil {
+		return nil, err
+	}
 	t.Cleanup(func() {
 		assert.Check(t, o.Close())
-		assert.Check(t, o.Wait())
+		<-o.Done()
 	})
-	assert.Equal(t, o.Revision(), revision)
-	return o
+	return o, nil
 }
 
 // text calls a tool and returns what it says, with the types of what is no text.

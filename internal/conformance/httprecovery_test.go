@@ -117,14 +117,16 @@ func TestResumedAnswers(t *testing.T) {
 		return nil
 	}
 	o.says(ownCalls["test_elicitation"].want, "test_elicitation", ownCalls["test_elicitation"].arguments)
-	var done []float64
-	o.says("Done", "test_tool_with_progress", `{}`, client.OnProgress(func(p mcp.ProgressParams) {
-		if done = append(done, p.Progress); len(done) == 1 {
-			s.cut()
-		}
-	}))
-	assert.Equal(t, done[len(done)-1], 100.0)
-	assert.Equal(t, s.passed("record", '>', mcp.MethodCallTool), 2)
+	for _, after := range []float64{0, 50, 100} {
+		var done []float64
+		o.says("Done", "test_tool_with_progress", `{}`, client.OnProgress(func(p mcp.ProgressParams) {
+			if done = append(done, p.Progress); p.Progress == after {
+				s.cut()
+			}
+		}))
+		assert.Equal(t, done[len(done)-1], 100.0)
+	}
+	assert.Equal(t, s.passed("record", '>', mcp.MethodCallTool), 4)
 	o.notices(s) // what the client listens to was cut, too
 	assert.Equal(t, s.passed("record", '>', mcp.MethodInitialize), 1)
 	s.wellSaid("record")

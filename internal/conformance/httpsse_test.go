@@ -16,6 +16,29 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
+// checkedServer returns options for a server in this process, all whose messages are checked if there are schemas, and how many of a kind were.
+func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
+	options := server.Options{Logger: slog.New(slog.DiscardHandler)}
+	schemas := conformance.OpenSchemas()
+	if schemas == nil {
+		return options, func(string) int { return 1 }
+	}
+	talk := schemas.Server()
+	var mu sync.Mutex // hooks are called several at once
+	options.Hooks = rpc.Hooks{Frame: func(d rpc.Direction, frame []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err := talk.Frame(d == rpc.Outbound, frame); err != nil {
+			t.Error(err)
+		}
+	}}
+	return options, func(kind string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return talk.Checked[kind]
+	}
+}
+
 // The transport of 2024-11-05, which the SDKs still speak, on a server in this process. All that it says is checked.
 func TestSDKClientsOnTheOldTransport(t *testing.T) {
 	for _, c := range sdkClients {
@@ -25,24 +48,14 @@ func TestSDKClientsOnTheOldTransport(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newNodeBench(t)
-			talk := schemas(t).Server()
-			var mu sync.Mutex // hooks are called several at once
-			quiet := slog.New(slog.DiscardHandler)
-			options := server.Options{Logger: quiet, Hooks: rpc.Hooks{Frame: func(d rpc.Direction, frame []byte) {
-				mu.Lock()
-				defer mu.Unlock()
-				if err := talk.Frame(d == rpc.Outbound, frame); err != nil {
-					t.Error(err)
-				}
-			}}}
-			handler := streamable.Options{HTTPSSE: true, Logger: quiet}.New(options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
+			schemas(t)
+			options, checked := checkedServer(t)
+			handler := streamable.Options{HTTPSSE: true, Logger: options.Logger}.New(options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
 			site := httptest.NewServer(handler)
 			defer site.Close()
 			defer handler.Close()
 			b.clientOf(c, map[string]any{"url": site.URL + "/sse"}).onFixture(t)
-			mu.Lock()
-			defer mu.Unlock()
-			assert.Assert(t, talk.Checked["tools/list result"] > 0, "%v", talk.Checked)
+			assert.Assert(t, checked("tools/list result") > 0)
 		})
 	}
 }
