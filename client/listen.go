@@ -19,8 +19,8 @@ import (
 const (
 	minRelisten = time.Second // after a subscription was lost; doubled each time
 	maxRelisten = time.Minute // and no more than this; a subscription that lasted as long starts anew
-	// ackPatience is how long what comes next waits for the server to acknowledge a stream. Only from then on it is certain that no change is missed, where each message
-	// goes its own way.
+	// ackPatience is how long what comes next waits for the server to acknowledge a stream. Only from then on it is certain that no change is missed, as over HTTP
+	// each message goes its own way.
 	ackPatience = 300 * time.Millisecond
 )
 
@@ -126,8 +126,8 @@ func (s *subscription) filter(uris map[string]bool) mcp.SubscriptionFilter {
 	return f
 }
 
-// listen opens the stream, at once if there are lists to hear of, and keeps it open until the connection ends. The server has got the request, if it says so in time, before
-// listen returns: so no change is missed that comes after what the application asks for next.
+// listen opens the stream, at once if there are lists to hear of, and keeps it open until the connection ends. It returns when the server has acknowledged the
+// request, if it does so in time: so no change is missed that comes after what the application asks for next.
 func (c *Client) listen(lists mcp.SubscriptionFilter, now bool) {
 	s := &c.listening
 	s.lists = lists

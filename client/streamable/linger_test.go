@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A legacy server that asks the user because of a call takes the question back when the call is given up, on the stream of the call. Then the stream is closed, whether the
-// server ends it or not, and not opened again.
+// A legacy server that asks the user because of a call takes the question back when the call is given up, on the stream of the call. Then the stream is closed,
+// whether the server ends it or not, and not opened again.
 func TestLinger(t *testing.T) {
 	for name, test := range map[string]struct {
 		last func(*stream)
@@ -27,9 +27,10 @@ func TestLinger(t *testing.T) {
 			cancelled, over := make(chan struct{}), make(chan struct{})
 			server := legacy(func(w http.ResponseWriter, r *seen) {
 				s := events(w, r)
-				s.raw("id: 1\nretry: 10\ndata: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{\"message\":\"Sure?\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}\n\n")
+				s.raw("id: 1\nretry: 10\ndata: %s\n\n", `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?",`+
+					`"requestedSchema":{"type":"object","properties":{}}}}`)
 				<-cancelled
-				s.raw("id: 2\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"q\"}}\n\n")
+				s.raw("id: 2\ndata: %s\n\n", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
 				test.last(s)
 				close(over)
 			}, nil)

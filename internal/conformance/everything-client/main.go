@@ -1,4 +1,4 @@
-// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want to see done, but for those of authorization and of extensions.
+// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want done, but those of authorization and of extensions.
 //
 //	conformance client --command ./everything-client --scenario tools_call
 //
