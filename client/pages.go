@@ -25,18 +25,20 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 		count := 0
 		for page, err := range pages {
 			var r R
+			var all []T
 			if err == nil {
 				if bad := mcp.Unmarshal(page, &r); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
-				} else if count += len(of(&r)); count > maxItems {
+				} else if all = of(&r); count+len(all) > maxItems {
 					err = c.listError(method, "more than %d %s", maxItems, what)
 				}
+				count += len(all)
 			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			for _, item := range of(&r) {
+			for _, item := range all {
 				if !yield(item, nil) {
 					return
 				}
