@@ -4,6 +4,8 @@ package conformance_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +29,7 @@ var clientScenarios = map[string]int{
 }
 
 // The official suite's client scenarios, in every revision that they are for and by themselves, with a client that finds out what the server speaks, and with one that is
-// told. Each has a run of its own: only so does the suite mind how a client ends, and that it ends.
+// told. Each has a run of its own: only so does the suite mind that a client ends, and mostly how.
 func TestOfficialSuiteOnClient(t *testing.T) {
 	revisions := scenariosOf(t, newNodeBench(t))
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(revisions)), slices.Sorted(maps.Keys(clientScenarios)))
@@ -50,6 +52,12 @@ func TestOfficialSuiteOnClient(t *testing.T) {
 					passed := judged(t, b.path("results"))
 					assert.Equal(t, o.code, 0, "%v", o)
 					assert.Assert(t, passed >= checks, "%d checks passed, and there are %d: %v", passed, checks, o)
+					said, err := filepath.Glob(b.path("results/*/stdout.txt"))
+					assert.NilError(t, err)
+					assert.Equal(t, len(said), 1)
+					text, err := os.ReadFile(said[0])
+					assert.NilError(t, err)
+					assert.Equal(t, string(text), "done\n", "%v", o)
 				})
 			}
 		}
