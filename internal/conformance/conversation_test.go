@@ -13,6 +13,11 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		initialized = `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`
 		call        = `>{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}`
 		modern      = `>{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		taskCall    = `>{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"x","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		task        = `<{"jsonrpc":"2.0","id":5,"result":{"resultType":"task","taskId":"t","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":null}}`
+		taskGet     = `>{"jsonrpc":"2.0","id":6,"method":"tasks/get","params":{"taskId":"t","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+		november    = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+		agreed      = `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`
 		future      = `>{"jsonrpc":"2.0","id":4,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}`
 	)
 	for want, lines := range map[string][]string{
@@ -20,6 +25,9 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"no CallToolResult":                  {initialize, initialized, call, `<{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text"}]}}`},
 		"no ListToolsResultResponse":         {modern, `<{"jsonrpc":"2.0","id":3,"result":{"tools":[],"resultType":"complete"}}`},
 		"no UnsupportedProtocolVersionError": {future, `<{"jsonrpc":"2.0","id":4,"error":{"code":-32022,"message":"no"}}`},
+		"no CreateTaskResult: /:":            {taskCall, `<{"jsonrpc":"2.0","id":5,"result":{"resultType":"task","taskId":"t"}}`},
+		"no CreateTaskResult: /task:":        {november, agreed, call, `<{"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"t"}}}`},
+		"no GetTaskResult":                   {taskCall, task, taskGet, `<{"jsonrpc":"2.0","id":6,"result":{"resultType":"complete","taskId":"t"}}`},
 		"no ProgressNotification":            {initialize, initialized, `<{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`},
 		"no JSONRPCMessage":                  {initialize, initialized, call, `<{"id":2,"result":{"content":[]}}`},
 		"that the revision does not have":    {initialize, initialized, `<{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`},

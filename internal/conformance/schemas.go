@@ -34,6 +34,7 @@ type definitions struct {
 	document map[string]json.RawMessage
 	keyword  string            // "$defs" or "definitions"
 	messages map[string]string // from a method to the name of the definition of its message
+	tasks    *definitions      // of the extension that has them in this revision; nil where they are in the revision itself, or nowhere
 
 	mu       sync.Mutex
 	names    map[string]json.RawMessage
@@ -46,6 +47,18 @@ func (s *Schemas) revision(name string) (*definitions, error) {
 	if d, ok := s.revisions[name]; ok {
 		return d, nil
 	}
+	d, err := s.read(name)
+	if err == nil && name == "2026-07-28" {
+		d.tasks, err = s.read("ext-tasks-draft")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.revisions[name] = d
+	return d, nil
+}
+
+func (s *Schemas) read(name string) (*definitions, error) {
 	raw, err := os.ReadFile(filepath.Join(s.dir, filepath.Base(name), "schema.json"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%q is no revision of MCP", name)
@@ -64,17 +77,22 @@ func (s *Schemas) revision(name string) (*definitions, error) {
 		return nil, err
 	}
 	for definition, raw := range d.names {
-		var message struct {
+		type object struct {
 			Properties struct {
 				Method struct{ Const string }
 			}
 		}
+		var message struct {
+			object
+			AllOf []object
+		}
 		_ = json.Unmarshal(raw, &message) // what does not fit is no message
-		if method := message.Properties.Method.Const; method != "" {
-			d.messages[method] = definition
+		for _, o := range append(message.AllOf, message.object) {
+			if method := o.Properties.Method.Const; method != "" {
+				d.messages[method] = definition
+			}
 		}
 	}
-	s.revisions[name] = d
 	return d, nil
 }
 
@@ -125,6 +143,9 @@ var errorNames = map[int]string{
 // message checks a request or notification.
 func (d *definitions) message(method string, frame []byte) error {
 	name, ok := d.messages[method]
+	if !ok && d.tasks != nil {
+		return d.tasks.message(method, frame)
+	}
 	if !ok {
 		return fmt.Errorf("has a method that the revision does not have: %s", method)
 	}
@@ -134,11 +155,25 @@ func (d *definitions) message(method string, frame []byte) error {
 // result checks a response to a request of this method that succeeded.
 func (d *definitions) result(method string, frame, result []byte) error {
 	request, ok := d.messages[method]
+	if !ok && d.tasks != nil {
+		return d.tasks.result(method, frame, result)
+	}
 	if !ok {
 		return fmt.Errorf("answers a method that the revision does not have: %s", method)
 	}
+	var began struct {
+		ResultType string
+		Task       json.RawMessage
+	}
+	if err := json.Unmarshal(result, &began); err != nil {
+		return err
+	}
 	base := strings.TrimSuffix(request, "Request")
 	switch {
+	case began.ResultType == "task" && d.tasks != nil:
+		return d.tasks.validate("CreateTaskResult", result)
+	case began.Task != nil && d.has("CreateTaskResult"):
+		return d.validate("CreateTaskResult", result)
 	case d.has(base + "ResultResponse"):
 		return d.validate(base+"ResultResponse", frame)
 	case d.has(base + "Result"):
