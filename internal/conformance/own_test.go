@@ -149,6 +149,14 @@ func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
 	assert.Equal(o.t, got, want, tool)
 }
 
+// quiet fails the test if the server has sent what it should not have. The answer to a call that was given up may have been on its way.
+func (o *own) quiet() {
+	o.t.Helper()
+	noise := o.Noise()
+	noise.Unmatched = 0
+	assert.DeepEqual(o.t, noise, client.Noise{})
+}
+
 // next waits for what comes next.
 func next[T any](t *testing.T, c <-chan T) T {
 	t.Helper()
