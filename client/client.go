@@ -26,6 +26,7 @@ type Client struct {
 	peer    *rpc.Peer
 	session atomic.Pointer[session] // stored by open, nothing else from then on
 	meta    atomic.Pointer[requestMeta]
+	level   atomic.Pointer[mcp.LoggingLevel] // that a legacy server was last asked for, or is to be
 
 	renewing  chan struct{} // capacity 1: held by who begins a session anew
 	mirror    *mirror       // nil if the transport has no headers
@@ -41,6 +42,7 @@ type Client struct {
 	ctx     context.Context    // ends with the connection; for the goroutines of wg
 	cancel  context.CancelFunc // ends ctx
 	wg      sync.WaitGroup     // all goroutines of the client's own but run
+	ending  sync.Mutex         // held to add to wg when the connection may have ended
 	closing chan struct{}      // closed by Close, first thing
 	once    sync.Once          // of closing
 	err     error              // why the connection ended; set before done is closed
@@ -57,6 +59,7 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	}
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.level.Store(&o.LogLevel)
 	c.lists = c.wantedLists()
 	c.questions = c.questionTable()
 	c.route()
@@ -68,7 +71,9 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 // run sees the connection to its end, whoever ends it.
 func (c *Client) run() {
 	err := c.peer.Wait()
+	c.ending.Lock()
 	c.cancel()
+	c.ending.Unlock()
 	if !c.isClosing() && err != nil {
 		c.err = c.lost(err)
 	}
@@ -77,6 +82,15 @@ func (c *Client) run() {
 	}
 	c.wg.Wait()
 	close(c.done)
+}
+
+// background runs f on a goroutine of the client's own, unless the connection has ended.
+func (c *Client) background(f func()) {
+	c.ending.Lock()
+	defer c.ending.Unlock()
+	if c.ctx.Err() == nil {
+		c.wg.Go(f)
+	}
 }
 
 // Close ends the connection. The server's process, if it is ours, is asked to end by closing its stdin; if it and what it has started have not ended

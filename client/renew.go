@@ -34,6 +34,14 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
 	}
 	c.missed()
+	c.background(c.resubscribe) // what calls need not wait for
+	return nil
+}
+
+// resubscribe asks a legacy server again to tell of the resources that are subscribed to.
+func (c *Client) resubscribe() {
+	ctx, cancel := c.callContext()
+	defer cancel()
 	var refused []error
 	for uri := range c.listening.subscribed() {
 		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe, &call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
@@ -44,8 +52,7 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 			refused = append(refused, err)
 		}
 	}
-	if err := errors.Join(refused...); err != nil && ctx.Err() == nil {
+	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
 		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources", slog.Any("error", err))
 	}
-	return nil
 }
