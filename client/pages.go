@@ -21,11 +21,14 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 		var none T
 		count := 0
 		for page, err := range pages {
-			var r R
+			var list []T
 			if err == nil {
-				if bad := mcp.Unmarshal(page, &r); bad != nil {
+				var r R
+				bad := mcp.Unmarshal(page, &r)
+				list = of(&r)
+				if count += len(list); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
-				} else if count += len(of(&r)); count > maxItems {
+				} else if count > maxItems {
 					err = c.listError(method, "more than %d %s", maxItems, what)
 				}
 			}
@@ -33,7 +36,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 				yield(none, err)
 				return
 			}
-			for _, item := range of(&r) {
+			for _, item := range list {
 				if !yield(item, nil) {
 					return
 				}

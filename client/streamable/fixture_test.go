@@ -354,3 +354,5 @@ func legacy(call, get func(w http.ResponseWriter, r *seen)) func(http.ResponseWr
 func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
 
 func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{MaxFrame: n}} }
+
+func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
