@@ -117,7 +117,7 @@ func (c *Conn) httpClient() *http.Client {
 		own = *c.o.HTTP
 	} else {
 		own.Transport = &http.Transport{
-			Proxy:                  proxy,
+			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 			ForceAttemptHTTP2:      true,
 			MaxIdleConnsPerHost:    c.o.MaxCalls,
@@ -134,15 +134,6 @@ func (c *Conn) httpClient() *http.Client {
 		return theirs(req, via)
 	}
 	return &own
-}
-
-// proxy is the proxy of the environment. Its error, unlike that of net/http, does not print the address, in which there may be a password.
-func proxy(req *http.Request) (*url.URL, error) {
-	address, err := http.ProxyFromEnvironment(req)
-	if err != nil {
-		return nil, errors.New("the address of the proxy in the environment (HTTP_PROXY, HTTPS_PROXY) is none")
-	}
-	return address, nil
 }
 
 // begin starts a goroutine of the Conn's, unless that is closed.

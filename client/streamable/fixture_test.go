@@ -356,3 +356,5 @@ func contains(err error, text string) bool { return err != nil && strings.Contai
 func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{MaxFrame: n}} }
 
 func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
+
+func pad(n int) string { return strings.Repeat("x", n) }
