@@ -1,6 +1,8 @@
 package streamable_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -358,3 +360,14 @@ func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{Max
 func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
 
 func pad(n int) string { return strings.Repeat("x", n) }
+
+// bomb is much that is packed into little.
+func bomb(n int) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for range n >> 20 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	_ = z.Close()
+	return b.Bytes()
+}
