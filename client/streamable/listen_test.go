@@ -219,7 +219,7 @@ func TestListenIsOpenedAgain(t *testing.T) {
 		}
 		stream := events(w, r)
 		stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
-			`{"_meta":{"io.modelcontextprotocol/subscriptionId":"%s"},"notifications":{"toolsListChanged":true}}`, r.message.ID))
+			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}`, r.message.ID))
 		if n > 3 {
 			stream.hold()
 		}
