@@ -23,7 +23,7 @@ type Options struct {
 	HTTP *http.Client
 	// Header is added to every request, such as an Authorization. The headers of the protocol cannot be replaced.
 	Header http.Header
-	// MaxCalls is how many requests to the server are under way at a time, each on a connection of its own with HTTP/1.1; more wait. Default 256. Subscriptions do not count.
+	// MaxCalls is how many requests to the server are under way at a time, each on a connection of its own with HTTP/1.1; more wait. Default 256. The handshake and subscriptions do not count.
 	MaxCalls int
 }
 
@@ -47,7 +47,7 @@ type Conn struct {
 	link    *client.Link
 	limits  framing.Limits
 	places  chan struct{} // one for each call that is under way
-	telling chan struct{} // one for each message without an answer that is
+	telling chan struct{} // one for each message that gets no answer
 
 	ctx     context.Context // of all that is done
 	cancel  context.CancelCauseFunc
@@ -83,6 +83,7 @@ var errClosed = fmt.Errorf("the connection is closed: %w", net.ErrClosed)
 
 const (
 	defaultMaxCalls = 256
+	maxTelling      = 256
 	// farewell is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
 	farewell = 2 * time.Second
 )
@@ -103,7 +104,7 @@ func (c *Conn) Open(link *client.Link) error {
 	if c.o.MaxCalls <= 0 {
 		c.o.MaxCalls = defaultMaxCalls
 	}
-	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, c.o.MaxCalls)
+	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, maxTelling)
 	c.http = c.httpClient()
 	link.MirrorsHeaders()
 	link.OnAbandon(c.abandon)

@@ -102,7 +102,7 @@ func (x *exchange) converse() error {
 			return statusError(resp) // whatever is written into it, it says nothing of the era
 		}
 		err := c.refusal(resp, &s)
-		if x.method == mcp.MethodInitialize && isOldServer(err) {
+		if x.method == mcp.MethodInitialize && c.snapshot().revision == "" && isOldServer(err) {
 			return x.tryOld(err)
 		}
 		return x.refused(err)

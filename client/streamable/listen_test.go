@@ -131,6 +131,22 @@ func TestGetStreamIsResumed(t *testing.T) {
 	})
 }
 
+// An event that is too large costs that event.
+func TestGetStreamWithLargeEvents(t *testing.T) {
+	inBubble(t, watching(func(w http.ResponseWriter, r *seen, _ int) {
+		stream := events(w, r)
+		stream.raw("data: %s\n\nid: %s\n\n%s", pad(70_000), pad(5_000), changed)
+		stream.hold()
+	}), func(t *testing.T, s *site) {
+		var lists atomic.Int64
+		s.connect(t, client.Options{Era: mcp.Legacy, Limits: limitFrame(64 << 10), OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, lists.Load(), int64(1))
+		assert.Equal(t, s.count("GET"), 1)
+	})
+}
+
 // A session is begun anew while no call is made, but no more than once a minute; and tried again if that fails.
 func TestGetStreamOfALostSession(t *testing.T) {
 	f := &forgetful{result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}

@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -228,6 +229,51 @@ func TestSessionIsLostInTheMiddle(t *testing.T) {
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		check(t, c)
 		assert.Equal(t, s.count("POST initialize"), 2)
+	})
+}
+
+// A question of a session that is lost is not answered in the next, where the answer could be taken for that to another.
+func TestSessionTakesItsQuestions(t *testing.T) {
+	f := &forgetful{result: initialized, call: mild}
+	f.get = func(w http.ResponseWriter, r *seen) {
+		stream := events(w, r)
+		if f.sessions.Load() == 1 {
+			stream.raw("data: %s\n\n", question)
+		}
+		stream.hold()
+	}
+	inBubble(t, f.answer, func(t *testing.T, s *site) {
+		asked := make(chan error)
+		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			asked <- nil
+			<-ctx.Done()
+			asked <- context.Cause(ctx)
+			return accept(ctx, p)
+		}})
+		<-asked
+		f.forgotten.Store(true)
+		check(t, c)
+		assert.ErrorContains(t, <-asked, "the session has ended")
+		assert.Equal(t, s.count("POST response"), 0)
+	})
+}
+
+// Once there has been a session, the server is not taken for one of HTTP+SSE.
+func TestSessionIsOfOneTransport(t *testing.T) {
+	f := &forgetful{result: initialized, call: mild}
+	f.get = func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: /messages\n\n") }
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		if f.forgotten.Load() && r.message.Method == "initialize" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		f.answer(w, r)
+	}, func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		f.forgotten.Store(true)
+		_, err := call(t, c)
+		assert.ErrorContains(t, err, "does not begin another: POST http://pipe/mcp: 404 Not Found")
+		assert.Equal(t, s.count("GET"), 1)
 	})
 }
 
