@@ -14,7 +14,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -188,43 +187,4 @@ func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
 		}
 		calls.Wait()
 	})
-}
-
-// Close ends whatever is under way, at once.
-func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
-			switch r.message.ID[len(r.message.ID)-1] % 4 {
-			case 0:
-				hang(w, r)
-			case 1:
-				events(w, r).hold()
-			case 2:
-				events(w, r).raw("retry: 50000\nid: 1\ndata:\n\n")
-			default:
-				w.Header().Set("Content-Length", "99")
-				w.WriteHeader(200)
-				w.(http.Flusher).Flush()
-				hang(w, r)
-			}
-		}), func(t *testing.T, s *site) {
-			s.o.MaxCalls = 8
-			c := s.connect(t, client.Options{})
-			var calls sync.WaitGroup
-			for range 20 {
-				calls.Go(func() {
-					_, err := call(t, c)
-					assert.Check(t, err != nil)
-				})
-			}
-			time.Sleep(time.Second)
-			began := time.Now()
-			assert.NilError(t, c.Close())
-			calls.Wait()
-			assert.NilError(t, c.Wait())
-			assert.Equal(t, time.Since(began), time.Duration(0))
-			_, err := call(t, c)
-			assert.Assert(t, errors.Is(err, rpc.ErrClosed))
-		})
-	}
 }

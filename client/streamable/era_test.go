@@ -3,10 +3,13 @@ package streamable_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -209,6 +212,12 @@ func TestEraUnreachable(t *testing.T) {
 		assert.Assert(t, !contains(err, "secret"), "%v", err)
 		assert.Assert(t, !errors.Is(err, rpc.ErrProtocol))
 	}
+	secure := httptest.NewTLSServer(nil)
+	defer secure.Close()
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	_, err = client.Connect(t.Context(), streamable.Dial(secure.URL))
+	var unknown x509.UnknownAuthorityError
+	assert.Assert(t, errors.As(err, &unknown), "%v", err)
 	inBubble(t, modern(mild), func(t *testing.T, s *site) {
 		s.url = "https://pipe/mcp?key=secret"
 		_, err := s.try(t, client.Options{})

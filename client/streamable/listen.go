@@ -84,6 +84,8 @@ func (l *listening) run(ctx context.Context) {
 			}
 		case !once && errors.Is(err, rpc.ErrProtocol):
 			return // it does not offer that
+		case refused != nil && !refused.temporary() && reader.LastEventID() != "":
+			reader = l.c.newReader(nil) // perhaps it is the event that the server does not know any more
 		case refused != nil && !refused.temporary():
 			if once {
 				l.c.link.Warn("the server does not tell any more of changes", slog.Any("error", err))

@@ -63,6 +63,12 @@ func TestGetStream(t *testing.T) {
 				events(w, r).raw("retry: 2000\nid: e%d\ndata:\n\n", n)
 			case 3: // and lasts
 				events(w, r).hold()
+			case 4: // without an id only
+				if r.Header.Get("Last-Event-Id") != "" {
+					w.WriteHeader(http.StatusBadRequest)
+				} else {
+					events(w, r).hold()
+				}
 			default:
 				w.WriteHeader(code)
 			}
@@ -87,6 +93,7 @@ func TestGetStream(t *testing.T) {
 		{"wants to be polled", steps(2, 2, 2, 3), []float64{0, 2, 4, 6}, 0, ""},
 		{"500 later", steps(1, 500, 502, 429, 409, 3), []float64{0, 1, 3, 7, 15, 31}, 2, ""},
 		{"not offered any more", steps(1, 405), []float64{0, 1}, 1, "the server does not tell any more of changes"},
+		{"the event is not known any more", steps(2, 4), []float64{0, 2, 4}, 1, ""},
 		{"not allowed any more", steps(1, 401), []float64{0, 1}, 1, "401 Unauthorized"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
