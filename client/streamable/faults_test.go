@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -334,3 +335,23 @@ func TestFaultsOfHTTP(t *testing.T) {
 
 // drainConn waits until the client has gone.
 func drainConn(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// A connection that is reset has had the request, as far as anybody knows.
+func TestReset(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := &seen{Request: r}
+		_ = json.NewDecoder(r.Body).Decode(&request.message)
+		modern(func(w http.ResponseWriter, _ *seen) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			assert.Check(t, err)
+			assert.Check(t, conn.(*net.TCPConn).SetLinger(0))
+			assert.Check(t, conn.Close())
+		})(w, request)
+	}))
+	defer site.Close()
+	c, err := client.Connect(t.Context(), streamable.Dial(site.URL))
+	assert.NilError(t, err)
+	defer c.Close()
+	_, err = call(t, c)
+	assert.Assert(t, errors.Is(err, streamable.ErrCut), "%v", err)
+}

@@ -188,28 +188,32 @@ func TestGetStreamOfALostSession(t *testing.T) {
 	})
 }
 
-// Where a call has begun the session anew, the stream of the old one does not do it once more.
+// Where a call has begun the session anew, the stream of the old one does not do it once more: neither behind that, nor while the server is still told.
 func TestGetStreamAndCallOfALostSession(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) {
-		stream := events(w, r)
-		for wait(r, 100*time.Millisecond) && r.Header.Get("Mcp-Session-Id") == fmt.Sprint("s", f.sessions.Load()) && !f.forgotten.Load() {
-			stream.raw(":\n")
+	for _, late := range []time.Duration{0, 1050 * time.Millisecond} {
+		f := &forgetful{result: initialized, call: mild}
+		f.get = func(w http.ResponseWriter, r *seen) {
+			stream := events(w, r)
+			for wait(r, 100*time.Millisecond) && r.Header.Get("Mcp-Session-Id") == fmt.Sprint("s", f.sessions.Load()) && !f.forgotten.Load() {
+				stream.raw(":\n")
+			}
 		}
+		inBubble(t, func(w http.ResponseWriter, r *seen) {
+			if r.Header.Get("Mcp-Session-Id") != "s2" || r.message.Method != "notifications/initialized" || wait(r, 3*time.Second) {
+				f.answer(w, r)
+			}
+		}, func(t *testing.T, s *site) {
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			time.Sleep(2 * time.Minute)
+			f.forgotten.Store(true)
+			time.Sleep(late)
+			check(t, c)
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			assert.Equal(t, f.sessions.Load(), int64(2))
+			assert.Equal(t, s.count("GET session-id=s2"), 1)
+		})
 	}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
-		c := s.connect(t, client.Options{Era: mcp.Legacy})
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		f.forgotten.Store(true)
-		time.Sleep(1050 * time.Millisecond) // the stream has ended, and is asked for again
-		synctest.Wait()
-		check(t, c)
-		time.Sleep(5 * time.Minute)
-		synctest.Wait()
-		assert.Equal(t, f.sessions.Load(), int64(2))
-		assert.Equal(t, s.count("GET session-id=s2"), 1)
-	})
 }
 
 // While a legacy server takes its time to say whether it offers the stream, the first call waits for a moment.

@@ -1,6 +1,7 @@
 package streamable_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -157,10 +158,14 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
-			_, _ = io.Copy(&sent, there)
+			lines := bufio.NewScanner(io.TeeReader(there, &sent))
+			for n := 0; lines.Scan(); n++ {
+				if n == 0 {
+					fmt.Fprintf(there, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}\n", initialized)
+				}
+			}
 		}()
 		o := client.Options{Era: mcp.Legacy, StartTimeout: time.Second}
-		go fmt.Fprintf(there, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}\n", initialized)
 		c, err := o.Connect(t.Context(), client.Stream(here))
 		assert.NilError(t, err)
 		for _, a := range args {

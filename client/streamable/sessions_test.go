@@ -162,6 +162,22 @@ func TestSessionIsLostAgain(t *testing.T) {
 	})
 }
 
+// So is one that is lost before it has begun: no call is sent in it.
+func TestSessionIsLostAtOnce(t *testing.T) {
+	f := &forgetful{result: initialized, call: mild}
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		if r.message.Method == "notifications/initialized" {
+			f.forgotten.Store(true)
+		}
+		f.answer(w, r)
+	}, func(t *testing.T, s *site) {
+		_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
+		assert.Assert(t, errors.Is(err, client.ErrSessionLost), "%v", err)
+		assert.Equal(t, s.count("POST initialize"), 2)
+		assert.Equal(t, s.count("POST tools/call"), 0)
+	})
+}
+
 // A server that does not begin another session says why, and is asked again by the next call.
 func TestSessionIsRefused(t *testing.T) {
 	f := &forgetful{result: initialized, call: mild}
@@ -255,6 +271,29 @@ func TestSessionTakesItsQuestions(t *testing.T) {
 		check(t, c)
 		assert.ErrorContains(t, <-asked, "the session has ended")
 		assert.Equal(t, s.count("POST response"), 0)
+	})
+}
+
+// What is about a session that is lost is not told to the server any more.
+func TestSessionTakesItsCancellations(t *testing.T) {
+	f := &forgetful{result: initialized, call: once(hang)}
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		if f.forgotten.Load() && r.message.Method == "initialize" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		f.answer(w, r)
+	}, func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		time.AfterFunc(time.Second, func() {
+			f.forgotten.Store(true)
+			_, err := call(t, c)
+			assert.Check(t, errors.Is(err, client.ErrSessionLost))
+		})
+		_, err := call(t, c, client.Timeout(2*time.Second))
+		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+		assert.Equal(t, s.count("POST notifications/cancelled"), 0)
+		assert.Assert(t, s.pipes.open.Load() <= 1, "the call is still open")
 	})
 }
 
