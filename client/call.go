@@ -132,7 +132,10 @@ func (c *Client) exchange(ctx context.Context, r *call) error {
 		}
 		return err
 	}
-	return c.attempt(ctx, r)
+	if err = c.attempt(ctx, r); errors.Is(err, ErrSessionLost) {
+		return fmt.Errorf("%w, and the next one too", ErrSessionLost)
+	}
+	return err
 }
 
 // attempt sends the request of a call once and takes the answer.

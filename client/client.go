@@ -26,6 +26,7 @@ type Client struct {
 	peer    *rpc.Peer
 	session atomic.Pointer[session] // stored by open, nothing else from then on
 	meta    atomic.Pointer[requestMeta]
+	level   atomic.Pointer[mcp.LoggingLevel] // that a legacy server was last asked for, or is to be
 
 	renewing  chan struct{} // capacity 1: held by who begins a session anew
 	mirror    *mirror       // nil if the transport has no headers
@@ -64,6 +65,7 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	}
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.level.Store(&o.LogLevel)
 	c.lists = c.wantedLists()
 	c.questions = c.questionTable()
 	c.route()
@@ -86,6 +88,15 @@ func (c *Client) run() {
 	}
 	c.wg.Wait()
 	close(c.done)
+}
+
+// background runs f on a goroutine of the client's own, unless the connection has ended.
+func (c *Client) background(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() == nil {
+		c.wg.Go(f)
+	}
 }
 
 // Close ends the connection. The server's process, if it is ours, is asked to end by closing its stdin; if it and what it has started have not ended

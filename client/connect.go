@@ -83,7 +83,7 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 		if err := c.peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
 			return c.broken(err)
 		}
-		c.askForLogs()
+		c.askForLogs(ctx)
 	}
 	return nil
 }

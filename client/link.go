@@ -20,6 +20,8 @@ type Link struct {
 	c     *Client
 	heard chan struct{} // closed at the first byte from the server
 	last  atomic.Int64  // when the latest came, in nanoseconds since 1970; 0 for never
+
+	abandoned func(id rpc.ID) // may be nil
 }
 
 // ErrSessionLost is the error with which a transport fails a request that the server has not even looked at, because it has forgotten the session
@@ -51,8 +53,16 @@ func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
 // Missed notes that messages of the server that were no answers may have been lost: whatever it tells the changes of may have changed.
 func (l *Link) Missed() { l.c.missed() }
 
-// Renew begins a new session, because the server has forgotten the one that there was, while no call was waiting. It blocks until that is done, or ctx ends.
-func (l *Link) Renew(ctx context.Context) error { return l.c.renew(ctx, l.c.session.Load()) }
+// Renewer returns what begins a new session in place of the present one, for a transport that finds while no call is waiting that the server has forgotten that. It
+// blocks until there is one or ctx ends, and does nothing if there is already. It may be asked for from the first notification on.
+func (l *Link) Renewer() func(ctx context.Context) error {
+	present := l.c.session.Load()
+	return func(ctx context.Context) error { return l.c.renew(ctx, present) }
+}
+
+// OnAbandon says, in Open, what is to be called for a request whose answer nobody waits for any more and of which the server is not told: those of the handshake, and
+// a subscription that the server has ended. It must not block.
+func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 
 // MirrorsHeaders says, in Open, that the transport mirrors arguments into headers: tools of which they cannot be mirrored are then left out.
 func (l *Link) MirrorsHeaders() { l.c.mirror = new(mirror) }
@@ -115,6 +125,9 @@ func (c *Client) cancellation() *rpc.Cancellation {
 	d.Params = func(method string, id rpc.ID, cause error) any {
 		switch {
 		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed || cause == errEnded:
+			if c.link.abandoned != nil {
+				c.link.abandoned(id)
+			}
 			return nil
 		case cause != errExpired:
 			cause = errUnwanted

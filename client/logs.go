@@ -87,17 +87,36 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 		return nil
 	}
 	_, err := c.Call(ctx, mcp.MethodSetLevel, mcp.SetLevelParams{Level: level})
+	if err == nil {
+		c.level.Store(&level) // for the next session, if there has to be one
+	}
 	return err
 }
 
-// askForLogs tells a legacy server, if it can log, the level that the application wants.
-func (c *Client) askForLogs() {
-	if c.o.LogLevel == "" || c.session.Load().capabilities.Logging == nil {
+// askForLogs tells a legacy server, if it can log, the level that the application wants. The request is sent before it returns, so that what [Client.SetLogLevel] sends
+// comes later.
+func (c *Client) askForLogs(ctx context.Context) {
+	level := *c.level.Load()
+	if level == "" || c.session.Load().capabilities.Logging == nil {
 		return
 	}
-	c.wg.Go(func() {
-		if err := c.SetLogLevel(c.ctx, c.o.LogLevel); err != nil && c.ctx.Err() == nil {
+	pending, err := c.peer.Start(ctx, mcp.MethodSetLevel, &call{params: &mcp.SetLevelParams{Level: level}, meta: c.meta.Load()})
+	c.background(func() {
+		if err == nil {
+			limited, cancel := c.callContext()
+			defer cancel()
+			err = pending.Wait(limited, nil)
+		}
+		if err != nil && c.ctx.Err() == nil {
 			c.warn("the server refuses the log level", slog.Any("error", err))
 		}
 	})
+}
+
+// callContext is the context of a request that the client makes by itself.
+func (c *Client) callContext() (context.Context, context.CancelFunc) {
+	if c.o.CallTimeout < 0 {
+		return context.WithCancel(c.ctx)
+	}
+	return context.WithTimeout(c.ctx, c.o.CallTimeout)
 }

@@ -24,21 +24,23 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 		var none T
 		count := 0
 		for page, err := range pages {
-			var r R
-			var all []T
+			var list []T
 			if err == nil {
+				var r R
 				if bad := mcp.Unmarshal(page, &r); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
-				} else if all = of(&r); count+len(all) > maxItems {
+				} else {
+					list = of(&r)
+				}
+				if count += len(list); count > maxItems {
 					err = c.listError(method, "more than %d %s", maxItems, what)
 				}
-				count += len(all)
 			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			for _, item := range all {
+			for _, item := range list {
 				if !yield(item, nil) {
 					return
 				}

@@ -27,12 +27,21 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 	s, err := h.run(ctx)
 	h.forget()
 	if err == nil {
+		c.peer.CancelServed("the session has ended") // in the next, an answer could be taken for that to another question
 		s.handshake.Took = lost.handshake.Took
 		err = c.begin(ctx, s)
 	}
 	if err != nil {
 		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
 	}
+	c.background(c.resubscribe) // what calls need not wait for
+	return nil
+}
+
+// resubscribe asks a legacy server again to tell of the resources that are subscribed to.
+func (c *Client) resubscribe() {
+	ctx, cancel := c.callContext()
+	defer cancel()
 	defer c.missed() // only now: who then looks again misses nothing that changes after that
 	var refused []error
 	for uri := range c.listening.subscribed() {
@@ -44,8 +53,7 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 			refused = append(refused, err)
 		}
 	}
-	if err := errors.Join(refused...); err != nil && ctx.Err() == nil {
+	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
 		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources", slog.Any("error", err))
 	}
-	return nil
 }

@@ -109,6 +109,29 @@ func TestNoCancellation(t *testing.T) {
 	})
 }
 
+// What is served can be cancelled as if the other side had done so, if it could.
+func TestCancelServed(t *testing.T) {
+	for _, d := range []*rpc.Cancellation{nil, cancellation(nil)} {
+		var s stage
+		close(s.gate("alive"))
+		onWire(t, rpc.Options{Handler: s.handle, Cancellation: d}, func(t *testing.T, w *wire) {
+			w.peer.CancelServed("nothing is")
+			w.send(request("1", "m"), request(`"two"`, "m"))
+			w.expect()
+			w.peer.CancelServed("gone")
+			w.expect()
+			close(s.gate("m"))
+			if d == nil {
+				w.expectUnordered(result("1", `"m"`), result(`"two"`, `"m"`))
+			} else {
+				w.expect()
+			}
+			w.send(request("1", "alive"))
+			w.expect(result("1", `"alive"`))
+		})
+	}
+}
+
 // A call that is given up tells the other side, once, if the protocol has words for it.
 func TestCancelOutbound(t *testing.T) {
 	onWire(t, rpc.Options{Cancellation: cancellation(nil)}, func(t *testing.T, w *wire) {

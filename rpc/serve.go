@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -173,6 +174,19 @@ func (p *Peer) cancelInbound(id ID, reason string) {
 		in.cancel(ErrCancelled)
 	default:
 		in.cancel(fmt.Errorf("%w: %s", ErrCancelled, reason))
+	}
+}
+
+// CancelServed cancels the requests of the other side that are not answered yet, as if it had cancelled each by [Options].Cancellation; without that, nothing happens. It is
+// for a transport that learns that the other side has forgotten them.
+func (p *Peer) CancelServed(reason string) {
+	if p.o.Cancellation == nil {
+		return
+	}
+	var ids []ID
+	p.update(func(s *state) { ids = slices.Collect(maps.Keys(s.inflight)) })
+	for _, id := range ids {
+		p.cancelInbound(id, reason)
 	}
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 	HTTP *http.Client
 	// Header is added to every request, such as an Authorization. The headers of the protocol cannot be replaced.
 	Header http.Header
-	// MaxCalls is how many requests to the server are under way at a time, each on a connection of its own with HTTP/1.1; more wait. Default 256. Subscriptions do not count.
+	// MaxCalls is how many requests to the server are under way at a time, each on a connection of its own with HTTP/1.1; more wait. Default 256. The handshake and subscriptions do not count.
 	MaxCalls int
 }
 
@@ -34,6 +34,7 @@ func Dial(url string) *Conn { return Options{}.Dial(url) }
 func (o Options) Dial(url string) *Conn {
 	c := &Conn{target: url, o: o, inbox: make(chan delivery), exchanges: make(map[rpc.ID]*exchange)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.parting, c.part = context.WithCancel(context.Background())
 	return c
 }
 
@@ -46,11 +47,13 @@ type Conn struct {
 	link    *client.Link
 	limits  framing.Limits
 	places  chan struct{} // one for each call that is under way
-	telling chan struct{} // one for each message without an answer that is
+	telling chan struct{} // one for each message that gets no answer
 
-	ctx    context.Context // of all that is done
-	cancel context.CancelCauseFunc
-	inbox  chan delivery
+	ctx     context.Context // of all that is done
+	cancel  context.CancelCauseFunc
+	parting context.Context // of what the server is told and does not answer: goes on for 2 s after ctx
+	part    context.CancelFunc
+	inbox   chan delivery
 
 	mu        sync.Mutex
 	closed    bool
@@ -63,7 +66,7 @@ type Conn struct {
 type state struct {
 	revision string             // that the server has agreed to; "" before, and in the modern era
 	session  string             // its id; "" if there is none
-	lost     bool               // the server has forgotten the session, and there is no other yet
+	lost     bool               // the server has forgotten the session, and there is no other yet in which requests may be sent
 	endpoint *url.URL           // where messages go in HTTP+SSE; nil otherwise
 	stop     context.CancelFunc // of the listening; nil if there is none
 }
@@ -80,6 +83,7 @@ var errClosed = fmt.Errorf("the connection is closed: %w", net.ErrClosed)
 
 const (
 	defaultMaxCalls = 256
+	maxTelling      = 256
 	// farewell is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
 	farewell = 2 * time.Second
 )
@@ -100,9 +104,10 @@ func (c *Conn) Open(link *client.Link) error {
 	if c.o.MaxCalls <= 0 {
 		c.o.MaxCalls = defaultMaxCalls
 	}
-	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, c.o.MaxCalls)
+	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, maxTelling)
 	c.http = c.httpClient()
 	link.MirrorsHeaders()
+	link.OnAbandon(c.abandon)
 	return nil
 }
 
@@ -175,41 +180,40 @@ func (c *Conn) put(ctx context.Context, d delivery) error {
 	}
 }
 
-// Close implements [client.Transport]. The server is told of the end of a session, for which Close takes up to 2 s.
+// Close implements [client.Transport]. The server is told of the end of a session. For that, and for what else it still has to be told, Close takes up to 2 s.
 func (c *Conn) Close() error {
 	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
 		c.wg.Wait()
 		return nil
 	}
-	c.closed = true
-	s := c.state
-	c.mu.Unlock()
 	c.cancel(errClosed)
+	defer c.part()
+	defer time.AfterFunc(farewell, c.part).Stop()
 	c.wg.Wait()
-	if c.http == nil {
-		return nil
-	}
-	if s.session != "" && !s.lost && s.endpoint == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), farewell)
-		defer cancel()
-		c.endSession(ctx, &s)
-	}
-	if c.o.HTTP == nil {
+	c.endSession()
+	if c.http != nil && c.o.HTTP == nil {
 		c.http.CloseIdleConnections()
 	}
 	return nil
 }
 
-// endSession tells the server that the session is not needed any more (2025-11-25, Transports, "Session Management"). Whether it likes to hear that is up to it.
-func (c *Conn) endSession(ctx context.Context, s *state) {
-	req, err := c.request(ctx, http.MethodDelete, nil, s)
+// endSession tells the server that the session, if there is one, is not needed any more (2025-11-25, Transports, "Session Management"). Whether it likes to hear that
+// is up to it.
+func (c *Conn) endSession() {
+	s := c.snapshot()
+	if s.session == "" || s.lost {
+		return
+	}
+	req, err := c.request(c.parting, http.MethodDelete, nil, &s)
 	if err != nil {
 		return
 	}
 	if resp, err := c.http.Do(req); err == nil {
-		_, _ = io.CopyN(io.Discard, resp.Body, maxText)
+		drain(resp.Body, c.part)
 		_ = resp.Body.Close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -83,7 +85,10 @@ func requestError(req *http.Request, err error) error {
 		err = wrapped.Err
 	}
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s %s: %w (%w)", req.Method, printURL(req.URL), ErrCut, io.ErrUnexpectedEOF)
+		err = io.ErrUnexpectedEOF
+	}
+	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) || op != nil && op.Op == "read" {
+		return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
 	}
 	return fmt.Errorf("%s %s: %w", req.Method, printURL(req.URL), err)
 }
@@ -101,6 +106,14 @@ func tooLarge(size, limit int64) error {
 		fmt.Sprintf("the server sent a message of %d bytes or more, over the limit of %d (Options.Limits.MaxFrame)", size, limit),
 		framing.ErrTooLarge,
 	}
+}
+
+// unreadable is the error for an event that is over a limit.
+func unreadable(limit *sse.LimitError) error {
+	if limit.Field == "data" {
+		return tooLarge(int64(limit.Limit)+1, int64(limit.Limit))
+	}
+	return &answerError{fmt.Sprintf("the server sent an event whose %s has more than %d bytes", limit.Field, limit.Limit), rpc.ErrProtocol}
 }
 
 // refusal makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the

@@ -27,7 +27,9 @@ type exchange struct {
 	revision string // that a modern request names
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	answered bool
+	answered bool        // used by run only
+	sent     bool        // the server may have got it; under c.mu
+	streams  atomic.Bool // the answer is a stream
 	unwanted atomic.Bool // nobody waits for the answer, but there may be something else on the stream
 }
 
@@ -60,7 +62,7 @@ func (x *exchange) run() {
 // converse sends the request and hears the answer.
 func (x *exchange) converse() error {
 	c := x.c
-	if x.method != mcp.MethodListen {
+	if x.method != mcp.MethodListen && !x.isHandshake() {
 		select {
 		case c.places <- struct{}{}:
 			defer func() { <-c.places }()
@@ -68,12 +70,15 @@ func (x *exchange) converse() error {
 			return context.Cause(x.ctx)
 		}
 	}
-	s := c.snapshot()
+	c.mu.Lock()
+	s := c.state
+	x.sent = x.method == mcp.MethodInitialize || !s.lost
+	c.mu.Unlock()
 	switch {
+	case !x.sent:
+		return client.ErrSessionLost
 	case x.method == mcp.MethodInitialize:
 		s = state{endpoint: s.endpoint}
-	case s.lost:
-		return client.ErrSessionLost
 	}
 	if s.endpoint != nil {
 		return x.postOld(&s)
@@ -96,8 +101,11 @@ func (x *exchange) converse() error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 != 2 {
+		if x.isHandshake() && resp.StatusCode > http.StatusNotImplemented {
+			return statusError(resp) // whatever is written into it, it says nothing of the era
+		}
 		err := c.refusal(resp, &s)
-		if x.method == mcp.MethodInitialize && isOldServer(err) {
+		if x.method == mcp.MethodInitialize && c.snapshot().revision == "" && isOldServer(err) {
 			return x.tryOld(err)
 		}
 		return x.refused(err)
@@ -105,10 +113,14 @@ func (x *exchange) converse() error {
 	return x.hear(resp, &s)
 }
 
-// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. For a moment it goes on hearing: what the server has asked for
-// the sake of the request, it takes back on the same stream.
+// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. If it is a stream already, it is heard for a moment longer: what the
+// server has asked for the sake of the request, it takes back there.
 func (x *exchange) linger() {
-	time.AfterFunc(lingering, func() { x.cancel(context.Canceled) })
+	if x.streams.Load() {
+		time.AfterFunc(lingering, func() { x.cancel(context.Canceled) })
+		return
+	}
+	x.cancel(context.Canceled)
 }
 
 // refused takes the refusal of the request: an error that the server has written, or why there is none.
@@ -122,15 +134,18 @@ func (x *exchange) refused(err error) error {
 
 // hear takes the answer of a server that has accepted the request.
 func (x *exchange) hear(resp *http.Response, s *state) error {
+	if x.method == mcp.MethodInitialize {
+		s.session = resp.Header.Get(mcp.HeaderSessionID)
+	}
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
 	case "application/json":
 		body, err := x.c.readBody(resp)
 		if err != nil {
 			return err
 		}
-		if x.isHandshake() {
+		if x.method == mcp.MethodInitialize {
 			if m, err := rpc.ParseMessage(body); err == nil && m.IsResponse() && m.ID == x.id {
-				x.settle(&m, resp)
+				x.settle(&m, s)
 			}
 		}
 		if err := x.c.deliver(x.ctx, body); err != nil {
@@ -158,24 +173,16 @@ func (x *exchange) isHandshake() bool {
 	return x.method == mcp.MethodInitialize || x.method == mcp.MethodDiscover
 }
 
-// settle keeps what the answer to a request of the handshake says of the connection, before the client gets it. The other request of the handshake, if there is one,
-// has become idle.
-func (x *exchange) settle(m *rpc.Message, resp *http.Response) {
-	c := x.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if x.method == mcp.MethodInitialize && m.Error == nil {
-		revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
-		c.state.revision, c.state.session, c.state.lost = revision, resp.Header.Get(mcp.HeaderSessionID), false
+// settle keeps what the answer to initialize, m, says of the connection, before the client gets it. A session in place of one that was lost is open for requests only
+// when the server has been told notifications/initialized.
+func (x *exchange) settle(m *rpc.Message, s *state) {
+	revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
+	if mcp.EraOf(mcp.Revision(revision)) != mcp.Legacy {
+		return // an error, or no answer that the client can take
 	}
-	if m.Error != nil {
-		return
-	}
-	for _, other := range c.exchanges {
-		if other != x && other.isHandshake() {
-			other.cancel(context.Canceled)
-		}
-	}
+	x.c.mu.Lock()
+	defer x.c.mu.Unlock()
+	x.c.state.revision, x.c.state.session = revision, s.session
 }
 
 // do makes a request, and notes that the server has answered.
@@ -227,8 +234,11 @@ func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 	}
 }
 
-// drain reads what is left of an answer that nobody wants, so that the connection can be used again; but not too much.
-func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, maxText) }
-
 // lingering is how long a server may take to end a stream behind the answer, or when none is wanted any more, before the connection is given up.
 const lingering = time.Second
+
+// drain reads what is left of an answer that nobody wants, so that the connection can be used again; but not too much, and not for long.
+func drain(body io.Reader, giveUp func()) {
+	defer time.AfterFunc(lingering, giveUp).Stop()
+	_, _ = io.CopyN(io.Discard, body, maxText)
+}

@@ -1,6 +1,8 @@
 package streamable_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,15 +10,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A pipes is a network whose connections are pipes without buffers, which work in a bubble of synctest: time stands still while anybody has anything to do, and no
@@ -24,6 +32,22 @@ import (
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
+	open   atomic.Int32 // of the client's ends
+
+	mu     sync.Mutex
+	dialed []string // the addresses
+}
+
+// An end is the client's end of a connection.
+type end struct {
+	net.Conn
+	once  sync.Once
+	pipes *pipes
+}
+
+func (e *end) Close() error {
+	e.once.Do(func() { e.pipes.open.Add(-1) })
+	return e.Conn.Close()
 }
 
 func (p *pipes) Accept() (net.Conn, error) {
@@ -37,11 +61,15 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { close(p.closed); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (p *pipes) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	p.mu.Lock()
+	p.dialed = append(p.dialed, address)
+	p.mu.Unlock()
 	near, far := net.Pipe()
 	select {
 	case p.conns <- far:
-		return near, nil
+		p.open.Add(1)
+		return &end{Conn: near, pipes: p}, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():
@@ -53,9 +81,25 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 type site struct {
 	pipes *pipes
 	http  *http.Client
+	url   string
+	o     streamable.Options
+	log   strings.Builder // of the clients
 
 	mu   sync.Mutex
 	seen []*seen
+}
+
+// Write takes what clients log.
+func (s *site) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.Write(text)
+}
+
+func (s *site) logged() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
 }
 
 // A seen is a request that came.
@@ -85,7 +129,9 @@ func (s *seen) line() string {
 	return text
 }
 
+// lines shows all requests, when everybody has done what they can.
 func (s *site) lines() (lines []string) {
+	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, request := range s.seen {
@@ -94,10 +140,35 @@ func (s *site) lines() (lines []string) {
 	return lines
 }
 
-// inBubble runs a test with a site. When it ends, nothing may be left running.
+// last returns the last request of a method.
+func (s *site) last(t *testing.T, method string) *seen {
+	t.Helper()
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, request := range slices.Backward(s.seen) {
+		if request.message.Method == method {
+			return request
+		}
+	}
+	t.Fatalf("no %s has come", method)
+	return nil
+}
+
+// count returns how many of the requests look like that.
+func (s *site) count(line string) (n int) {
+	for _, l := range s.lines() {
+		if strings.HasPrefix(l, line) {
+			n++
+		}
+	}
+	return n
+}
+
+// inBubble runs a test with a site. When it ends, nothing may be left running, and no connection open.
 func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *seen), test func(t *testing.T, s *site)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &site{pipes: &pipes{make(chan net.Conn), make(chan struct{})}}
+		s := &site{pipes: &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, url: "http://pipe/mcp?key=secret"}
 		transport := &http.Transport{DialContext: s.pipes.dial}
 		s.http = &http.Client{Transport: transport}
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -115,10 +186,14 @@ func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *seen), test fu
 			defer close(served)
 			_ = server.Serve(s.pipes)
 		}()
+		t.Cleanup(func() { // after the clients are closed
+			transport.CloseIdleConnections()
+			synctest.Wait()
+			assert.Equal(t, s.pipes.open.Load(), int32(0), "connections are open")
+			server.Close()
+			<-served
+		})
 		test(t, s)
-		transport.CloseIdleConnections()
-		server.Close()
-		<-served
 	})
 }
 
@@ -127,18 +202,40 @@ func (s *site) connect(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
 	c, err := s.try(t, o)
 	assert.NilError(t, err)
-	t.Cleanup(func() {
-		assert.NilError(t, c.Close())
-		assert.NilError(t, c.Wait())
-	})
 	return c
 }
 
 func (s *site) try(t *testing.T, o client.Options) (*client.Client, error) {
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.New(slog.NewTextHandler(s, nil))
 	}
-	return o.Connect(t.Context(), streamable.Options{HTTP: s.http}.Dial("http://pipe/mcp?key=secret"))
+	transport := s.o
+	transport.HTTP = s.http
+	c, err := o.Connect(t.Context(), transport.Dial(s.url))
+	if err == nil {
+		t.Cleanup(func() {
+			assert.Check(t, c.Close())
+			<-c.Done()
+		})
+	}
+	return c, err
+}
+
+// call calls the tool "weather".
+func call(t *testing.T, c *client.Client, o ...client.CallOption) (string, error) {
+	result, err := c.CallTool(t.Context(), "weather", nil, o...)
+	if err != nil {
+		return "", err
+	}
+	return result.Content[0].(*mcp.TextContent).Text, nil
+}
+
+// check calls the tool "weather", which answers.
+func check(t *testing.T, c *client.Client) {
+	t.Helper()
+	answer, err := call(t, c)
+	assert.NilError(t, err)
+	assert.Equal(t, answer, "mild")
 }
 
 const (
@@ -186,8 +283,39 @@ func (s *stream) result(result string) {
 	s.raw("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", s.r.message.ID, result)
 }
 
+func (s *stream) notify(method, params string) {
+	s.raw("data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":%s}\n\n", method, params)
+}
+
 // hold keeps the stream open until the client closes it.
 func (s *stream) hold() { <-s.r.Context().Done() }
+
+// hang gives no answer until the client goes.
+func hang(_ http.ResponseWriter, r *seen) { <-r.Context().Done() }
+
+// wait lets time pass, and reports false when the client has gone.
+func wait(r *seen, d time.Duration) bool {
+	select {
+	case <-r.Context().Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// plain answers with a status and text.
+func plain(status int, kind, body string) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, _ *seen) {
+		if kind != "" {
+			w.Header().Set("Content-Type", kind)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// mild answers any call.
+func mild(w http.ResponseWriter, r *seen) { answerJSON(w, r, text) }
 
 // modern is a modern server, but for calls.
 func modern(call func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter, *seen) {
@@ -223,4 +351,23 @@ func legacy(call, get func(w http.ResponseWriter, r *seen)) func(http.ResponseWr
 			call(w, r)
 		}
 	}
+}
+
+func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
+
+func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{MaxFrame: n}} }
+
+func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
+
+func pad(n int) string { return strings.Repeat("x", n) }
+
+// bomb is much that is packed into little.
+func bomb(n int) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for range n >> 20 {
+		_, _ = z.Write(make([]byte, 1<<20))
+	}
+	_ = z.Close()
+	return b.Bytes()
 }

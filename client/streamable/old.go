@@ -1,13 +1,15 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"time"
 
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -18,47 +20,59 @@ func isOldServer(err error) bool {
 	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed)
 }
 
+// endpointPatience is how long a stream may take to begin with the event "endpoint".
+const endpointPatience = 5 * time.Second
+
 // tryOld looks whether the server speaks HTTP+SSE, and if so goes on in that with initialize (2024-11-05, Transports, "HTTP with SSE"). If not, refused stands.
 func (x *exchange) tryOld(refused error) error {
 	c := x.c
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	impatient := context.AfterFunc(x.ctx, func() { cancel(context.Cause(x.ctx)) })
+	ctx, cancel := context.WithCancel(c.ctx) // not of x: the stream lasts as long as the connection
+	inTime := time.AfterFunc(endpointPatience, cancel)
+	wanted := context.AfterFunc(x.ctx, cancel)
 	resp, err := c.openStream(ctx, &state{}, "")
 	if err != nil {
-		cancel(nil)
+		cancel()
 		return refused
 	}
 	reader := c.newReader(resp.Body)
-	s := state{revision: string(mcp.Rev20241105)}
-	first, err := reader.Next()
-	if err == nil && first.Type == "endpoint" {
-		s.endpoint, err = c.url.Parse(string(first.Data))
-		if err == nil && !sameOrigin(s.endpoint, c.url) {
-			err = fmt.Errorf("%w; and its event stream wants messages to be sent to %s, which is another server", refused, printURL(s.endpoint))
-			_ = resp.Body.Close()
-			cancel(nil)
-			return err
-		}
-	}
-	if s.endpoint == nil || err != nil || !impatient() {
+	endpoint, err := x.endpoint(reader, refused)
+	if !inTime.Stop() || !wanted() || err != nil {
+		cancel()
 		_ = resp.Body.Close()
-		cancel(nil)
-		return refused
+		return cmp.Or(err, refused)
 	}
+	s := state{revision: string(mcp.Rev20241105), endpoint: endpoint}
 	c.mu.Lock()
 	c.state = s
 	c.mu.Unlock()
 	started := c.begin(func() {
-		defer cancel(nil)
+		defer cancel()
 		defer resp.Body.Close()
 		c.hearOldServer(ctx, reader)
 	})
 	if !started {
-		cancel(nil)
+		cancel()
 		_ = resp.Body.Close()
 		return errClosed
 	}
 	return x.postOld(&s)
+}
+
+// endpoint reads the address for messages, with which a stream of HTTP+SSE begins. If it does not, the error is refused.
+func (x *exchange) endpoint(reader *sse.Reader, refused error) (*url.URL, error) {
+	first, err := reader.Next()
+	if err != nil || first.Type != "endpoint" {
+		return nil, refused
+	}
+	endpoint, err := x.c.url.Parse(string(first.Data))
+	if err != nil {
+		return nil, refused
+	}
+	if !sameOrigin(endpoint, x.c.url) {
+		return nil, fmt.Errorf("%w; and its event stream wants messages to be sent to %s, which is another server", refused, printURL(endpoint))
+	}
+	endpoint.User = x.c.url.User
+	return endpoint, nil
 }
 
 // postOld sends the request to an old server, whose answer comes on the one stream that there is.
@@ -74,7 +88,7 @@ func (c *Conn) hearOldServer(ctx context.Context, reader *sse.Reader) {
 	for {
 		message, err := next(reader)
 		if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-			err = tooLarge(int64(limit.Limit)+1, int64(limit.Limit))
+			err = unreadable(limit)
 		}
 		if err == nil {
 			err = c.deliver(ctx, message)
@@ -83,7 +97,7 @@ func (c *Conn) hearOldServer(ctx context.Context, reader *sse.Reader) {
 			continue
 		}
 		if err != io.EOF {
-			err = fmt.Errorf("GET %s: %s", printURL(c.url), printable.Line(err.Error()))
+			err = fmt.Errorf("GET %s: %w", printURL(c.url), err)
 		}
 		c.cancel(err)
 		return

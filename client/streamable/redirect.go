@@ -3,6 +3,7 @@ package streamable
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,6 +23,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return errors.New("redirected too many times")
 	}
+	// net/http leaves out some if the host is only spelled in another way, and the user of the URL.
+	maps.Copy(req.Header, first.Header)
+	req.URL.User = first.URL.User
 	return nil
 }
 

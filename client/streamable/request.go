@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// request makes an HTTP request as a legacy server wants it; [Conn.modern] adds what a modern one does.
+// request makes an HTTP request as a legacy server wants it; modernHeaders adds what a modern one does.
 func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) (*http.Request, error) {
 	target := c.url
 	if s.endpoint != nil && method == http.MethodPost {
@@ -43,7 +43,7 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 		req.Header["Accept"] = []string{"text/event-stream"}
 		req.Header["Cache-Control"] = []string{"no-store"}
 	}
-	if s.session != "" && !s.lost {
+	if s.session != "" {
 		req.Header[mcp.HeaderSessionID] = []string{s.session}
 	}
 	if s.revision != "" && s.endpoint == nil {

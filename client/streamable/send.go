@@ -3,11 +3,13 @@ package streamable
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -43,7 +45,7 @@ func (c *Conn) send(text []byte) error {
 	case m.ID.IsZero() && m.Method == mcp.NotificationCancelled:
 		return c.cancelled(&s, text, m.Params)
 	case m.ID.IsZero() && m.Method == mcp.NotificationInitialized:
-		return c.initialized(&s, text)
+		return c.initialized(text)
 	case m.ID.IsZero():
 		return c.tell(&s, text, nil)
 	}
@@ -55,7 +57,7 @@ func (c *Conn) send(text []byte) error {
 }
 
 // cancelled passes on that a call was given up. A modern server notices that its answer is not wanted any more (2026-07-28, Streamable HTTP, "Cancellation"); a legacy one is
-// told, and what it answers all the same is not waited for.
+// told, if it has got the request at all, and what it answers all the same is not waited for.
 func (c *Conn) cancelled(s *state, text, params []byte) error {
 	id, err := rpc.ParseID(jsonscan.Member(params, "requestId"))
 	if err != nil {
@@ -63,22 +65,34 @@ func (c *Conn) cancelled(s *state, text, params []byte) error {
 	}
 	c.mu.Lock()
 	x := c.exchanges[id]
+	untold := x != nil && (x.modern || !x.sent)
 	c.mu.Unlock()
 	switch {
-	case s.endpoint != nil: // where the answer comes by itself
-		return c.tell(s, text, nil)
-	case x == nil:
-		return nil
-	case x.modern:
+	case untold:
 		x.cancel(context.Canceled)
 		return nil
+	case x == nil && s.endpoint == nil: // with HTTP+SSE, an exchange does not last until the answer
+		return nil
 	}
-	x.unwanted.Store(true)
-	return c.tell(s, text, x.linger)
+	if x != nil {
+		x.unwanted.Store(true)
+	}
+	return c.tell(s, text, x)
 }
 
-// tell sends a message to which there is no answer, without waiting until it was accepted; then is called after that. It waits while too many are under way.
-func (c *Conn) tell(s *state, text []byte, then func()) error {
+// abandon ends an exchange whose answer nobody wants any more, where there is nothing to tell the server.
+func (c *Conn) abandon(id rpc.ID) {
+	c.mu.Lock()
+	x := c.exchanges[id]
+	c.mu.Unlock()
+	if x != nil {
+		x.cancel(context.Canceled)
+	}
+}
+
+// tell sends a message to which there is no answer, without waiting until it was accepted. It waits while too many are under way. When the server has been told, the exchange
+// that is given up by that ends, if there is one.
+func (c *Conn) tell(s *state, text []byte, givenUp *exchange) error {
 	select {
 	case c.telling <- struct{}{}:
 	case <-c.ctx.Done():
@@ -87,14 +101,19 @@ func (c *Conn) tell(s *state, text []byte, then func()) error {
 	text = bytes.Clone(text)
 	started := c.begin(func() {
 		defer func() { <-c.telling }()
-		ctx, cancel := context.WithTimeout(context.Background(), tellPatience)
+		switch {
+		case givenUp != nil && s.lost:
+			givenUp.cancel(context.Canceled)
+		case givenUp != nil:
+			defer givenUp.linger()
+		}
+		if s.lost {
+			return // what it is about has gone with the session
+		}
+		ctx, cancel := context.WithTimeout(c.parting, tellPatience)
 		defer cancel()
-		defer context.AfterFunc(c.ctx, func() { time.AfterFunc(farewell, cancel) })()
 		if err := c.post(ctx, s, text); err != nil && c.ctx.Err() == nil {
 			c.link.Warn("a message was not accepted", slog.Any("error", err))
-		}
-		if then != nil {
-			then()
 		}
 	})
 	if !started {
@@ -105,21 +124,30 @@ func (c *Conn) tell(s *state, text []byte, then func()) error {
 }
 
 // initialized sends notifications/initialized, and begins to listen.
-func (c *Conn) initialized(s *state, text []byte) error {
+func (c *Conn) initialized(text []byte) error {
+	s := c.snapshot()
 	ctx, cancel := context.WithTimeout(c.ctx, tellPatience)
 	defer cancel()
-	if err := c.post(ctx, s, text); err != nil {
-		if c.ctx.Err() != nil {
-			return errClosed
-		}
+	err := c.post(ctx, &s, text)
+	switch {
+	case c.ctx.Err() != nil:
+		return errClosed
+	case err != nil:
 		c.link.Warn("a message was not accepted", slog.Any("error", err)) // whatever is wrong, the first call will show it
 	}
-	c.listen(s)
+	if !errors.Is(err, client.ErrSessionLost) {
+		c.mu.Lock()
+		c.state.lost = false
+		c.mu.Unlock()
+	}
+	c.listen(&s)
 	return nil
 }
 
 // post sends a message to which there is no answer, and waits until it was accepted.
 func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	req, err := c.request(ctx, http.MethodPost, text, s)
 	if err != nil {
 		return err
@@ -130,7 +158,7 @@ func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode/100 == 2 {
-		drain(resp.Body)
+		drain(resp.Body, cancel)
 		return nil
 	}
 	return c.refusal(resp, s)

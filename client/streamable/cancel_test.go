@@ -1,0 +1,195 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A call that is given up: a modern server sees its stream close, a legacy one is told and then as well; nothing is left of it in either.
+func TestCancellation(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		var open atomic.Int64
+		held := func(w http.ResponseWriter, r *seen) {
+			open.Add(1)
+			defer open.Add(-1)
+			if stream {
+				events(w, r).hold()
+			} else {
+				hang(w, r)
+			}
+		}
+		for _, tt := range []struct {
+			server func(http.ResponseWriter, *seen)
+			want   []string
+		}{
+			{modern(held), nil},
+			{legacy(held, nil), []string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
+		} {
+			inBubble(t, tt.server, func(t *testing.T, s *site) {
+				s.o.MaxCalls = 1
+				c := s.connect(t, client.Options{})
+				for range 3 {
+					before := len(s.lines())
+					ctx, cancel := context.WithCancel(t.Context())
+					time.AfterFunc(time.Second, cancel)
+					_, err := c.CallTool(ctx, "weather", nil)
+					assert.Assert(t, errors.Is(err, context.Canceled), "%v", err)
+					synctest.Wait()
+					if stream && tt.want != nil {
+						assert.Equal(t, open.Load(), int64(1), "the server may have something to take back")
+						time.Sleep(time.Second)
+						synctest.Wait()
+					}
+					assert.Equal(t, open.Load(), int64(0))
+					assert.DeepEqual(t, s.lines()[before+1:], append([]string{}, tt.want...))
+				}
+				_, err := call(t, c, client.Timeout(7*time.Second))
+				var timeout *client.TimeoutError
+				assert.Assert(t, errors.As(err, &timeout) && timeout.After == 7*time.Second, "%v", err)
+			})
+		}
+	}
+}
+
+// What the server has not got need not be cancelled.
+func TestCancellationOfWhatWasNotSent(t *testing.T) {
+	inBubble(t, legacy(hang, nil), func(t *testing.T, s *site) {
+		s.o.MaxCalls = 1
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		var calls sync.WaitGroup
+		for range 5 {
+			calls.Go(func() {
+				_, err := call(t, c, client.Timeout(time.Second))
+				assert.Check(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+			})
+		}
+		calls.Wait()
+		assert.Equal(t, s.count("POST tools/call"), 1)
+		assert.Equal(t, s.count("POST notifications/cancelled"), 1)
+		assert.Equal(t, s.last(t, "notifications/cancelled").message.Params != nil, true)
+		assert.Assert(t, strings.Contains(s.last(t, "notifications/cancelled").body, `"requestId":`+string(s.last(t, "tools/call").message.ID)))
+	})
+}
+
+// A server that takes no cancellation holds up nothing but the place.
+func TestCancellationThatIsNotTaken(t *testing.T) {
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		if r.message.Method == "notifications/cancelled" {
+			hang(w, r)
+			return
+		}
+		legacy(hang, nil)(w, r)
+	}, func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		began := time.Now()
+		for range 10 {
+			_, err := call(t, c, client.Timeout(time.Second))
+			assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+		}
+		assert.Equal(t, time.Since(began), 10*time.Second)
+		synctest.Wait()
+		assert.Equal(t, s.pipes.open.Load(), int32(20))
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		assert.Assert(t, s.pipes.open.Load() <= 1)
+		assert.Equal(t, strings.Count(s.logged(), "a message was not accepted"), 10)
+	})
+}
+
+// An answer that comes after the call was given up is dropped, wherever it comes.
+func TestLateAnswers(t *testing.T) {
+	late := make(chan string)
+	inBubble(t, legacy(once(func(w http.ResponseWriter, r *seen) {
+		hang(w, r)
+		late <- string(r.message.ID)
+	}), func(w http.ResponseWriter, r *seen) {
+		stream := events(w, r)
+		stream.raw("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", <-late, text)
+		stream.hold()
+	}), func(t *testing.T, s *site) {
+		late = make(chan string)
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		_, err := call(t, c, client.Timeout(time.Second))
+		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+		synctest.Wait()
+		assert.Equal(t, c.Noise().Unmatched, 1)
+		check(t, c)
+	})
+}
+
+// However many calls there are, so many are under way at a time, and all come to an end.
+func TestMaxCalls(t *testing.T) {
+	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+		var now, most atomic.Int64
+		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+			n := now.Add(1)
+			defer now.Add(-1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			if wait(r, time.Second) {
+				mild(w, r)
+			}
+		}), func(t *testing.T, s *site) {
+			s.o.MaxCalls = 8
+			c := s.connect(t, client.Options{})
+			began := time.Now()
+			var calls sync.WaitGroup
+			for range 80 {
+				calls.Go(func() { check(t, c) })
+			}
+			calls.Wait()
+			assert.Equal(t, time.Since(began), 10*time.Second)
+			assert.Equal(t, most.Load(), int64(8))
+		})
+	}
+}
+
+// Every call asks a question back before it is answered, where all places are taken. That must not lock up.
+func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
+	var mu sync.Mutex
+	answers := make(map[string]chan struct{})
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		if r.message.Method == "" && r.Method == http.MethodPost {
+			mu.Lock()
+			close(answers[string(r.message.ID)])
+			mu.Unlock()
+		}
+		stateless(func(w http.ResponseWriter, r *seen) {
+			answered := make(chan struct{})
+			id := `"q` + string(r.message.ID) + `"`
+			mu.Lock()
+			answers[id] = answered
+			mu.Unlock()
+			stream := events(w, r)
+			stream.raw("data: %s\n\n", strings.Replace(question, `"q7"`, id, 1))
+			select {
+			case <-answered:
+			case <-r.Context().Done():
+			}
+			stream.result(text)
+		})(w, r)
+	}, func(t *testing.T, s *site) {
+		s.o.MaxCalls = 4
+		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			time.Sleep(time.Second)
+			return accept(ctx, p)
+		}})
+		var calls sync.WaitGroup
+		for range 40 {
+			calls.Go(func() { check(t, c) })
+		}
+		calls.Wait()
+	})
+}

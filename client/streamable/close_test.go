@@ -1,0 +1,135 @@
+package streamable_test
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Close ends whatever is under way, at once.
+func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
+	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+			switch r.message.ID[len(r.message.ID)-1] % 4 {
+			case 0:
+				hang(w, r)
+			case 1:
+				events(w, r).hold()
+			case 2:
+				events(w, r).raw("retry: 50000\nid: 1\ndata:\n\n")
+			default:
+				w.Header().Set("Content-Length", "99")
+				w.WriteHeader(200)
+				w.(http.Flusher).Flush()
+				hang(w, r)
+			}
+		}), func(t *testing.T, s *site) {
+			s.o.MaxCalls = 8
+			c := s.connect(t, client.Options{})
+			var calls sync.WaitGroup
+			for range 20 {
+				calls.Go(func() {
+					_, err := call(t, c)
+					assert.Check(t, err != nil)
+				})
+			}
+			time.Sleep(time.Second)
+			began := time.Now()
+			assert.NilError(t, c.Close())
+			calls.Wait()
+			assert.NilError(t, c.Wait())
+			assert.Equal(t, time.Since(began), time.Duration(0))
+			_, err := call(t, c)
+			assert.Assert(t, errors.Is(err, rpc.ErrClosed))
+		})
+	}
+}
+
+// Close at any moment in the life of a legacy connection: while it begins, calls, is asked, listens, loses its session and begins another. It takes no longer than it may, and
+// nothing is left.
+func TestCloseAtAnyTime(t *testing.T) {
+	for at := time.Duration(0); at < 4*time.Second; at += 97 * time.Millisecond {
+		for _, hung := range []bool{false, true} {
+			f := &forgetful{result: initialized, call: func(w http.ResponseWriter, r *seen) {
+				stream := events(w, r)
+				stream.raw("id: 1\ndata: %s\n\n", question)
+				if wait(r, 150*time.Millisecond) {
+					stream.result(text)
+				}
+			}}
+			f.get = func(w http.ResponseWriter, r *seen) {
+				stream := events(w, r)
+				if wait(r, 500*time.Millisecond) {
+					stream.raw("%s", changed)
+				}
+			}
+			var closing bool
+			var mu sync.Mutex
+			inBubble(t, func(w http.ResponseWriter, r *seen) {
+				mu.Lock()
+				stuck := closing && hung
+				mu.Unlock()
+				switch {
+				case stuck:
+					hang(w, r)
+				case wait(r, 30*time.Millisecond):
+					f.answer(w, r)
+				}
+			}, func(t *testing.T, s *site) {
+				s.o.MaxCalls = 3
+				began := time.Now()
+				ended := make(chan struct{})
+				var all sync.WaitGroup
+				all.Go(func() {
+					for {
+						select {
+						case <-time.After(700 * time.Millisecond):
+							f.forgotten.Store(true)
+						case <-ended:
+							return
+						}
+					}
+				})
+				c, err := s.try(t, client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept, OnToolsChanged: func([]*mcp.Tool, error) {}})
+				if err == nil {
+					for range 5 {
+						all.Go(func() {
+							for err := error(nil); !errors.Is(err, rpc.ErrClosed); _, err = call(t, c) {
+							}
+						})
+					}
+					time.Sleep(at - time.Since(began))
+					mu.Lock()
+					closing = true
+					mu.Unlock()
+					began = time.Now()
+					assert.NilError(t, c.Close())
+					assert.NilError(t, c.Wait())
+					most := 2 * time.Second
+					assert.Assert(t, time.Since(began) <= most+250*time.Millisecond, "closed at %v: took %v", at, time.Since(began))
+				}
+				close(ended)
+				all.Wait()
+			})
+		}
+	}
+}
+
+// A Conn that was never used can be closed, and once is enough.
+func TestCloseBeforeAnything(t *testing.T) {
+	c := streamable.Dial("http://pipe/mcp")
+	for range 2 {
+		assert.NilError(t, c.Close())
+	}
+	_, err := client.Options{Revision: "none"}.Connect(t.Context(), streamable.Dial("http://pipe/mcp"))
+	assert.ErrorContains(t, err, `Options.Revision "none" is not known`)
+}

@@ -1,0 +1,136 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// These are defects that leading Go implementations have had, which this client must not have. G stands for the official SDK, M for mcp-go.
+
+// G9: bodies and lines were read without a limit.
+func TestG9AnswersAreBounded(t *testing.T) {
+	for _, kind := range []string{"application/json", "text/event-stream"} {
+		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+			w.Header().Set("Content-Type", kind)
+			for _, err := fmt.Fprint(w, "data: "); err == nil; _, err = fmt.Fprint(w, pad(4<<10)) {
+			}
+		}), func(t *testing.T, s *site) {
+			_, err := call(t, s.connect(t, client.Options{Limits: limitFrame(1 << 20)}))
+			assert.Assert(t, errors.Is(err, framing.ErrTooLarge), "%v", err)
+		})
+	}
+}
+
+// G10: a line without a colon, which the format allows, ended the connection, and space around data was lost.
+func TestG10LinesWithoutAColonAreFields(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		events(w, r).raw("retry\nid\nevent\nwhatever\ndata\ndata:   {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata:\"result\":%s} \ndata\n\n", r.message.ID, text)
+	}), func(t *testing.T, s *site) { check(t, s.connect(t, client.Options{})) })
+}
+
+// G11: that a subscription was lost was not noticed; it was not opened again, and to subscribe anew was refused.
+func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
+	var opened atomic.Int64
+	inBubble(t, func(w http.ResponseWriter, r *seen) {
+		switch r.message.Method {
+		case "server/discover":
+			answerJSON(w, r, strings.Replace(discovered, `"tools":{}`, `"resources":{"subscribe":true}`, 1))
+		case "subscriptions/listen":
+			n := opened.Add(1)
+			stream := events(w, r)
+			stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`, r.message.ID))
+			if n > 1 || !wait(r, time.Second) {
+				stream.hold()
+			}
+		}
+	}, func(t *testing.T, s *site) {
+		updates := make(chan string, 10)
+		c := s.connect(t, client.Options{OnResourceUpdated: func(uri string) { updates <- uri }})
+		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
+		assert.Equal(t, <-updates, "a:1") // when the stream was lost, it may have changed
+		synctest.Wait()
+		assert.Equal(t, opened.Load(), int64(2))
+		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
+	})
+}
+
+// G12: what was kept for streams and subscriptions stayed for as long as the connection.
+func TestG12NothingIsLeftOfCalls(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { events(w, r).result(text) }), func(t *testing.T, s *site) {
+		s.o.MaxCalls = 3
+		c := s.connect(t, client.Options{})
+		for range 300 {
+			check(t, c)
+			synctest.Wait()
+		}
+		assert.Equal(t, len(s.pipes.dialed), 1) // the connection is used again and again
+	})
+}
+
+// G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as well.
+func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
+	for name, answer := range map[string]func(http.ResponseWriter, *seen){
+		"401": plain(401, "", ""), "403": refusing(403, -32001), "429": plain(429, "", ""), "502": plain(502, "", ""), "503": refusing(503, -32000),
+		"gone": func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) },
+	} {
+		inBubble(t, discover(answer), func(t *testing.T, s *site) {
+			_, err := s.try(t, client.Options{})
+			assert.Assert(t, err != nil, name)
+			assert.Equal(t, s.count("POST initialize"), 0, name)
+		})
+	}
+}
+
+// M11: a server was never told that a call was given up.
+func TestM11CancellationIsTold(t *testing.T) {
+	inBubble(t, legacy(hang, nil), func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.CallTool(ctx, "weather", nil)
+		assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+		assert.Equal(t, s.count("POST notifications/cancelled"), 1)
+	})
+}
+
+// M13: callbacks ran on the goroutine that reads: one that called the client locked up.
+func TestM13CallbacksMayCall(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		stream := events(w, r)
+		stream.notify("notifications/message", `{"level":"info","data":1}`)
+		stream.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
+		if wait(r, time.Second) {
+			stream.result(text)
+		}
+	}), func(t *testing.T, s *site) {
+		var c *client.Client
+		first := make(chan struct{})
+		done := make(chan struct{}, 10)
+		c = s.connect(t, client.Options{LogLevel: "info", OnLog: func(mcp.LoggingMessageParams) {
+			select {
+			case <-first:
+			default:
+				close(first)
+				check(t, c)
+				done <- struct{}{}
+			}
+		}})
+		_, err := call(t, c, client.OnProgress(func(mcp.ProgressParams) { check(t, c) }))
+		assert.NilError(t, err)
+		<-done
+	})
+}

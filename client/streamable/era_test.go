@@ -1,0 +1,245 @@
+package streamable_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// discover answers server/discover as it is told, and serves the legacy era otherwise.
+func discover(answer func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
+	other := legacy(mild, nil)
+	return func(w http.ResponseWriter, r *seen) {
+		if r.message.Method == "server/discover" {
+			answer(w, r)
+			return
+		}
+		other(w, r)
+	}
+}
+
+func refusing(status, code int) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, r *seen) { refuse(w, status, string(r.message.ID), code, "no") }
+}
+
+// What the first answer says of the era: a revision, or an error at once.
+func TestEra(t *testing.T) {
+	old := mcp.Rev20251125
+	for _, tt := range []struct {
+		name   string
+		answer func(http.ResponseWriter, *seen)
+		want   mcp.Revision
+		err    string
+	}{
+		{"a result", func(w http.ResponseWriter, r *seen) { answerJSON(w, r, discovered) }, mcp.Rev20260728, ""},
+		{"a result on a stream", func(w http.ResponseWriter, r *seen) { events(w, r).result(discovered) }, mcp.Rev20260728, ""},
+		{"a result that is something else", func(w http.ResponseWriter, r *seen) { answerJSON(w, r, "{}") }, old, ""},
+		{"400, and an error that is not modern", refusing(400, -32000), old, ""},
+		{"400, method not found", refusing(400, -32601), old, ""},
+		{"400, a modern error", refusing(400, mcp.CodeHeaderMismatch), "", "no"},
+		{"400, HTML", plain(400, "text/html", "<p>no"), old, ""},
+		{"400, nothing", plain(400, "", ""), old, ""},
+		{"404, method not found", refusing(404, -32601), old, ""},
+		{"404, nothing", plain(404, "", ""), old, ""},
+		{"405", plain(405, "text/plain", "Method Not Allowed"), old, ""},
+		{"406", plain(406, "text/plain", "Not Acceptable"), old, ""},
+		{"415", plain(415, "text/plain", "Unsupported"), old, ""},
+		{"422", plain(422, "application/json", `{"detail":[]}`), old, ""},
+		{"500", plain(500, "text/plain", "Internal Server Error"), old, ""},
+		{"500, an error", refusing(500, -32603), old, ""},
+		{"501", plain(501, "", ""), old, ""},
+		{"200, HTML", plain(200, "text/html; charset=utf-8", "<html>"), old, ""},
+		{"200, nothing", plain(200, "", ""), old, ""},
+		{"200, no JSON", plain(200, "application/json", "{"), old, ""},
+		{"202, nothing", plain(202, "", ""), old, ""},
+		{"204, nothing", plain(204, "", ""), old, ""},
+		{"an empty stream", func(w http.ResponseWriter, r *seen) { events(w, r) }, "", "the connection ended before the answer: unexpected EOF"},
+		{"401", plain(401, "text/plain", "who are you?"), "", `POST http://pipe/mcp: 401 Unauthorized: "who are you?"`},
+		{"401, an error", refusing(401, -32000), "", "401 Unauthorized"},
+		{"403, an error", refusing(403, -32000), "", "403 Forbidden"},
+		{"407", plain(407, "", ""), "", "407 Proxy Authentication Required"},
+		{"429", func(w http.ResponseWriter, _ *seen) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }, "", "429 Too Many Requests (Retry-After: 7)"},
+		{"502, HTML", plain(502, "text/html", "<h1>Bad Gateway"), "", "POST http://pipe/mcp: 502 Bad Gateway"},
+		{"503", plain(503, "text/plain", "later"), "", `503 Service Unavailable: "later"`},
+		{"503, an error", refusing(503, -32000), "", "503 Service Unavailable"},
+		{"504", plain(504, "", ""), "", "504 Gateway Timeout"},
+		{"the connection ends", func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) }, "", "POST http://pipe/mcp: the connection ended before the answer: unexpected EOF"},
+		{"another server", func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "http://evil/", 307) }, "", "redirected to http://evil/, which is another server"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, discover(tt.answer), func(t *testing.T, s *site) {
+				c, err := s.try(t, client.Options{})
+				if tt.err != "" {
+					assert.ErrorContains(t, err, tt.err)
+					var start *client.StartError
+					assert.Assert(t, errors.As(err, &start))
+					assert.Equal(t, s.count("POST initialize"), 0)
+					return
+				}
+				assert.NilError(t, err)
+				assert.Equal(t, c.Revision(), tt.want)
+				assert.NilError(t, c.Close())
+			})
+		})
+	}
+}
+
+// A modern error leads to another try in a revision that the server names.
+func TestEraSupported(t *testing.T) {
+	for supported, want := range map[string]string{
+		`["2099-01-01","2026-07-28"]`: "the server refuses revision 2026-07-28 and offers 2026-07-28",
+		`["2025-06-18","2025-11-25"]`: "",
+		`["2099-01-01"]`:              `the server speaks ["2099-01-01"]`,
+	} {
+		inBubble(t, discover(func(w http.ResponseWriter, r *seen) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(400)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":%s,"requested":"x"}}}`, r.message.ID, supported)
+		}), func(t *testing.T, s *site) {
+			c, err := s.try(t, client.Options{})
+			if want != "" {
+				assert.ErrorContains(t, err, want)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, c.Revision(), mcp.Rev20251125)
+			assert.NilError(t, c.Close())
+		})
+	}
+}
+
+// Both requests of the handshake may be under way, also where there is one place for calls. The one whose answer is not wanted any more does not last.
+func TestEraInSilence(t *testing.T) {
+	for _, answer := range []string{"", "{}", discovered} {
+		silent := func(w http.ResponseWriter, r *seen) {
+			if answer == "" {
+				hang(w, r)
+			} else if wait(r, 6*time.Second) {
+				answerJSON(w, r, answer)
+			}
+		}
+		other := discover(silent)
+		inBubble(t, func(w http.ResponseWriter, r *seen) {
+			if r.message.Method != "initialize" || wait(r, 2*time.Second) {
+				other(w, r)
+			}
+		}, func(t *testing.T, s *site) {
+			s.o.MaxCalls = 1
+			began := time.Now()
+			c := s.connect(t, client.Options{})
+			synctest.Wait()
+			if answer == discovered {
+				assert.Equal(t, c.Era(), mcp.Modern)
+				assert.Equal(t, time.Since(began), 6*time.Second)
+			} else {
+				assert.Equal(t, c.Era(), mcp.Legacy)
+				assert.Equal(t, time.Since(began), 7*time.Second)
+			}
+			if answer != "{}" { // where both are answered
+				assert.Equal(t, s.pipes.open.Load(), int32(1))
+			}
+			if c.Era() == mcp.Legacy {
+				check(t, c)
+			}
+		})
+	}
+}
+
+func TestEraOptions(t *testing.T) {
+	for _, tt := range []struct {
+		o      client.Options
+		server func(http.ResponseWriter, *seen)
+		want   []string
+		err    string
+	}{
+		{client.Options{Era: mcp.Legacy}, legacy(mild, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Revision: mcp.Rev20250618}, legacy(mild, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Era: mcp.Modern}, legacy(mild, nil), []string{"POST server/discover protocol-version=2026-07-28"}, "does not speak the modern era: "},
+		{client.Options{Era: mcp.Modern}, discover(plain(404, "", "")), []string{"POST server/discover protocol-version=2026-07-28"}, "404 Not Found"},
+		{client.Options{Era: mcp.Modern}, modern(mild), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
+		{client.Options{Revision: mcp.Rev20260728}, modern(mild), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
+	} {
+		inBubble(t, tt.server, func(t *testing.T, s *site) {
+			c, err := s.try(t, tt.o)
+			assert.DeepEqual(t, s.lines()[:len(tt.want)], tt.want)
+			if tt.err != "" {
+				assert.ErrorContains(t, err, tt.err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.NilError(t, c.Close())
+		})
+	}
+	inBubble(t, legacy(mild, nil), func(t *testing.T, s *site) {
+		s.connect(t, client.Options{Revision: mcp.Rev20250618})
+		assert.Assert(t, strings.HasPrefix(string(s.last(t, "initialize").message.Params), `{"protocolVersion":"2025-06-18",`))
+	})
+}
+
+// A server that cannot be reached, or is none, is an error at once, which says why.
+func TestEraUnreachable(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	assert.NilError(t, err)
+	assert.NilError(t, closed.Close())
+	for _, tt := range []struct{ url, want string }{
+		{"http://" + closed.Addr().String() + "/mcp?key=secret", "connection refused"},
+		{"https://" + closed.Addr().String() + "/mcp?key=secret", "connection refused"},
+		{"ftp://u:secret@pipe/x?key=secret", "its URL ftp://pipe/x is not one of http: or https:"},
+		{"http://u:secret@%zz/", "its URL is none"},
+		{"pipe/mcp", "is not one of http: or https:"},
+		{"http:///mcp", "is not one of http: or https:"},
+	} {
+		o := streamable.Options{HTTP: &http.Client{Transport: &http.Transport{}}}
+		_, err := client.Connect(t.Context(), o.Dial(tt.url))
+		assert.ErrorContains(t, err, tt.want)
+		assert.Assert(t, !contains(err, "secret"), "%v", err)
+		assert.Assert(t, !errors.Is(err, rpc.ErrProtocol))
+	}
+	secure := httptest.NewTLSServer(nil)
+	defer secure.Close()
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, 0)
+	_, err = client.Connect(t.Context(), streamable.Dial(secure.URL))
+	var unknown x509.UnknownAuthorityError
+	assert.Assert(t, errors.As(err, &unknown), "%v", err)
+	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+		s.url = "https://pipe/mcp?key=secret"
+		_, err := s.try(t, client.Options{})
+		var header tls.RecordHeaderError
+		assert.Assert(t, errors.As(err, &header) || contains(err, "server gave HTTP response to HTTPS client"), "%v", err)
+		assert.Equal(t, len(s.lines()), 0)
+	})
+}
+
+// The time for the start bounds everything, and so does its context.
+func TestEraTimeout(t *testing.T) {
+	inBubble(t, hang, func(t *testing.T, s *site) {
+		began := time.Now()
+		_, err := s.try(t, client.Options{StartTimeout: 20 * time.Second})
+		var timeout *client.TimeoutError
+		assert.Assert(t, errors.As(err, &timeout), "%v", err)
+		assert.Equal(t, timeout.Waiting, "server/discover and initialize")
+		assert.Equal(t, time.Since(began), 20*time.Second)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, err = client.Connect(ctx, streamable.Options{HTTP: s.http}.Dial(s.url))
+		assert.Assert(t, errors.Is(err, context.Canceled), "%v", err)
+	})
+}

@@ -1,0 +1,357 @@
+package streamable_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A wire is the way back to the client for a faulty server that was called: a stream of frames, or of events.
+type wire struct {
+	id         string // of the call
+	raw        func(text string)
+	head, tail string // of a frame
+	gone       <-chan struct{}
+}
+
+func (w *wire) say(format string, args ...any) { w.raw(w.head + fmt.Sprintf(format, args...) + w.tail) }
+func (w *wire) answer()                        { w.say("%s", w.whole()) }
+func (w *wire) whole() string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, w.id, text)
+}
+
+// pause lets time pass, and reports false when the client has gone.
+func (w *wire) pause(d time.Duration) bool {
+	select {
+	case <-w.gone:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// A fault is what a server does when it is called. Behind it, its stream ends.
+type fault struct {
+	name  string
+	does  func(w *wire)
+	took  time.Duration
+	stdio string // the error over pipes; "" for none
+	http  string // the same over HTTP
+	is    error  // over HTTP
+	junk  int    // what the client counts as no message
+	stray int    // and as an answer to nothing
+}
+
+const patience = 5 * time.Minute // of the calls
+
+const (
+	soon     = -1 // after a while, but in time
+	whatever = -1 // as who hears the answer does not listen on
+)
+
+var timedOut = fmt.Sprintf("no answer after %s", patience)
+
+var faults = []fault{
+	{name: "none", does: (*wire).answer},
+	{name: "silent", does: func(w *wire) { <-w.gone }, took: patience, stdio: timedOut, http: timedOut, is: context.DeadlineExceeded},
+	{name: "slow", does: func(w *wire) { w.slowly(time.Second) }, took: soon},
+	{name: "too slow", does: func(w *wire) { w.slowly(7 * time.Second) }, took: patience, stdio: "the server last sent something", http: "the server last sent something", is: context.DeadlineExceeded},
+	{name: "dead", does: func(*wire) {}, stdio: "closed the connection", http: "the connection ended before the answer", is: streamable.ErrCut},
+	{name: "dead in the middle", does: func(w *wire) { w.raw(w.head + w.whole()[:20]) }, stdio: "closed the connection", http: "the connection ended before the answer", is: streamable.ErrCut},
+	{name: "garbage between frames", does: func(w *wire) {
+		for _, garbage := range []string{"hello", "{", "\x00\xff\xfe", "[]", "42", "null", `"x"`, "{}", strings.Repeat("[", 100_000), `{"jsonrpc":"2.0"}`, `{"id":1}`, "<html>"} {
+			w.say("%s", garbage)
+		}
+		w.answer()
+	}, junk: 11, stray: 1},
+	{name: "answers twice", does: func(w *wire) {
+		w.answer()
+		w.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, w.id)
+	}, stray: whatever},
+	{name: "answers to others", does: func(w *wire) {
+		for _, id := range []string{"99", "0", "-1", "1e3", "1.5", `"` + w.id + `"`, w.id + ".0", "null", "true", "{}", "[" + w.id + "]", "9223372036854775808"} {
+			w.say(`{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
+		}
+		w.say(`{"jsonrpc":"2.0","result":{}}`)
+		w.answer()
+	}, stray: 13},
+	{name: "answers that are none", does: func(w *wire) { w.say(`{"jsonrpc":"2.0","id":%s}`, w.id) }, stdio: "neither a result nor an error", http: "neither a result nor an error", is: rpc.ErrProtocol},
+	{name: "an answer with both", does: func(w *wire) { w.say(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":"x"}}`, w.id) },
+		stdio: "both a result and an error", http: "both a result and an error", is: rpc.ErrProtocol},
+	{name: "an error that is none", does: func(w *wire) { w.say(`{"jsonrpc":"2.0","id":%s,"error":7}`, w.id) }, stdio: "error", http: "error", is: rpc.ErrProtocol},
+	{name: "endless progress", does: endless(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":%d}}`),
+		took: time.Hour, stdio: "no answer after 1h0m0s", http: "no answer after 1h0m0s", is: context.DeadlineExceeded},
+	{name: "endless log", does: endless(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":%d}}`),
+		took: patience, stdio: timedOut, http: timedOut, is: context.DeadlineExceeded},
+	{name: "endless changes", does: endless(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"n":%d}}`),
+		took: patience, stdio: timedOut, http: timedOut, is: context.DeadlineExceeded},
+	{name: "endless pings", does: endless(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`), took: patience, stdio: timedOut, http: timedOut, is: context.DeadlineExceeded},
+	{name: "endless questions", does: endless(`{"jsonrpc":"2.0","id":%d,"method":"sampling/createMessage","params":{}}`),
+		took: patience, stdio: timedOut, http: timedOut, is: context.DeadlineExceeded},
+	{name: "a frame that is too large", does: func(w *wire) { w.say(`{"jsonrpc":"2.0","id":%s,"result":{"x":"%s"}}`, w.id, pad(1<<20)) },
+		stdio: "the server sent a message of", http: "over the limit of 262144 (Options.Limits.MaxFrame)", is: framing.ErrTooLarge},
+	{name: "a frame that does not end", does: func(w *wire) {
+		w.raw(w.head + `{"jsonrpc":"2.0","x":"`)
+		for w.pause(time.Millisecond) {
+			w.raw(pad(1 << 10))
+		}
+	}, took: soon, stdio: "lost the frame boundary: a line of 4194304 bytes or more", http: "over the limit of 262144 (Options.Limits.MaxFrame)", is: framing.ErrTooLarge},
+}
+
+// slowly sends the answer byte by byte.
+func (w *wire) slowly(d time.Duration) {
+	for _, c := range []byte(w.head + w.whole() + w.tail) {
+		w.raw(string(c))
+		if !w.pause(d) {
+			return
+		}
+	}
+}
+
+// endless sends ten messages every 10 s.
+func endless(format string) func(w *wire) {
+	return func(w *wire) {
+		for n := 1; w.pause(10 * time.Second); n++ {
+			for i := range 10 {
+				w.say(format, 10*n+i)
+			}
+		}
+	}
+}
+
+// checkFault calls a faulty server, and returns the error.
+func checkFault(t *testing.T, f fault, c *client.Client, want string) error {
+	began := time.Now()
+	answer, err := call(t, c, client.OnProgress(func(mcp.ProgressParams) {}))
+	took := time.Since(began)
+	assert.Assert(t, took == f.took || f.took == soon && took > 0 && took < patience, "%v", took)
+	if want == "" {
+		assert.NilError(t, err)
+		assert.Equal(t, answer, "mild")
+		noise := c.Noise()
+		assert.Equal(t, noise.Junk, f.junk, "%q", noise.Samples)
+		assert.Assert(t, noise.Unmatched == f.stray || f.stray == whatever, "%d", noise.Unmatched)
+		return nil
+	}
+	assert.ErrorContains(t, err, want)
+	var failed *client.CallError
+	assert.Assert(t, errors.As(err, &failed))
+	return err
+}
+
+var faultOptions = client.Options{
+	CallTimeout: patience, Limits: limitFrame(256 << 10), OnLog: func(mcp.LoggingMessageParams) {}, OnElicit: accept, Logger: slog.New(slog.DiscardHandler),
+}
+
+func TestFaultsOverPipes(t *testing.T) {
+	for _, f := range faults {
+		for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
+			t.Run(fmt.Sprint(f.name, " ", era), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					o := faultOptions
+					o.Era = era
+					here, there := net.Pipe()
+					served := make(chan struct{})
+					go func() { defer close(served); serveFault(there, f) }()
+					c, err := o.Connect(t.Context(), client.Stream(here))
+					assert.NilError(t, err)
+					defer func() {
+						assert.NilError(t, c.Close())
+						<-c.Done()
+						<-served
+					}()
+					_ = checkFault(t, f, c, f.stdio)
+				})
+			})
+		}
+	}
+}
+
+// serveFault is a faulty server on a stream.
+func serveFault(stream net.Conn, f fault) {
+	gone := make(chan struct{})
+	lines := bufio.NewScanner(stream)
+	lines.Buffer(nil, 1<<20)
+	done := make(chan struct{})
+	defer func() { <-done }()
+	defer close(gone)
+	w := &wire{raw: func(text string) { _, _ = io.WriteString(stream, text) }, tail: "\n", gone: gone}
+	began := false
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch m.Method {
+		case "server/discover":
+			w.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, discovered)
+		case "initialize":
+			w.say(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, initialized)
+		case "tools/call":
+			w.id = string(m.ID)
+			began = true
+			go func() {
+				defer close(done)
+				f.does(w)
+				_ = stream.Close()
+			}()
+		}
+	}
+	if !began {
+		close(done)
+	}
+}
+
+func TestFaultsOverHTTP(t *testing.T) {
+	for _, f := range faults {
+		for name, era := range map[string]func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){"modern": modern, "legacy": stateless} {
+			t.Run(f.name+" "+name, func(t *testing.T) {
+				inBubble(t, era(once(func(w http.ResponseWriter, r *seen) {
+					stream := events(w, r)
+					f.does(&wire{id: string(r.message.ID), raw: func(text string) { stream.raw("%s", text) }, head: "data: ", tail: "\n\n", gone: r.Context().Done()})
+				})), func(t *testing.T, s *site) {
+					s.o.MaxCalls = 1
+					c := s.connect(t, faultOptions)
+					if err := checkFault(t, f, c, f.http); err != nil {
+						assert.Assert(t, errors.Is(err, f.is), "%v", err)
+					}
+					check(t, c) // the connection lives
+				})
+			})
+		}
+	}
+}
+
+// What is wrong below the messages, where there is HTTP. Each is done to a connection that was taken over.
+func TestFaultsOfHTTP(t *testing.T) {
+	answer := func(r *seen) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text) }
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for _, tt := range []struct {
+		name string
+		does func(conn net.Conn, r *seen)
+		took time.Duration
+		err  string
+		is   error
+	}{
+		{"no answer", func(conn net.Conn, _ *seen) { drainConn(conn) }, patience, timedOut, context.DeadlineExceeded},
+		{"the connection ends", func(net.Conn, *seen) {}, 0, "the connection ended before the answer", streamable.ErrCut},
+		{"half a head", func(conn net.Conn, _ *seen) { fmt.Fprint(conn, head) }, 0, "the connection ended before the answer", streamable.ErrCut},
+		{"half a head, and nothing", func(conn net.Conn, _ *seen) { fmt.Fprint(conn, head); drainConn(conn) }, patience, timedOut, context.DeadlineExceeded},
+		{"a head that does not end", func(conn net.Conn, _ *seen) {
+			fmt.Fprint(conn, head)
+			for _, err := fmt.Fprint(conn, "X-Pad: "); err == nil; _, err = fmt.Fprint(conn, pad(1<<10)) {
+			}
+		}, 0, "server response headers exceeded", nil},
+		{"no HTTP", func(conn net.Conn, _ *seen) { fmt.Fprint(conn, "SSH-2.0-OpenSSH_9.0\r\n") }, 0, "malformed HTTP response", nil},
+		{"a body that is cut off", func(conn net.Conn, r *seen) { fmt.Fprintf(conn, "%sContent-Length: 500\r\n\r\n%s", head, answer(r)) },
+			0, "the connection ended before the answer: unexpected EOF", streamable.ErrCut},
+		{"a body that does not come", func(conn net.Conn, _ *seen) {
+			fmt.Fprintf(conn, "%sContent-Length: 500\r\n\r\n{", head)
+			drainConn(conn)
+		},
+			patience, timedOut, context.DeadlineExceeded},
+		{"less than there is", func(conn net.Conn, r *seen) {
+			fmt.Fprintf(conn, "%sContent-Length: 20\r\nConnection: close\r\n\r\n%s", head, answer(r))
+		},
+			0, "JSON that is no answer to it", rpc.ErrProtocol},
+		{"a body until the end", func(conn net.Conn, r *seen) { fmt.Fprintf(conn, "%s\r\n%s", head, answer(r)) }, 0, "", nil},
+		{"a claim that is too large", func(conn net.Conn, _ *seen) {
+			fmt.Fprintf(conn, "%sContent-Length: 99999999999999\r\n\r\n{", head)
+			drainConn(conn)
+		},
+			0, "over the limit of 262144", framing.ErrTooLarge},
+		{"a body that does not end", func(conn net.Conn, _ *seen) {
+			for _, err := fmt.Fprintf(conn, "%s\r\n", head); err == nil; _, err = fmt.Fprint(conn, pad(1<<10)) {
+			}
+		}, 0, "over the limit of 262144", framing.ErrTooLarge},
+		{"chunks that do not end", func(conn net.Conn, _ *seen) {
+			for _, err := fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\n", head); err == nil; _, err = fmt.Fprintf(conn, "400\r\n%s\r\n", pad(1<<10)) {
+			}
+		}, 0, "over the limit of 262144", framing.ErrTooLarge},
+		{"chunks that are none", func(conn net.Conn, _ *seen) { fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\nzz\r\n", head) },
+			0, "the connection ended before the answer: invalid byte in chunk length", streamable.ErrCut},
+		{"chunks without an end", func(conn net.Conn, r *seen) {
+			fmt.Fprintf(conn, "%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", head, len(answer(r)), answer(r))
+		}, 0, "the connection ended before the answer: unexpected EOF", streamable.ErrCut},
+		{"a bomb", func(conn net.Conn, _ *seen) {
+			fmt.Fprintf(conn, "%sContent-Encoding: gzip\r\n\r\n%s", head, bomb(4<<20))
+		}, 0, "over the limit of 262144", framing.ErrTooLarge},
+		{"a bomb of events", func(conn net.Conn, _ *seen) {
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n%s", bomb(4<<20))
+		}, 0, "the connection ended before the answer", streamable.ErrCut}, // of one line without a name, which costs nothing
+		{"gzip that is none", func(conn net.Conn, r *seen) { fmt.Fprintf(conn, "%sContent-Encoding: gzip\r\n\r\n%s", head, answer(r)) },
+			0, "the connection ended before the answer: gzip: invalid header", streamable.ErrCut},
+		{"1xx, again and again", func(conn net.Conn, _ *seen) {
+			for _, err := fmt.Fprint(conn, ""); err == nil; _, err = fmt.Fprintf(conn, "HTTP/1.1 103 Early Hints\r\nX-Pad: %s\r\n\r\n", pad(1<<10)) {
+			}
+		}, 0, "server response headers exceeded", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+				inBubble(t, era(once(func(w http.ResponseWriter, r *seen) {
+					conn, _, err := w.(http.Hijacker).Hijack()
+					assert.Check(t, err)
+					defer conn.Close()
+					tt.does(conn, r)
+				})), func(t *testing.T, s *site) {
+					s.o.MaxCalls = 1
+					c := s.connect(t, faultOptions)
+					began := time.Now()
+					answer, err := call(t, c)
+					assert.Equal(t, time.Since(began), tt.took)
+					if tt.err == "" {
+						assert.NilError(t, err)
+						assert.Equal(t, answer, "mild")
+					} else {
+						assert.ErrorContains(t, err, tt.err)
+						assert.Assert(t, tt.is == nil || errors.Is(err, tt.is), "%v", err)
+					}
+					check(t, c)
+				})
+			}
+		})
+	}
+}
+
+// drainConn waits until the client has gone.
+func drainConn(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+
+// A connection that is reset has had the request, as far as anybody knows.
+func TestReset(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := &seen{Request: r}
+		_ = json.NewDecoder(r.Body).Decode(&request.message)
+		modern(func(w http.ResponseWriter, _ *seen) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			assert.Check(t, err)
+			assert.Check(t, conn.(*net.TCPConn).SetLinger(0))
+			assert.Check(t, conn.Close())
+		})(w, request)
+	}))
+	defer site.Close()
+	c, err := client.Connect(t.Context(), streamable.Dial(site.URL))
+	assert.NilError(t, err)
+	defer c.Close()
+	_, err = call(t, c)
+	assert.Assert(t, errors.Is(err, streamable.ErrCut), "%v", err)
+}

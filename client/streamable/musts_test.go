@@ -1,0 +1,146 @@
+package streamable_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A must is something that the specification says a client MUST do, not do, or SHOULD do, in few words, and the tests that prove it. Those of other packages are called by the
+// package: client.TestCancel. What begins with a dash is why there is no test, or what the tests before it leave open.
+type must struct{ what, proof string }
+
+// musts are those of the pages about transports, by page. Where a page says the same in several revisions, the row is in the list of the last.
+var musts = map[string][]must{
+	"2026-07-28 basic/transports": {
+		{"messages are UTF-8", "TestMessagesMustBeUTF8"},
+		{"requests and notifications go one way, responses and notifications the other", "TestModernQuestionsAreNotAnswered TestBeforeTheAnswer"},
+		{"transports of another kind keep the format, the patterns and the metadata of each request", "TestPostsMustBeModern client.TestConnect"},
+		{"and say how they work; which is a SHOULD", "- the comment of client.Transport"},
+		{"streams of bytes are framed as stdio is; which is a SHOULD", "TestFaultsOverPipes"},
+	},
+	"2026-07-28 basic/transports/stdio": {
+		{"no newline within a message", "TestMessagesMustBeUTF8 client.TestCallWire"},
+		{"stderr does not mean that something is wrong", "client.TestSpawn child.TestChattyStderr"},
+		{"nothing but messages on standard input", "TestMessagesMustBeUTF8 client.TestHandshakeWire"},
+		{"no responses", "client.TestServerRequests - but to requests that a server must not send, lest it waits for ever"},
+		{"notifications of a subscription are told by its id", "client.TestAcknowledgedEarly client.TestSubscribeOnly"},
+		{"a request that is given up is cancelled", "client.TestCancel client.TestTimeout"},
+		{"a server is asked to end, waited for, and ended", "client.TestCloseStubborn child.TestStopLadder"},
+		{"a process that ends unexpectedly is started again", "- by who has the client: it says that the process has ended, and with what"},
+		{"server/discover comes first", "client.TestConnect client.TestHandshakeWire"},
+		{"no one code alone leads to the other era", "client.TestClassify TestEra"},
+	},
+	"2026-07-28 basic/transports/streamable-http": {
+		{"old servers are spoken to as they want it", "TestLegacy TestHTTPSSE TestEra"},
+		{"every message is a POST of its own to the endpoint", "TestPostsMustBeModern TestPostsMustBeLegacy"},
+		{"messages are sent with POST", "TestPostsMustBeModern TestPostsMustBeLegacy"},
+		{"Accept lists JSON and streams", "TestModernHeaders TestPostsMustBeModern"},
+		{"each POST has the headers of its metadata", "TestPostsMustBeModern TestModernHeaders"},
+		{"the body is one request or notification", "TestPostsMustBeModern"},
+		{"no responses", "TestModernQuestionsAreNotAnswered"},
+		{"answers are JSON or streams", "TestAnswers"},
+		{"comments on a stream are ignored", "TestAnswers TestBeforeTheAnswer"},
+		{"nothing is resumed", "TestModernIsNotResumed TestModernCutAnywhere"},
+		{"to cancel is to close the stream", "TestCancellation"},
+		{"every POST has MCP-Protocol-Version", "TestPostsMustBeModern"},
+		{"which says what _meta does", "TestPostsMustBeModern"},
+		{"Mcp-Method and Mcp-Name are there", "TestModernHeaders TestModernNames TestPostsMustBeModern"},
+		{"an Mcp-Name that is not plain is in base64", "TestModernNames mcp.TestHeaderValues"},
+		{"x-mcp-header is supported", "TestModernParams"},
+		{"and mirrored", "TestModernParams"},
+		{"a tool whose x-mcp-header breaks the rules is not used", "TestBadToolsAreLeftOut mcp.TestHeaderParams"},
+		{"and left out of the list", "TestBadToolsAreLeftOut"},
+		{"and the log is told the tool and why", "TestBadToolsAreLeftOut"},
+		{"values are encoded", "TestModernParams mcp.TestHeaderValues mcp.TestHeaderParamValue"},
+		{"integers are those that JavaScript can hold", "TestModernParams mcp.TestHeaderParamValue"},
+		{"what is not plain is in base64", "TestModernParams mcp.TestHeaderValues"},
+		{"the marks of base64 are as they are, in lower case", "mcp.TestHeaderValues"},
+		{"what looks like them is in base64 as well", "mcp.TestHeaderValues TestModernNames"},
+		{"a tools/call has Mcp-Method, Mcp-Name, and each Mcp-Param that has a value", "TestModernParams"},
+		{"null has no header", "TestModernParams"},
+		{"what is absent has no header", "TestModernParams"},
+		{"HeaderMismatch leads to a look at the list and another try", "TestMissingHeaders"},
+		{"header names in any case", "TestHeaderNamesMustBeOfAnyCase TestModernHeaders"},
+		{"the body of a 400 is looked at before the other era is tried", "TestEra TestEraSupported"},
+		{"a modern error in it does not lead to the other era", "TestEra TestEraSupported"},
+		{"HTTP+SSE: 400, 404 or 405 lead to a GET, and its endpoint to that transport", "TestHTTPSSE TestHTTPSSEIsNot TestHTTPSSEIsNotTried"},
+	},
+	"2025-11-25 basic/transports, and before": {
+		{"stdio is supported; which is a SHOULD", "client.TestSpawn"},
+		{"every message is a POST of its own to the endpoint", "TestPostsMustBeLegacy"},
+		{"Accept lists JSON and streams", "TestLegacyHeaders TestPostsMustBeLegacy"},
+		{"the body is one request, notification or response", "TestPostsMustBeLegacy"},
+		{"answers are JSON or streams", "TestAnswers"},
+		{"a stream that was closed is polled; which is a SHOULD", "TestResume"},
+		{"retry is respected", "TestResume TestGetStream"},
+		{"to cancel is to say so; which is a SHOULD", "TestCancellation"},
+		{"a GET accepts streams", "TestLegacyHeaders"},
+		{"to resume is a GET with Last-Event-ID; which is a SHOULD", "TestResume TestLegacyCutAnywhere TestGetStreamIsResumed"},
+		{"the id of the session is handled securely", "TestSecretsAreNotTold TestRedirects"},
+		{"and in all requests after initialize", "TestLegacyHeaders TestResumeInitialize"},
+		{"404 leads to another session, begun without an id", "TestSessionIsBegunAgain TestSessionIsBegunOnce TestGetStreamOfALostSession"},
+		{"a session that is not needed is deleted; which is a SHOULD", "TestSessionIsEnded"},
+		{"2025-06-18: MCP-Protocol-Version is in all requests after initialize", "TestLegacyHeaders"},
+		{"and the one that was agreed on", "TestAgreedRevisionMustBeSaid"},
+		{"2025-03-26: batches are understood", "TestBatchesMustBeUnderstood"},
+		{"2025-03-26: HTTP+SSE for any 4xx; since 2025-11-25 400, 404 and 405", "TestHTTPSSEIsNotTried"},
+	},
+	"2024-11-05 basic/transports": {
+		{"all messages go to the address that the stream begins with", "TestHTTPSSE"},
+		{"and the server's come as events of the type message", "TestHTTPSSE TestHTTPSSEQuestions"},
+	},
+}
+
+// testsOf returns the names of the tests of a package.
+func testsOf(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) > 0, dir)
+	names := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+		assert.NilError(t, err)
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				names[f.Name.Name] = true
+			}
+		}
+	}
+	return names
+}
+
+// The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
+func TestMusts(t *testing.T) {
+	tests := map[string]map[string]bool{}
+	for name, dir := range map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp", "child": "../../internal/child"} {
+		tests[name] = testsOf(t, filepath.FromSlash(dir))
+	}
+	proving := map[string]bool{}
+	for page, rows := range musts {
+		for _, m := range rows {
+			proof, open, _ := strings.Cut(m.proof+" ", "- ")
+			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", page, m.what)
+			for _, name := range strings.Fields(proof) {
+				pkg, test, ok := strings.Cut(name, ".")
+				if !ok {
+					pkg, test = "", name
+				}
+				assert.Check(t, tests[pkg][test], "%s: %s: there is no test %s", page, m.what, name)
+				proving[test] = true
+			}
+		}
+	}
+	for test := range tests[""] {
+		assert.Check(t, proving[test] || !strings.Contains(test, "Must") || test == "TestMusts", "%s is in no row", test)
+	}
+}

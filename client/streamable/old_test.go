@@ -1,0 +1,234 @@
+package streamable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An old server speaks HTTP+SSE: it has one stream, on which all it says comes.
+type old struct {
+	endpoint string
+	out      chan string // events, for the stream; closed: it ends
+	post     func(o *old, w http.ResponseWriter, r *seen)
+}
+
+func (o *old) answer(w http.ResponseWriter, r *seen) {
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path == "/mcp":
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodGet:
+		stream := events(w, r)
+		stream.raw("event: endpoint\ndata: %s\n\n", o.endpoint)
+		for {
+			select {
+			case event, ok := <-o.out:
+				if !ok {
+					return
+				}
+				stream.raw("%s", event)
+			case <-r.Context().Done():
+				return
+			}
+		}
+	case r.message.Method == "initialize":
+		w.WriteHeader(http.StatusAccepted)
+		o.result(r, strings.Replace(initialized, "2025-11-25", "2024-11-05", 1))
+	case o.post != nil && r.message.Method != "notifications/initialized":
+		o.post(o, w, r)
+	default:
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+func (o *old) result(r *seen, result string) {
+	o.out <- fmt.Sprintf("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", r.message.ID, result)
+}
+
+// withOld runs a test with an old server.
+func withOld(t *testing.T, o *old, test func(t *testing.T, s *site)) {
+	inBubble(t, o.answer, func(t *testing.T, s *site) {
+		o.out = make(chan string, 10)
+		test(t, s)
+	})
+}
+
+func accepted(o *old, w http.ResponseWriter, r *seen) {
+	w.WriteHeader(http.StatusAccepted)
+	if r.message.Method == "tools/call" {
+		o.result(r, text)
+	}
+}
+
+func TestHTTPSSE(t *testing.T) {
+	for _, endpoint := range []string{"messages?session=7", "/messages?session=7", "http://pipe/messages?session=7", "http://PIPE:80/messages?session=7"} {
+		withOld(t, &old{endpoint: endpoint, post: accepted}, func(t *testing.T, s *site) {
+			s.url = "http://me:pass@pipe/mcp?key=secret"
+			c := s.connect(t, client.Options{})
+			assert.Equal(t, c.Revision(), mcp.Rev20241105)
+			check(t, c)
+			check(t, c)
+			assert.NilError(t, c.Close())
+			assert.DeepEqual(t, s.lines(), []string{
+				"POST server/discover protocol-version=2026-07-28", "POST initialize", "GET", "POST initialize", "POST notifications/initialized", "POST tools/call", "POST tools/call",
+			})
+			for _, r := range s.seen[3:] {
+				assert.Equal(t, r.URL.String(), "/messages?session=7")
+				user, password, _ := r.BasicAuth()
+				assert.Equal(t, user+":"+password, "me:pass")
+			}
+		})
+	}
+}
+
+// What is no stream of HTTP+SSE leaves the server's refusal as it was.
+func TestHTTPSSEIsNot(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		get  func(http.ResponseWriter, *seen)
+		want string
+		took time.Duration
+	}{
+		{"no GET", plain(405, "", ""), "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no stream", plain(200, "text/html", "hi"), "POST http://pipe/mcp: 404 Not Found", 0},
+		{"another event", func(w http.ResponseWriter, r *seen) { events(w, r).raw("data: {}\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event", func(w http.ResponseWriter, r *seen) { events(w, r) }, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event for long", func(w http.ResponseWriter, r *seen) { events(w, r).hold() }, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
+		{"no answer", hang, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
+		{"an address that is none", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: http://%%zz\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"an address elsewhere", func(w http.ResponseWriter, r *seen) {
+			events(w, r).raw("event: endpoint\ndata: //evil/messages?key=secret\n\n")
+		},
+			"404 Not Found; and its event stream wants messages to be sent to http://evil/messages, which is another server", 0},
+		{"another scheme", func(w http.ResponseWriter, r *seen) {
+			events(w, r).raw("event: endpoint\ndata: https://pipe/messages\n\n")
+		}, "which is another server", 0},
+		{"another port", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: http://pipe:81/\n\n") }, "which is another server", 0},
+		{"no URL of HTTP", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: mailto:me\n\n") }, "which is another server", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(w http.ResponseWriter, r *seen) {
+				if r.Method == http.MethodGet {
+					tt.get(w, r)
+					return
+				}
+				w.WriteHeader(http.StatusNotFound)
+			}, func(t *testing.T, s *site) {
+				began := time.Now()
+				_, err := s.try(t, client.Options{})
+				assert.ErrorContains(t, err, tt.want)
+				assert.Assert(t, !contains(err, "secret"), "%v", err)
+				assert.Equal(t, time.Since(began), tt.took)
+				assert.DeepEqual(t, s.pipes.hosts(), []string{"pipe:80"})
+			})
+		})
+	}
+}
+
+// Only what may come from such a server leads to the GET.
+func TestHTTPSSEIsNotTried(t *testing.T) {
+	for _, status := range []int{400, 401, 403, 404, 405, 406, 415, 429, 500, 503} {
+		inBubble(t, plain(status, "", ""), func(t *testing.T, s *site) {
+			_, err := s.try(t, client.Options{Era: mcp.Legacy})
+			assert.ErrorContains(t, err, fmt.Sprint(status))
+			assert.Equal(t, s.count("GET") == 1, status == 400 || status == 404 || status == 405, "%d", status)
+		})
+	}
+	inBubble(t, refusing(400, -32602), func(t *testing.T, s *site) { // in words of the protocol
+		_, err := s.try(t, client.Options{Era: mcp.Legacy})
+		assert.ErrorContains(t, err, "no")
+		assert.Equal(t, s.count("GET"), 0)
+	})
+}
+
+func TestHTTPSSEQuestions(t *testing.T) {
+	o := &old{endpoint: "/messages"}
+	var id *seen
+	o.post = func(o *old, w http.ResponseWriter, r *seen) {
+		w.WriteHeader(http.StatusAccepted)
+		switch {
+		case r.message.Method == "tools/call":
+			id = r
+			o.out <- "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}\n\n"
+		case strings.Contains(r.body, `"roots":[]`):
+			o.result(id, text)
+		}
+	}
+	withOld(t, o, func(t *testing.T, s *site) { check(t, s.connect(t, client.Options{Roots: []mcp.Root{}})) })
+}
+
+// A call that is given up is told, and takes no place any more, whether it was accepted or not.
+func TestHTTPSSECancellation(t *testing.T) {
+	for _, stuck := range []bool{false, true} {
+		withOld(t, &old{endpoint: "/messages", post: func(_ *old, w http.ResponseWriter, r *seen) {
+			if stuck && r.message.Method == "tools/call" {
+				hang(w, r)
+				return
+			}
+			w.WriteHeader(http.StatusAccepted)
+		}}, func(t *testing.T, s *site) {
+			s.o.MaxCalls = 1
+			c := s.connect(t, client.Options{})
+			for n := range 3 {
+				_, err := call(t, c, client.Timeout(time.Second))
+				assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+				assert.Equal(t, s.count("POST tools/call"), n+1)
+				assert.Equal(t, s.count("POST notifications/cancelled"), n+1)
+			}
+		})
+	}
+}
+
+func TestHTTPSSERefusal(t *testing.T) {
+	withOld(t, &old{endpoint: "/messages", post: func(_ *old, w http.ResponseWriter, r *seen) {
+		plain(500, "text/plain", "oops")(w, r)
+	}}, func(t *testing.T, s *site) {
+		_, err := call(t, s.connect(t, client.Options{}))
+		assert.ErrorContains(t, err, `POST http://pipe/messages: 500 Internal Server Error: "oops"`)
+	})
+}
+
+// With the stream, the connection ends.
+func TestHTTPSSEIsLost(t *testing.T) {
+	for event, want := range map[string]string{
+		"":                              "closed the connection",
+		"data: " + pad(70_000) + "\n\n": "the connection broke: GET http://pipe/mcp: the server sent a message of 65537 bytes or more, over the limit of 65536 (Options.Limits.MaxFrame)",
+		"id: " + pad(5000) + "\n\n":     "the connection broke: GET http://pipe/mcp: the server sent an event whose id has more than 4096 bytes",
+	} {
+		o := &old{endpoint: "/messages"}
+		o.post = func(o *old, w http.ResponseWriter, r *seen) {
+			w.WriteHeader(http.StatusAccepted)
+			if event == "" {
+				close(o.out)
+			} else {
+				o.out <- event
+			}
+		}
+		withOld(t, o, func(t *testing.T, s *site) {
+			c := s.connect(t, client.Options{Limits: limitFrame(64 << 10)})
+			_, err := call(t, c)
+			var lost *client.LostError
+			assert.Assert(t, errors.As(err, &lost), "%v", err)
+			assert.ErrorContains(t, err, want)
+			assert.Assert(t, errors.Is(err, rpc.ErrClosed))
+			assert.Equal(t, errors.Is(err, framing.ErrTooLarge), strings.HasPrefix(event, "data"))
+			synctest.Wait()
+			<-c.Done()
+			assert.ErrorContains(t, c.Err(), want)
+			_, err = call(t, c)
+			assert.Assert(t, errors.Is(err, rpc.ErrClosed))
+		})
+	}
+}
