@@ -60,6 +60,7 @@ type Conn struct {
 	wg        sync.WaitGroup       // counts up only while not closed
 	exchanges map[rpc.ID]*exchange // requests that have no answer yet
 	state     state
+	replaced  time.Time // when a session was last replaced while no call was waiting
 }
 
 // state is what is known of a legacy server. In the modern era there is nothing to be known.

@@ -50,11 +50,12 @@ func (c *Conn) newReader(body io.Reader) *sse.Reader {
 
 // hearEvents takes an answer that is a stream. That of a legacy server may break off and be resumed (2025-11-25, Transports, "Resumability and Redelivery").
 func (x *exchange) hearEvents(resp *http.Response, s *state) error {
-	x.streams.Store(true)
 	reader := x.c.newReader(resp.Body)
 	defer func() { _ = resp.Body.Close() }() // of the latest
 	for {
+		x.streams.Store(true)
 		garbled, err := x.events(reader, s)
+		x.streams.Store(false)
 		switch {
 		case x.answered:
 			drain(resp.Body, func() { x.cancel(context.Canceled) })

@@ -29,7 +29,7 @@ type exchange struct {
 	cancel   context.CancelCauseFunc
 	answered bool        // used by run only
 	sent     bool        // the server may have got it; under c.mu
-	streams  atomic.Bool // the answer is a stream
+	streams  atomic.Bool // the answer is a stream that is being heard
 	unwanted atomic.Bool // nobody waits for the answer, but there may be something else on the stream
 }
 
@@ -113,7 +113,7 @@ func (x *exchange) converse() error {
 	return x.hear(resp, &s)
 }
 
-// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. If it is a stream already, it is heard for a moment longer: what the
+// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. A stream that is heard already is heard for a moment longer: what the
 // server has asked for the sake of the request, it takes back there.
 func (x *exchange) linger() {
 	if x.streams.Load() {

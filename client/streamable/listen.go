@@ -16,7 +16,7 @@ const (
 	listenPatience = 300 * time.Millisecond
 	// renewPatience is how long a new session may take to begin, when no call is waiting for it.
 	renewPatience = time.Minute
-	// renewInterval is how long a session lasts before it is replaced when no call is waiting: a server that forgets at once is not to be asked again and again.
+	// renewInterval is how long it takes between two times that a session is replaced when no call is waiting: a server that forgets at once is not to be asked again and again.
 	renewInterval = time.Minute
 )
 
@@ -33,7 +33,7 @@ func (c *Conn) listen(s *state) {
 	}
 	c.state.stop = cancel
 	c.mu.Unlock()
-	l := listening{c: c, s: s, renew: c.link.Renewer(), began: time.Now(), said: make(chan struct{})}
+	l := listening{c: c, s: s, renew: c.link.Renewer(), said: make(chan struct{})}
 	if !c.begin(func() { defer cancel(); l.run(ctx) }) {
 		cancel()
 		return
@@ -52,8 +52,7 @@ type listening struct {
 	c     *Conn
 	s     *state
 	renew func(context.Context) error // begins another session
-	began time.Time
-	said  chan struct{} // closed when the server has said whether it offers that
+	said  chan struct{}               // closed when the server has said whether it offers that
 }
 
 func (l *listening) run(ctx context.Context) {
@@ -101,10 +100,17 @@ func (l *listening) run(ctx context.Context) {
 // replaceSession has the client begin another session in place of this, which the server has forgotten, so that what it wants to hear is heard again. It reports whether
 // there is one, or ctx has ended.
 func (l *listening) replaceSession(ctx context.Context) bool {
-	l.c.lose(l.s.session)
-	if pause(ctx, time.Until(l.began.Add(renewInterval))) != nil {
+	c := l.c
+	c.lose(l.s.session)
+	c.mu.Lock()
+	due := c.replaced.Add(renewInterval)
+	c.mu.Unlock()
+	if pause(ctx, time.Until(due)) != nil {
 		return true
 	}
+	c.mu.Lock()
+	c.replaced = time.Now()
+	c.mu.Unlock()
 	limited, cancel := context.WithTimeout(l.c.ctx, renewPatience) // ctx ends as soon as there is another session, before all is done
 	defer cancel()
 	err := l.renew(limited)

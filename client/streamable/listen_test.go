@@ -181,7 +181,7 @@ func TestGetStreamOfALostSession(t *testing.T) {
 		s.connect(t, client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		assert.DeepEqual(t, g.at, []float64{0, 60, 62})
+		assert.DeepEqual(t, g.at, []float64{0, 1, 61})
 		assert.Equal(t, f.sessions.Load(), int64(2))
 		assert.Equal(t, lists.Load(), int64(1))
 		assert.Assert(t, strings.Contains(s.logged(), "502 Bad Gateway"), s.logged())
