@@ -79,7 +79,6 @@ func TestVisitSDKServers(t *testing.T) {
 				Resumes: legacy,
 				Closes:  legacy,
 				Forgets: legacy,
-				Roots:   true,
 			}.Run(t)
 			b.checkClient("record")
 		})
