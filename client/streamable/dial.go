@@ -32,7 +32,7 @@ func Dial(url string) *Conn { return Options{}.Dial(url) }
 
 // Dial is [Dial] with options.
 func (o Options) Dial(url string) *Conn {
-	c := &Conn{target: url, o: o, inbox: make(chan delivery), exchanges: make(map[rpc.ID]*exchange)}
+	c := &Conn{target: url, o: o, inbox: make(chan delivery), next: make(chan *exchange), rests: make(chan struct{}, maxResting), exchanges: make(map[rpc.ID]*exchange)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
@@ -42,6 +42,7 @@ type Conn struct {
 	target  string
 	o       Options
 	url     *url.URL
+	own     http.Header // of every request, from Options
 	http    *http.Client
 	link    *client.Link
 	limits  framing.Limits
@@ -51,6 +52,8 @@ type Conn struct {
 	ctx    context.Context // of all that is done
 	cancel context.CancelCauseFunc
 	inbox  chan delivery
+	next   chan *exchange // for a goroutine that rests
+	rests  chan struct{}  // one for each of those
 
 	mu        sync.Mutex
 	closed    bool
@@ -80,6 +83,7 @@ var errClosed = fmt.Errorf("the connection is closed: %w", net.ErrClosed)
 
 const (
 	defaultMaxCalls = 256
+	maxResting      = 32 // goroutines that wait for another exchange to do
 	// farewell is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
 	farewell = 2 * time.Second
 )
@@ -101,7 +105,7 @@ func (c *Conn) Open(link *client.Link) error {
 		c.o.MaxCalls = defaultMaxCalls
 	}
 	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, c.o.MaxCalls)
-	c.http = c.httpClient()
+	c.http, c.own = c.httpClient(), c.ownHeader()
 	link.MirrorsHeaders()
 	return nil
 }
@@ -204,10 +208,7 @@ func (c *Conn) Close() error {
 
 // endSession tells the server that the session is not needed any more (2025-11-25, Transports, "Session Management"). Whether it likes to hear that is up to it.
 func (c *Conn) endSession(ctx context.Context, s *state) {
-	req, err := c.request(ctx, http.MethodDelete, nil, s)
-	if err != nil {
-		return
-	}
+	req := c.request(ctx, http.MethodDelete, nil, s)
 	if resp, err := c.http.Do(req); err == nil {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxText)
 		_ = resp.Body.Close()
