@@ -14,10 +14,9 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newGoSDKVisited is the server of [conformance.Visit], on the official Go SDK.
-func newGoSDKVisited(legacy, eventStore bool) http.Handler {
+// newGoSDKVisited is the server of [conformance.Visit], on the official Go SDK. It takes note of the sessions that it is to forget, by id.
+func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 	var held holds
-	var forgotten sync.Map // sessions by id
 	grown := 0
 	s := gosdk.NewServer(&gosdk.Implementation{Name: "visited", Version: "1"}, &gosdk.ServerOptions{
 		SubscribeHandler:   func(context.Context, *gosdk.SubscribeRequest) error { return nil },
@@ -91,11 +90,8 @@ func newGoSDKVisited(legacy, eventStore bool) http.Handler {
 		return fmt.Sprint(len(answer.(*gosdk.ListRootsResult).Roots), " roots")
 	})
 	tool("hold", func(ctx context.Context, r *gosdk.CallToolRequest) (*gosdk.CallToolResult, any, error) {
-		if err := progress(ctx, r, 1, 0); err != nil {
+		if err := held.hold(ctx, func() error { return progress(ctx, r, 1, 0) }); err != nil {
 			return nil, nil, err
-		}
-		if !held.hold(ctx) {
-			return nil, nil, ctx.Err()
 		}
 		return text("held")
 	})
@@ -146,6 +142,13 @@ func newGoSDKVisited(legacy, eventStore bool) http.Handler {
 				{Role: "user", Content: &gosdk.TextContent{Text: "Greet " + r.Params.Arguments["name"] + "."}},
 			}}, nil
 		})
+	return s
+}
+
+// newGoSDKHandler serves it over HTTP.
+func newGoSDKHandler(legacy, eventStore bool) http.Handler {
+	var forgotten sync.Map
+	s := newGoSDKVisited(&forgotten)
 	// It speaks to modern clients without sessions only, and to legacy ones as they want it with sessions only.
 	options := &gosdk.StreamableHTTPOptions{PropagateRequestCancellation: true, Stateless: !legacy}
 	if eventStore {

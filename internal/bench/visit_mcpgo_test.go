@@ -25,7 +25,7 @@ func (mcpGoNames) CompletePromptArgument(_ context.Context, _ string, argument m
 }
 
 // newMCPGoVisited is the server of [conformance.Visit], on mcp-go.
-func newMCPGoVisited(_, eventStore bool) http.Handler {
+func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServer {
 	var held holds
 	grown := 0
 	// Who hears of a resource is up to the application: whoever has subscribed, or listens.
@@ -105,11 +105,8 @@ func newMCPGoVisited(_, eventStore bool) http.Handler {
 	ask("roots", func(b *mcpgoserver.InputRequestBuilder) { b.Roots("it") }, mcpgo.MethodListRoots,
 		func(answer mcpgo.InputResponse) string { return fmt.Sprint(len(answer.Roots.Roots), " roots") })
 	tool("hold", func(ctx context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-		if err := progress(ctx, r, map[string]any{"progress": 1}); err != nil {
+		if err := held.hold(ctx, func() error { return progress(ctx, r, map[string]any{"progress": 1}) }); err != nil {
 			return nil, err
-		}
-		if !held.hold(ctx) {
-			return nil, ctx.Err()
 		}
 		return text("held")
 	})
@@ -132,7 +129,6 @@ func newMCPGoVisited(_, eventStore bool) http.Handler {
 		})
 		return text("done")
 	})
-	sessions := &mcpgoserver.InsecureStatefulSessionIdManager{}
 	tool("forget", func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		if _, err := sessions.Terminate(mcpgoserver.ClientSessionFromContext(ctx).SessionID()); err != nil {
 			return nil, err
@@ -154,10 +150,16 @@ func newMCPGoVisited(_, eventStore bool) http.Handler {
 			message := mcpgo.NewPromptMessage(mcpgo.RoleUser, mcpgo.NewTextContent("Greet "+r.Params.Arguments["name"]+"."))
 			return mcpgo.NewGetPromptResult("", []mcpgo.PromptMessage{message}), nil
 		})
+	return s
+}
+
+// newMCPGoHandler serves it over HTTP.
+func newMCPGoHandler(_, eventStore bool) http.Handler {
+	sessions := &mcpgoserver.InsecureStatefulSessionIdManager{}
 	options := []mcpgoserver.StreamableHTTPOption{mcpgoserver.WithSessionIdManager(sessions),
 		mcpgoserver.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler))}
 	if eventStore {
 		options = append(options, mcpgoserver.WithEventStore(mcpgoserver.NewInMemoryEventStore()))
 	}
-	return mcpgoserver.NewStreamableHTTPServer(s, options...)
+	return mcpgoserver.NewStreamableHTTPServer(newMCPGoVisited(sessions), options...)
 }

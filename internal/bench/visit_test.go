@@ -4,6 +4,8 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -12,9 +14,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	mcpgoserver "github.com/mark3labs/mcp-go/server"
+	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/internal/conformance"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -25,20 +31,23 @@ type holds struct {
 	cancelled atomic.Int32
 }
 
-// hold waits until it is released; false if it was cancelled before.
-func (h *holds) hold(ctx context.Context) bool {
+// hold says that it holds, and waits until it is released. The error is that of saying so, or that it was cancelled before.
+func (h *holds) hold(ctx context.Context, say func() error) error {
 	h.mu.Lock()
 	if h.released == nil {
 		h.released = make(chan struct{})
 	}
 	released := h.released
 	h.mu.Unlock()
+	if err := say(); err != nil {
+		return err
+	}
 	select {
 	case <-released:
-		return true
+		return nil
 	case <-ctx.Done():
 		h.cancelled.Add(1)
-		return false
+		return ctx.Err()
 	}
 }
 
@@ -50,19 +59,19 @@ func (h *holds) release() {
 }
 
 // Our client at the servers of the other Go libraries over Streamable HTTP, in each of their eras.
-func TestVisit(t *testing.T) {
+func TestVisitHTTP(t *testing.T) {
 	for _, c := range []struct {
 		library  string
 		handler  func(legacy, eventStore bool) http.Handler
 		store    bool
 		ask, era mcp.Era
 	}{
-		{"go-sdk", newGoSDKVisited, true, 0, mcp.Legacy},
-		{"go-sdk", newGoSDKVisited, false, 0, mcp.Legacy},
-		{"go-sdk", newGoSDKVisited, true, 0, mcp.Modern},
-		{"mcp-go", newMCPGoVisited, true, mcp.Legacy, mcp.Legacy},
-		{"mcp-go", newMCPGoVisited, false, mcp.Legacy, mcp.Legacy},
-		{"mcp-go", newMCPGoVisited, true, 0, mcp.Modern},
+		{"go-sdk", newGoSDKHandler, true, 0, mcp.Legacy},
+		{"go-sdk", newGoSDKHandler, false, 0, mcp.Legacy},
+		{"go-sdk", newGoSDKHandler, true, 0, mcp.Modern},
+		{"mcp-go", newMCPGoHandler, true, mcp.Legacy, mcp.Legacy},
+		{"mcp-go", newMCPGoHandler, false, mcp.Legacy, mcp.Legacy},
+		{"mcp-go", newMCPGoHandler, true, 0, mcp.Modern},
 	} {
 		name := c.library + " " + c.era.String()
 		if c.store {
@@ -117,5 +126,59 @@ func TestVisit(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The same over pipes.
+func TestVisitStream(t *testing.T) {
+	for library, serve := range map[string]func(ctx context.Context, stream io.ReadWriteCloser) error{
+		"go-sdk": func(ctx context.Context, stream io.ReadWriteCloser) error {
+			return newGoSDKVisited(new(sync.Map)).Run(ctx, &gosdk.IOTransport{Reader: stream, Writer: stream})
+		},
+		"mcp-go": func(ctx context.Context, stream io.ReadWriteCloser) error {
+			s := mcpgoserver.NewStdioServer(newMCPGoVisited(nil))
+			s.SetErrorLogger(log.New(io.Discard, "", 0))
+			return s.Listen(ctx, stream, stream)
+		},
+	} {
+		for _, c := range []struct{ ask, era mcp.Era }{{mcp.Legacy, mcp.Legacy}, {0, mcp.Modern}} {
+			t.Run(library+" "+c.era.String(), func(t *testing.T) {
+				near, far, err := pipes()
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- serve(ctx, far) }()
+				defer func() {
+					cancel()
+					far.Close()
+					<-ended // with whatever it says of that
+				}()
+				var mu sync.Mutex // hooks are called several at once
+				var talk *conformance.Conversation
+				if schemas := conformance.OpenSchemas(); schemas != nil {
+					talk = schemas.Client()
+				}
+				conformance.Visit{
+					Connect: func(o client.Options) (*client.Client, error) {
+						o.Era = c.ask
+						o.Hooks.Frame = func(d rpc.Direction, frame []byte) {
+							mu.Lock()
+							defer mu.Unlock()
+							if talk == nil {
+								return
+							}
+							if err := talk.Frame(d == rpc.Inbound, frame); err != nil {
+								t.Error(err)
+							}
+						}
+						return o.Connect(t.Context(), client.Stream(near))
+					},
+					Era:    c.era,
+					Strays: library == "mcp-go",
+				}.Run(t)
+			})
+		}
 	}
 }
