@@ -3,9 +3,11 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -96,7 +98,7 @@ func (c *Client) askForLogs() {
 		return
 	}
 	c.wg.Go(func() {
-		if err := c.SetLogLevel(c.ctx, c.o.LogLevel); err != nil && c.ctx.Err() == nil {
+		if err := c.SetLogLevel(c.ctx, c.o.LogLevel); err != nil && !errors.Is(err, rpc.ErrClosed) && c.ctx.Err() == nil {
 			c.warn("the server refuses the log level", slog.Any("error", err))
 		}
 	})
