@@ -3,9 +3,11 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -107,7 +109,7 @@ func (c *Client) askForLogs(ctx context.Context) {
 			defer cancel()
 			err = pending.Wait(limited, nil)
 		}
-		if err != nil && c.ctx.Err() == nil {
+		if err != nil && !errors.Is(err, rpc.ErrClosed) && c.ctx.Err() == nil {
 			c.warn("the server refuses the log level", slog.Any("error", err))
 		}
 	})

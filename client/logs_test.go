@@ -150,3 +150,25 @@ func TestLogLevelRefused(t *testing.T) {
 		shut(t, c)
 	})
 }
+
+// A client that is closed before the server has said whether it minds the log level has nothing to warn of.
+func TestLogLevelUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var warned bytes.Buffer
+		closed := make(chan struct{})
+		o := Options{LogLevel: mcp.LevelError, Logger: slog.New(slog.NewTextHandler(&warned, nil))}
+		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
+			s.refuse(s.read(), -32601, "Method not found")
+			s.reply(s.read(), strings.Replace(initialized, `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
+			s.read() // notifications/initialized
+			s.read() // logging/setLevel
+			<-closed
+		}))
+		assert.NilError(t, err)
+		go c.CallTool(t.Context(), "unread", nil) // which holds up Close
+		synctest.Wait()
+		shut(t, c)
+		close(closed)
+		assert.Equal(t, warned.String(), "")
+	})
+}

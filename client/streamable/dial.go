@@ -32,7 +32,7 @@ func Dial(url string) *Conn { return Options{}.Dial(url) }
 
 // Dial is [Dial] with options.
 func (o Options) Dial(url string) *Conn {
-	c := &Conn{target: url, o: o, inbox: make(chan delivery), exchanges: make(map[rpc.ID]*exchange)}
+	c := &Conn{target: url, o: o, inbox: make(chan delivery), next: make(chan *exchange), rests: make(chan struct{}, maxResting), exchanges: make(map[rpc.ID]*exchange)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.parting, c.part = context.WithCancel(context.Background())
 	return c
@@ -43,6 +43,7 @@ type Conn struct {
 	target  string
 	o       Options
 	url     *url.URL
+	own     http.Header // of every request, from Options
 	http    *http.Client
 	link    *client.Link
 	limits  framing.Limits
@@ -54,6 +55,8 @@ type Conn struct {
 	parting context.Context // of what the server is told and does not answer: goes on for 2 s after ctx
 	part    context.CancelFunc
 	inbox   chan delivery
+	next    chan *exchange // for a goroutine that rests
+	rests   chan struct{}  // one for each of those
 
 	mu        sync.Mutex
 	closed    bool
@@ -85,6 +88,7 @@ var errClosed = fmt.Errorf("the connection is closed: %w", net.ErrClosed)
 const (
 	defaultMaxCalls = 256
 	maxTelling      = 256
+	maxResting      = 32 // goroutines that wait for another exchange to do
 	// farewell is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
 	farewell = 2 * time.Second
 )
@@ -106,7 +110,7 @@ func (c *Conn) Open(link *client.Link) error {
 		c.o.MaxCalls = defaultMaxCalls
 	}
 	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, maxTelling)
-	c.http = c.httpClient()
+	c.http, c.own = c.httpClient(), c.ownHeader()
 	link.MirrorsHeaders()
 	link.OnAbandon(c.abandon)
 	return nil
@@ -209,10 +213,7 @@ func (c *Conn) endSession() {
 	if s.session == "" || s.lost {
 		return
 	}
-	req, err := c.request(c.parting, http.MethodDelete, nil, &s)
-	if err != nil {
-		return
-	}
+	req := c.request(c.parting, http.MethodDelete, nil, &s)
 	if resp, err := c.http.Do(req); err == nil {
 		drain(resp.Body, c.part)
 		_ = resp.Body.Close()

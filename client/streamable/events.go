@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 const (
@@ -90,14 +88,7 @@ func (x *exchange) events(reader *sse.Reader, s *state) (garbled bool, err error
 		if err != nil {
 			return garbled, err
 		}
-		m, bad := rpc.ParseMessage(message)
-		garbled = garbled || bad != nil
-		if bad == nil && m.IsResponse() && m.ID == x.id {
-			x.answered = true
-			if x.method == mcp.MethodInitialize {
-				x.settle(&m, s)
-			}
-		}
+		garbled = x.look(message, s) != nil || garbled
 		if err := x.c.deliver(x.ctx, message); err != nil || x.answered {
 			return garbled, err
 		}
@@ -144,10 +135,7 @@ func pause(ctx context.Context, wait time.Duration) error {
 
 // openStream opens a stream with GET, from behind the event with that id if it is not "".
 func (c *Conn) openStream(ctx context.Context, s *state, after string) (*http.Response, error) {
-	req, err := c.request(ctx, http.MethodGet, nil, s)
-	if err != nil {
-		return nil, err
-	}
+	req := c.request(ctx, http.MethodGet, nil, s)
 	if after != "" {
 		req.Header[lastEventID] = []string{after}
 	}
@@ -155,7 +143,7 @@ func (c *Conn) openStream(ctx context.Context, s *state, after string) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := mediaType(resp)
 	switch {
 	case resp.StatusCode != http.StatusOK:
 		err = statusError(resp)

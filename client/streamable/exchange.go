@@ -33,17 +33,33 @@ type exchange struct {
 	unwanted atomic.Bool // nobody waits for the answer, but there may be something else on the stream
 }
 
-// newExchange takes note of a request. It owns text.
+// newExchange takes note of a request, m, whose text it owns.
 func (c *Conn) newExchange(m *rpc.Message, text []byte) *exchange {
-	x := &exchange{c: c, id: m.ID, method: m.Method, text: text}
-	own, _ := rpc.ParseMessage(text) // as m, in memory that lasts
-	x.params = own.Params
+	x := &exchange{c: c, id: m.ID, method: m.Method, params: m.Params, text: text}
 	x.revision, x.modern = jsonscan.Text(jsonscan.Member(jsonscan.Member(x.params, "_meta"), mcp.MetaProtocolVersion))
 	x.ctx, x.cancel = context.WithCancelCause(c.ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exchanges[x.id] = x
 	return x
+}
+
+// work does an exchange, and then others as they come, so that not every call has to grow a stack as large as net/http wants it.
+func (c *Conn) work(x *exchange) {
+	for {
+		x.run()
+		select {
+		case c.rests <- struct{}{}:
+		default:
+			return // enough of them rest
+		}
+		select {
+		case x = <-c.next:
+			<-c.rests
+		case <-c.ctx.Done():
+			return
+		}
+	}
 }
 
 // run is the life of an exchange. Its last word is that there will be no answer; where there was one, nobody listens any more.
@@ -83,10 +99,7 @@ func (x *exchange) converse() error {
 	if s.endpoint != nil {
 		return x.postOld(&s)
 	}
-	req, err := c.request(x.ctx, http.MethodPost, x.text, &s)
-	if err != nil {
-		return err
-	}
+	req := c.request(x.ctx, http.MethodPost, x.text, &s)
 	if x.modern {
 		if err := c.modernHeaders(req.Header, x.revision, x.method, x.params); err != nil {
 			return err
@@ -137,18 +150,14 @@ func (x *exchange) hear(resp *http.Response, s *state) error {
 	if x.method == mcp.MethodInitialize {
 		s.session = resp.Header.Get(mcp.HeaderSessionID)
 	}
-	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	switch kind := mediaType(resp); kind {
 	case "application/json":
 		body, err := x.c.readBody(resp)
 		if err != nil {
 			return err
 		}
-		if x.method == mcp.MethodInitialize {
-			if m, err := rpc.ParseMessage(body); err == nil && m.IsResponse() && m.ID == x.id {
-				x.settle(&m, s)
-			}
-		}
-		if err := x.c.deliver(x.ctx, body); err != nil {
+		x.look(body, s)
+		if err := x.c.deliver(x.ctx, body); err != nil || x.answered {
 			return err
 		}
 		return x.failure(rpc.ErrProtocol, "answered with JSON that is no answer to it")
@@ -162,6 +171,28 @@ func (x *exchange) hear(resp *http.Response, s *state) error {
 	default:
 		return x.failure(rpc.ErrProtocol, fmt.Sprintf("the Content-Type %.100q in place of application/json or text/event-stream: is that the URL of an MCP server?", kind))
 	}
+}
+
+// mediaType is what an answer says that it is made of; "" if it does not say.
+func mediaType(resp *http.Response) string {
+	text := resp.Header.Get("Content-Type")
+	if text == "application/json" { // most are, to the letter
+		return text
+	}
+	kind, _, _ := mime.ParseMediaType(text)
+	return kind
+}
+
+// look sees whether a message is the answer, before the client gets it. The error is that of one that is no message at all.
+func (x *exchange) look(message []byte, s *state) error {
+	m, err := rpc.ParseMessage(message)
+	if err == nil && m.IsResponse() && m.ID == x.id {
+		x.answered = true
+		if x.method == mcp.MethodInitialize {
+			x.settle(&m, s)
+		}
+	}
+	return err
 }
 
 // failure says what is wrong with an answer.
@@ -216,8 +247,12 @@ func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength > most {
 		return nil, tooLarge(resp.ContentLength, most)
 	}
+	room := resp.ContentLength
+	if room < 0 {
+		room = 512
+	}
 	const ahead = 64 << 10 // what is claimed is made room for in advance up to this
-	body := make([]byte, 0, min(max(resp.ContentLength, 512), ahead)+1)
+	body := make([]byte, 0, min(room, ahead)+1)
 	for {
 		n, err := resp.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -12,29 +13,31 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// ownHeader returns Options.Header as it goes with every request: without the headers that are the protocol's.
+func (c *Conn) ownHeader() http.Header {
+	own := make(http.Header, len(c.o.Header))
+	for name, values := range c.o.Header {
+		own[http.CanonicalHeaderKey(name)] = values
+	}
+	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID, mcp.HeaderProtocolVersion, lastEventID} {
+		delete(own, name)
+	}
+	return own
+}
+
 // request makes an HTTP request as a legacy server wants it; modernHeaders adds what a modern one does.
-func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) (*http.Request, error) {
+func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) *http.Request {
 	target := c.url
 	if s.endpoint != nil && method == http.MethodPost {
 		target = s.endpoint
 	}
-	var reader io.Reader
+	own := http.Request{Method: method, URL: target, Header: maps.Clone(c.own), Host: c.own.Get("Host")}
 	if body != nil {
-		reader = bytes.NewReader(body)
+		own.ContentLength = int64(len(body))
+		own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		own.Body, _ = own.GetBody()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, target.String(), reader)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, printURL(target), err)
-	}
-	for name, values := range c.o.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	if host := req.Header.Get("Host"); host != "" {
-		req.Host = host
-	}
-	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID, mcp.HeaderProtocolVersion, lastEventID} {
-		delete(req.Header, name)
-	}
+	req := own.WithContext(ctx) // http.NewRequest would parse the URL anew each time
 	switch method {
 	case http.MethodPost:
 		req.Header["Content-Type"] = []string{"application/json"}
@@ -49,7 +52,7 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 	if s.revision != "" && s.endpoint == nil {
 		req.Header[mcp.HeaderProtocolVersion] = []string{s.revision}
 	}
-	return req, nil
+	return req
 }
 
 const lastEventID = "Last-Event-Id"

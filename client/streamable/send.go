@@ -22,14 +22,14 @@ const tellPatience = 30 * time.Second
 // else may be sent before.
 func (c *Conn) Write(messages []byte) (int, error) {
 	for line := range bytes.Lines(messages) {
-		if err := c.send(bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+		if err := c.send(bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))); err != nil {
 			return 0, err
 		}
 	}
 	return len(messages), nil
 }
 
-// send sends one message of the client's.
+// send sends one message of the client's, and owns its text.
 func (c *Conn) send(text []byte) error {
 	m, err := rpc.ParseMessage(text)
 	if err != nil {
@@ -49,8 +49,13 @@ func (c *Conn) send(text []byte) error {
 	case m.ID.IsZero():
 		return c.tell(&s, text, nil)
 	}
-	x := c.newExchange(&m, bytes.Clone(text))
-	if !c.begin(x.run) {
+	x := c.newExchange(&m, text)
+	select {
+	case c.next <- x:
+		return nil
+	default:
+	}
+	if !c.begin(func() { c.work(x) }) {
 		return errClosed
 	}
 	return nil
@@ -98,7 +103,6 @@ func (c *Conn) tell(s *state, text []byte, givenUp *exchange) error {
 	case <-c.ctx.Done():
 		return errClosed
 	}
-	text = bytes.Clone(text)
 	started := c.begin(func() {
 		defer func() { <-c.telling }()
 		switch {
@@ -148,10 +152,7 @@ func (c *Conn) initialized(text []byte) error {
 func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := c.request(ctx, http.MethodPost, text, s)
-	if err != nil {
-		return err
-	}
+	req := c.request(ctx, http.MethodPost, text, s)
 	resp, err := c.do(req)
 	if err != nil {
 		return err

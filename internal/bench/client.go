@@ -1,92 +1,175 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
 
 	mcpgoclient "github.com/mark3labs/mcp-go/client"
+	mcpgotransport "github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// clientPrograms spawn the same server, stdwire's, and call its echo.
-var clientPrograms = []struct {
+// A target is the server to be called.
+type target struct {
+	url string // "" is a process of the answerer, over stdio
+	era string
+}
+
+// command starts the answerer over stdio.
+func (t target) command() (path string, args []string) {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return self, []string{"-answer", "stdio", "-era", t.era}
+}
+
+func (t target) revision() string {
+	if t.era == "modern" {
+		return "2026-07-28"
+	}
+	return "2025-11-25"
+}
+
+// A session calls the tool echo of a server.
+type session struct {
+	call  func(ctx context.Context, text string) (echoed string, err error)
+	close func() error
+}
+
+type clientProgram struct {
 	name    string
-	connect func(ctx context.Context, path string) (call func(text string) error, close func() error, err error)
-}{
-	{"stdwire", func(ctx context.Context, path string) (func(string) error, func() error, error) {
-		c, err := client.Spawn(ctx, path)
-		if err != nil {
-			return nil, nil, err
+	connect func(ctx context.Context, t target) (*session, error)
+}
+
+// clientPrograms are the clients, each as its library makes it, but for room for the idle connections of all calls in flight.
+var clientPrograms = []clientProgram{
+	{"stdwire", func(ctx context.Context, t target) (*session, error) {
+		o := client.Options{Era: map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]}
+		var c *client.Client
+		var err error
+		if t.url == "" {
+			path, args := t.command()
+			c, err = o.Spawn(ctx, client.Command{Path: path, Args: args})
+		} else {
+			c, err = o.Connect(ctx, streamable.Dial(t.url))
 		}
-		return func(text string) error {
-			_, err := c.CallTool(ctx, "echo", echoText{text})
-			return err
-		}, c.Close, nil
+		if err != nil {
+			return nil, err
+		}
+		return &session{func(ctx context.Context, text string) (string, error) {
+			r, err := c.CallTool(ctx, "echo", echoText{text})
+			if err != nil {
+				return "", err
+			}
+			return r.Content[0].(*mcp.TextContent).Text, nil
+		}, c.Close}, nil
 	}},
-	{"go-sdk", func(ctx context.Context, path string) (func(string) error, func() error, error) {
+	{"go-sdk", func(ctx context.Context, t target) (*session, error) {
+		var transport gosdk.Transport = &gosdk.StreamableClientTransport{Endpoint: t.url, HTTPClient: roomy()}
+		if t.url == "" {
+			path, args := t.command()
+			transport = &gosdk.CommandTransport{Command: exec.Command(path, args...)}
+		}
 		c, err := gosdk.NewClient(&gosdk.Implementation{Name: "bench", Version: "1"}, nil).
-			Connect(ctx, &gosdk.CommandTransport{Command: exec.Command(path)}, nil)
+			Connect(ctx, transport, &gosdk.ClientSessionOptions{ProtocolVersion: t.revision()})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return func(text string) error {
-			_, err := c.CallTool(ctx, &gosdk.CallToolParams{Name: "echo", Arguments: echoText{text}})
-			return err
-		}, c.Close, nil
+		return &session{func(ctx context.Context, text string) (string, error) {
+			r, err := c.CallTool(ctx, &gosdk.CallToolParams{Name: "echo", Arguments: echoText{text}})
+			if err != nil {
+				return "", err
+			}
+			return r.Content[0].(*gosdk.TextContent).Text, nil
+		}, c.Close}, nil
 	}},
-	{"mcp-go", func(ctx context.Context, path string) (func(string) error, func() error, error) {
-		c, err := mcpgoclient.NewStdioMCPClient(path, nil)
-		if err != nil {
-			return nil, nil, err
+	{"mcp-go", func(ctx context.Context, t target) (*session, error) {
+		var c *mcpgoclient.Client
+		if t.url == "" {
+			path, args := t.command()
+			var err error
+			if c, err = mcpgoclient.NewStdioMCPClient(path, nil, args...); err != nil {
+				return nil, err
+			}
+		} else {
+			transport, err := mcpgotransport.NewStreamableHTTP(t.url, mcpgotransport.WithHTTPBasicClient(roomy()),
+				mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
+			if err != nil {
+				return nil, err
+			}
+			c = mcpgoclient.NewClient(transport)
+			if err := c.Start(ctx); err != nil {
+				return nil, err
+			}
 		}
 		hello := mcpgo.InitializeRequest{}
-		hello.Params.ProtocolVersion = "2025-11-25"
+		hello.Params.ProtocolVersion = t.revision()
 		hello.Params.ClientInfo = mcpgo.Implementation{Name: "bench", Version: "1"}
 		if _, err := c.Initialize(ctx, hello); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return func(text string) error {
+		return &session{func(ctx context.Context, text string) (string, error) {
 			request := mcpgo.CallToolRequest{}
 			request.Params.Name, request.Params.Arguments = "echo", echoText{text}
-			_, err := c.CallTool(ctx, request)
-			return err
-		}, c.Close, nil
+			r, err := c.CallTool(ctx, request)
+			if err != nil {
+				return "", err
+			}
+			return r.Content[0].(mcpgo.TextContent).Text, nil
+		}, c.Close}, nil
+	}},
+	{"net/http", func(_ context.Context, t target) (*session, error) { // the floor: it sends the same bytes each time
+		if t.url == "" {
+			return nil, errors.ErrUnsupported
+		}
+		c := roomy()
+		return &session{func(ctx context.Context, text string) (string, error) {
+			params := `"name":"echo","arguments":{"text":"` + text + `"}`
+			if t.era == "modern" {
+				params += "," + modernMeta
+			}
+			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(body))
+			if err != nil {
+				return "", err
+			}
+			r.Header["Content-Type"] = []string{"application/json"}
+			r.Header["Accept"] = []string{"application/json, text/event-stream"}
+			r.Header["Mcp-Protocol-Version"] = []string{t.revision()}
+			if t.era == "modern" {
+				r.Header["Mcp-Method"], r.Header["Mcp-Name"] = []string{"tools/call"}, []string{"echo"}
+			}
+			response, err := c.Do(r)
+			if err != nil {
+				return "", err
+			}
+			defer response.Body.Close()
+			answer, err := io.ReadAll(response.Body)
+			if err == nil && !bytes.Contains(answer, []byte(text)) {
+				err = fmt.Errorf("the server says %s", answer)
+			}
+			return text, err
+		}, func() error { return nil }}, nil
 	}},
 }
 
-// clientSuite measures clients, 64 calls in flight, against one and the same server in a process of its own.
-func clientSuite(d time.Duration) ([]measure, error) {
-	dir, err := build()
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	var all []measure
-	for _, p := range clientPrograms {
-		ctx, cancel := context.WithCancel(context.Background())
-		call, closed, err := p.connect(ctx, filepath.Join(dir, "stdwire"))
-		if err != nil {
-			cancel()
-			return nil, fmt.Errorf("%s: %w", p.name, err)
-		}
-		text := strings.Repeat("x", 64)
-		m, err := benchmark(d, 64, func() error { return call(text) })
-		_ = closed()
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", p.name, err)
-		}
-		m.what, m.program = "client, 64 B, 64 in flight", p.name
-		m.extra = fmt.Sprintf("%.0f calls/s, %s", 1e6/m.value, m.extra)
-		all = append(all, m)
-	}
-	return all, nil
+// roomy is an HTTP client that keeps the connections of all calls in flight.
+func roomy() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 64
+	return &http.Client{Transport: transport}
 }

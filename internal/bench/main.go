@@ -1,10 +1,10 @@
 // Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,start,http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . [-suite rpc,pipe,stdio,client,client-http,start,http] [-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //
 // The absolute numbers are the machine's; the ratios are what to look at. Each number is the median of the repeats, which take turns, so that
-// a busy moment hits all programs alike. With -profile, the servers of the HTTP suites write pprof profiles: NAME.cpu and NAME.allocs.
+// a busy moment hits all programs alike. With -profile, the servers of the HTTP suites and the clients write pprof profiles: NAME.cpu and NAME.allocs.
 package main
 
 import (
@@ -27,10 +27,10 @@ type measure struct {
 	extra         string // shown as it is, such as allocations
 }
 
-// A budget is how many times another program's rate stdwire's has to be.
+// A budget is how many times another program's rate stdwire's has to be at least, or what part of its cost stdwire's may be at most.
 type budget struct {
 	what, program string
-	least         float64
+	ratio         float64
 }
 
 type options struct {
@@ -49,7 +49,8 @@ var suites = []suite{
 	{"rpc", timed(rpcSuite), nil},
 	{"pipe", timed(pipeSuite), nil},
 	{"stdio", timed(stdioSuite), nil},
-	{"client", timed(clientSuite), nil},
+	{"client", clientSuite("stdio"), clientBudgets("stdio")},
+	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
 	{"start", timed(startSuite), nil},
 	{"http", httpSuite, httpBudgets},
 	{"http-load", httpLoadSuite, nil},
@@ -61,19 +62,33 @@ func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measur
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,start,http", "the suites to run, separated by commas")
+	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,http", "the suites to run, separated by commas")
 	var o options
 	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
 	repeat := flag.Int("repeat", 3, "how often")
-	flag.StringVar(&o.profiles, "profile", "", "a folder for profiles of the HTTP servers")
+	flag.StringVar(&o.profiles, "profile", "", "a folder for profiles of the HTTP servers and the clients")
 	httpServer := flag.String("http-server", "", "be this server of the HTTP suites, until standard input ends")
+	answers := flag.String("answer", "", "be the server that clients are measured with: stdio, or http until standard input ends")
+	clientName := flag.String("client", "", "be this client, and print what its calls cost")
+	url := flag.String("url", "", "the server of that client; one over stdio if there is none")
+	era := flag.String("era", "modern", "of that server or client")
+	callers := flag.Int("callers", 1, "how many calls of that client are in flight")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: unused argument %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	if *httpServer != "" {
-		if err := serveHTTP(*httpServer, o.profiles); err != nil {
+	var role func() error
+	switch {
+	case *httpServer != "":
+		role = func() error { return serveHTTP(*httpServer, o.profiles) }
+	case *answers != "":
+		role = func() error { return answer(*answers, *era) }
+	case *clientName != "":
+		role = func() error { return runClient(*clientName, *url, *era, *callers, o) }
+	}
+	if role != nil {
+		if err := role(); err != nil {
 			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 			os.Exit(1)
 		}
@@ -131,10 +146,14 @@ func print(s suite, all []measure) {
 	w.Flush()
 	for _, b := range s.budgets {
 		i := slices.IndexFunc(all, func(m measure) bool { return m.what == b.what && m.program == b.program })
-		ratio, verdict := ours[b.what]/all[i].value, "kept"
-		if ratio < b.least {
+		ratio, verdict, bound := ours[b.what]/all[i].value, "kept", "at most"
+		missed := ratio > b.ratio
+		if all[i].rate {
+			bound, missed = "at least", ratio < b.ratio
+		}
+		if missed {
 			verdict = "MISSED"
 		}
-		fmt.Printf("budget: %s, at least %g× %s: %.2f×, %s\n", b.what, b.least, b.program, ratio, verdict)
+		fmt.Printf("budget: %s, %s %g× %s: %.2f×, %s\n", b.what, bound, b.ratio, b.program, ratio, verdict)
 	}
 }

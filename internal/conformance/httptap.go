@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stdwire/stdwire/internal/sse"
 )
@@ -28,7 +29,7 @@ type HTTPTap struct {
 	mu      sync.Mutex
 	files   int
 	talks   map[string]*talk // by session
-	streams map[*context.CancelFunc]struct{}
+	streams map[*exchange]struct{}
 	failed  error
 }
 
@@ -39,7 +40,7 @@ func NewHTTPTap(record, server string) (*HTTPTap, error) {
 		return nil, err
 	}
 	target.Path = ""
-	t := &HTTPTap{record: record, talks: map[string]*talk{}, streams: map[*context.CancelFunc]struct{}{}}
+	t := &HTTPTap{record: record, talks: map[string]*talk{}, streams: map[*exchange]struct{}{}}
 	t.forward = httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval:  -1,
@@ -118,7 +119,8 @@ type exchangeKey struct{}
 
 type exchange struct {
 	talk *talk
-	end  *context.CancelFunc
+	end  context.CancelFunc
+	cut  atomic.Bool // nothing passes any more
 }
 
 func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -144,37 +146,39 @@ func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	x := &exchange{talk: k, end: cancel}
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		delete(t.streams, &cancel)
+		delete(t.streams, x)
 	}()
-	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, exchange{k, &cancel})))
+	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 }
 
 // cut cuts the streams that are open.
 func (t *HTTPTap) cut() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for cancel := range t.streams {
-		(*cancel)()
+	for x := range t.streams {
+		x.cut.Store(true)
+		x.end()
 	}
 }
 
 // response is called when the head of a response has come.
 func (t *HTTPTap) response(r *http.Response) error {
-	x := r.Request.Context().Value(exchangeKey{}).(exchange)
+	x := r.Request.Context().Value(exchangeKey{}).(*exchange)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	t.mu.Lock()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
 		t.talks[id] = x.talk
 	}
 	if kind == "text/event-stream" {
-		t.streams[x.end] = struct{}{}
+		t.streams[x] = struct{}{}
 	}
 	t.mu.Unlock()
 	if kind == "text/event-stream" {
-		r.Body = &tappedStream{ReadCloser: r.Body, talk: x.talk}
+		r.Body = &tappedStream{ReadCloser: r.Body, exchange: x}
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -191,12 +195,15 @@ func (t *HTTPTap) response(r *http.Response) error {
 // A tappedStream records events as soon as they are whole, before their last byte is passed on.
 type tappedStream struct {
 	io.ReadCloser
-	talk *talk
+	*exchange
 	part []byte // of an event
 }
 
 func (s *tappedStream) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
+	if s.cut.Load() {
+		return 0, context.Canceled
+	}
 	s.part = append(s.part, p[:n]...)
 	for {
 		end := bytes.Index(s.part, []byte("\n\n"))

@@ -1,0 +1,100 @@
+package streamable_test
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// However many calls there were at a time, few goroutines stay, and take up what comes then.
+func TestGoroutinesRest(t *testing.T) {
+	const many = 100
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		if strings.Contains(r.body, "together") {
+			time.Sleep(time.Second) // time stands still until all are here
+		}
+		answerJSON(w, r, text)
+	}), func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{})
+		call := func(args any) {
+			_, err := c.CallTool(t.Context(), "weather", args)
+			assert.Check(t, err)
+		}
+		var calls sync.WaitGroup
+		for range many {
+			calls.Go(func() { call(map[string]bool{"together": true}) })
+		}
+		calls.Wait()
+		resting := func() int {
+			synctest.Wait()
+			stacks := make([]byte, 4<<20)
+			return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "streamable.(*Conn).work(")
+		}
+		assert.Equal(t, resting(), 32)
+		for range many {
+			call(nil)
+		}
+		assert.Equal(t, resting(), 32)
+	})
+}
+
+// What the application adds to every request is there, but for what is the protocol's.
+func TestOptionsHeader(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { answerJSON(w, r, text) }), func(t *testing.T, s *site) {
+		header := http.Header{"authorization": {"Bearer x"}, "Host": {"other.example"}, "mcp-method": {"nothing"}, "Last-Event-ID": {"1"}}
+		c, err := client.Connect(t.Context(), streamable.Options{HTTP: s.http, Header: header}.Dial("http://server.example/mcp?a=b"))
+		assert.NilError(t, err)
+		defer c.Close()
+		for range 2 {
+			_, err = c.CallTool(t.Context(), "weather", nil)
+			assert.NilError(t, err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		assert.Equal(t, len(s.seen), 3)
+		for _, r := range s.seen {
+			assert.Equal(t, r.Host, "other.example")
+			assert.Equal(t, r.URL.RequestURI(), "/mcp?a=b")
+			assert.DeepEqual(t, r.Header["Authorization"], []string{"Bearer x"})
+			assert.DeepEqual(t, r.Header["Mcp-Method"], []string{r.message.Method})
+			assert.Equal(t, r.Header.Get("Last-Event-Id"), "")
+			assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
+			assert.Equal(t, r.ContentLength, int64(len(r.body)))
+		}
+		assert.Equal(t, len(header), 4)
+	})
+}
+
+// An answer may say more of its type, and of its length nothing.
+func TestAnswersInJSON(t *testing.T) {
+	for kind, want := range map[string]error{"application/json; charset=utf-8": nil, "Application/JSON": nil, "application/json": nil, "text/plain": rpc.ErrProtocol} {
+		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+			w.Header().Set("Content-Type", kind)
+			w.(http.Flusher).Flush()
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(r.message.ID) + `,"result":` + text + `}`))
+		}), func(t *testing.T, s *site) {
+			c := s.connect(t, client.Options{})
+			_, err := c.CallTool(t.Context(), "weather", nil)
+			assert.ErrorIs(t, err, want)
+		})
+	}
+	// JSON that is the answer to something else.
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":12345,"result":` + text + `}`))
+	}), func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{})
+		_, err := c.CallTool(t.Context(), "weather", nil)
+		assert.ErrorIs(t, err, rpc.ErrProtocol)
+	})
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An answerer is the server that clients are measured with: it does next to nothing, so that what is measured are they.
+type answerer struct{ modern bool }
+
+const (
+	helloLegacy = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"answers","version":"1"}}`
+	helloModern = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private",` +
+		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"answers","version":"1"}}}`
+)
+
+// append appends the answer to a message, if there is one: to tools/call what its argument "text" was.
+func (a answerer) append(dst, message []byte) []byte {
+	id := jsonscan.Member(message, "id")
+	if id == nil {
+		return dst
+	}
+	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
+	dst = append(dst, id...)
+	switch method := jsonscan.Member(message, "method"); {
+	case bytes.Equal(method, []byte(`"tools/call"`)):
+		dst = append(dst, `,"result":{`...)
+		if a.modern {
+			dst = append(dst, `"resultType":"complete",`...)
+		}
+		dst = append(dst, `"content":[{"type":"text","text":`...)
+		dst = append(dst, jsonscan.Member(jsonscan.Member(jsonscan.Member(message, "params"), "arguments"), "text")...)
+		dst = append(dst, `}]}}`...)
+	case bytes.Equal(method, []byte(`"server/discover"`)) && a.modern:
+		dst = append(dst, `,"result":`+helloModern+`}`...)
+	case bytes.Equal(method, []byte(`"initialize"`)) && !a.modern:
+		dst = append(dst, `,"result":`+helloLegacy+`}`...)
+	default:
+		dst = append(dst, `,"error":{"code":-32601,"message":"Method not found"}}`...)
+	}
+	return dst
+}
+
+// serveLines answers line by line, in one Write all that came in one Read.
+func (a answerer) serveLines(in io.Reader, out io.Writer) error {
+	lines := bufio.NewReaderSize(in, 1<<20)
+	var answers []byte
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		before := len(answers)
+		if answers = a.append(answers, line); len(answers) > before {
+			answers = append(answers, '\n')
+		}
+		if lines.Buffered() == 0 && len(answers) > 0 {
+			if _, err := out.Write(answers); err != nil {
+				return err
+			}
+			answers = answers[:0]
+		}
+	}
+}
+
+func (a answerer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	message, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	answer := a.append(nil, message)
+	if len(answer) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header()["Content-Type"] = []string{"application/json"}
+	_, _ = w.Write(answer)
+}
+
+// answer is the process of the answerer: over stdio, or over HTTP until standard input ends.
+func answer(transport, era string) error {
+	a := answerer{modern: era == "modern"}
+	if transport == "stdio" {
+		return a.serveLines(os.Stdin, os.Stdout)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- http.Serve(listener, a) }()
+	fmt.Printf("http://%s/mcp\n", listener.Addr())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, listener.Close(), ignore(<-ended, net.ErrClosed))
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// clientBudgets are for what a call costs: at most this part of what it costs the other clients.
+func clientBudgets(transport string) (budgets []budget) {
+	for _, era := range []string{"legacy", "modern"} {
+		for _, callers := range clientCallers {
+			for _, cost := range []string{"time", "bytes"} {
+				what := clientWhat(transport, era, callers, cost)
+				budgets = append(budgets, budget{what, "go-sdk", 0.35}, budget{what, "mcp-go", 0.6})
+			}
+		}
+	}
+	return budgets
+}
+
+var clientCallers = []int{1, 32}
+
+func clientWhat(transport, era string, callers int, cost string) string {
+	return fmt.Sprintf("%s %s, %d in flight: %s", transport, era, callers, cost)
+}
+
+// A clientCost is what the calls of one client have cost its process.
+type clientCost struct {
+	Calls         int
+	Took, CPU     time.Duration
+	Bytes, Allocs uint64
+}
+
+func (c clientCost) per(total float64) float64 { return total / float64(c.Calls) }
+
+// clientSuite measures the clients, 64 B a call, each in a process of its own, with the same server in another one.
+func clientSuite(transport string) func(o options) ([]measure, error) {
+	return func(o options) ([]measure, error) {
+		var all []measure
+		for _, era := range []string{"legacy", "modern"} {
+			for _, callers := range clientCallers {
+				costs := map[string][]measure{}
+				kinds := []string{"time", "CPU", "bytes"}
+				for _, p := range clientPrograms {
+					cost, err := measureClient(p.name, transport, era, callers, o)
+					if errors.Is(err, errors.ErrUnsupported) {
+						continue
+					}
+					if err != nil {
+						return nil, fmt.Errorf("%s, %s: %w", p.name, era, err)
+					}
+					add := func(kind string, value float64, unit, extra string) {
+						costs[kind] = append(costs[kind], measure{clientWhat(transport, era, callers, kind), p.name, value, unit, false, extra})
+					}
+					add("time", cost.per(microseconds(cost.Took)), "µs", fmt.Sprintf("%.0f calls/s", float64(cost.Calls)/cost.Took.Seconds()))
+					add("CPU", cost.per(microseconds(cost.CPU)), "µs", "of the client")
+					add("bytes", cost.per(float64(cost.Bytes)), "B", fmt.Sprintf("%.0f allocs", cost.per(float64(cost.Allocs))))
+				}
+				for _, kind := range kinds {
+					all = append(all, costs[kind]...)
+				}
+			}
+		}
+		return all, nil
+	}
+}
+
+// measureClient runs a client's process.
+func measureClient(name, transport, era string, callers int, o options) (cost clientCost, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return cost, err
+	}
+	url := ""
+	if transport == "HTTP" {
+		server, err := start(self, "-answer", "http", "-era", era)
+		if err != nil {
+			return cost, err
+		}
+		defer server.stop()
+		if url, err = server.line(); err != nil {
+			return cost, err
+		}
+	} else if name == "net/http" {
+		return cost, errors.ErrUnsupported
+	}
+	c, err := start(self, "-client", name, "-url", url, "-era", era, "-callers", fmt.Sprint(callers), "-time", o.time.String(), "-profile", o.profiles)
+	if err != nil {
+		return cost, err
+	}
+	defer c.stop()
+	line, err := c.line()
+	if err == nil {
+		err = json.Unmarshal([]byte(line), &cost)
+	}
+	return cost, err
+}
+
+// runClient is the process that is measured: it calls for a fifth of the time to warm up, and then for all of it, and prints what that has cost.
+func runClient(name, url, era string, callers int, o options) error {
+	i := slices.IndexFunc(clientPrograms, func(p clientProgram) bool { return p.name == name })
+	if i < 0 {
+		return fmt.Errorf("there is no client %q", name)
+	}
+	ctx := context.Background()
+	s, err := clientPrograms[i].connect(ctx, target{url, era})
+	if err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, callers, o.time/5); err != nil {
+		return err
+	}
+	stop, err := profile(o.profiles, fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(name, "/", "-"), era, callers))
+	if err != nil {
+		return err
+	}
+	cost, err := s.run(ctx, callers, o.time)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(stop(), json.NewEncoder(os.Stdout).Encode(cost)); err != nil {
+		return err
+	}
+	_ = s.close() // some say that there was no session to end
+	return nil
+}
+
+// run keeps as many calls in flight for about d.
+func (s *session) run(ctx context.Context, callers int, d time.Duration) (cost clientCost, err error) {
+	text := strings.Repeat("x", 64)
+	counts, errs := make([]int, callers), make([]error, callers)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	cpu, begin := cpuTime(), time.Now()
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			for ; errs[i] == nil && time.Since(begin) < d; counts[i]++ {
+				echoed, err := s.call(ctx, text)
+				if err == nil && echoed != text {
+					err = fmt.Errorf("the echo is %q", echoed)
+				}
+				errs[i] = err
+			}
+		})
+	}
+	wg.Wait()
+	cost.Took, cost.CPU = time.Since(begin), cpuTime()-cpu
+	runtime.ReadMemStats(&after)
+	for _, n := range counts {
+		cost.Calls += n
+	}
+	cost.Bytes, cost.Allocs = after.TotalAlloc-before.TotalAlloc, after.Mallocs-before.Mallocs
+	return cost, firstOf(errs)
+}
+
+// cpuTime is the processor time of this process so far.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

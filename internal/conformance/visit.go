@@ -1,0 +1,413 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// visitTools are what the server of a [Visit] has to offer; a call of each is in the code of Visit.Run.
+//
+//	echo {text}         the text
+//	fail                a result that is an error: "it failed"
+//	count {n}           progress 1 to n of n, then "counted"
+//	log                 log messages, "unwanted" of the level debug and "logged" of the level warning
+//	ask                 asks the user for a form, "Who?", with a name: "Hello, NAME", or what the user did instead of accepting
+//	sample              asks the model, "Capital?": what it says
+//	roots               asks for the roots: "N roots"
+//	hold                progress 1, then nothing until it is released, "held", or cancelled
+//	release             releases all calls of hold
+//	cancelled           how many of them were cancelled
+//	grow                makes one tool more, grown_1, grown_2 and so on
+//	touch               tells that the resource visit://text has changed
+//	cut                 closes the stream of this call before the answer, which is "resumed"
+//	forget              forgets the session of this call
+//
+// Besides, it has the resources visit://text ("some text") and visit://binary (0, 127, 255), the resource template visit://item/{id} ("item ID"), and the
+// prompt greet {name} ("Greet NAME."), whose name can be completed to Ada, Alan and Grace.
+var visitTools = []string{"echo", "fail", "count", "log", "ask", "sample", "roots", "hold", "release", "cancelled", "grow", "touch"}
+
+// A Visit is what the client of this module does with a server that was made with somebody else's library: all that both of them can.
+type Visit struct {
+	Connect func(o client.Options) (*client.Client, error)
+	Era     mcp.Era // that has to come out
+	Cut     func()  // cuts all streams on their way; nil if that is not wanted
+	Resumes bool    // whether the answer of a call outlives that
+	Closes  bool    // whether the server can cut, too
+	Forgets bool    // whether it can forget
+	Strays  bool    // whether what a call says may come in any order, on another stream than its answer, and after that
+}
+
+// A visit is one under way.
+type visit struct {
+	Visit
+	*testing.T
+	*client.Client
+	ctx     context.Context
+	grown   int         // how many tools have come
+	tools   chan string // those of them that were on a list
+	updated chan string // resources
+	logged  chan string
+
+	mu     sync.Mutex
+	answer mcp.ElicitResult // of the user
+	asked  []string         // what the user and the model were asked
+}
+
+// Run visits the server. It may have been visited before.
+func (v Visit) Run(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r := &visit{Visit: v, T: t, ctx: ctx, tools: make(chan string, 100), updated: make(chan string, 100), logged: make(chan string, 100)}
+	r.says(accepted)
+	c, err := v.Connect(client.Options{
+		OnElicit: r.elicit,
+		OnSample: r.sample,
+		Roots:    []mcp.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}},
+		LogLevel: "warning",
+		OnLog: func(p mcp.LoggingMessageParams) {
+			if p.Level != "warning" || string(p.Data) != `"logged"` {
+				t.Errorf("the server logs %s %s", p.Level, p.Data)
+			}
+			r.logged <- string(p.Data)
+		},
+		OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			if err != nil && !errors.Is(err, rpc.ErrClosed) { // at the end of the visit
+				t.Errorf("the list of tools that have changed: %v", err)
+			}
+			r.mu.Lock()
+			last := fmt.Sprint("grown_", r.grown)
+			r.mu.Unlock()
+			if slices.Contains(names(tools), last) {
+				r.tools <- last
+			}
+		},
+		OnResourceUpdated: func(uri string) { r.updated <- uri },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Client = c
+	defer func() {
+		if err := c.Close(); err != nil || c.Wait() != nil {
+			t.Errorf("Close: %v, Wait: %v", err, c.Wait())
+		}
+	}()
+	if c.Era() != v.Era || c.ServerInfo().Name != "visited" {
+		t.Fatalf("%v, %v", c.Era(), c.ServerInfo())
+	}
+	r.calls()
+	r.questions()
+	r.cancellation()
+	r.resources()
+	r.changes()
+	r.cuts()
+	r.forgotten()
+}
+
+func names(tools []*mcp.Tool) (names []string) {
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+var accepted = mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}
+
+// says is what the user says from now on.
+func (r *visit) says(answer mcp.ElicitResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = answer
+}
+
+func (r *visit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = append(r.asked, p.Message)
+	answer := r.answer
+	return &answer, nil
+}
+
+func (r *visit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range p.Messages {
+		for _, content := range m.Content {
+			r.asked = append(r.asked, content.(*mcp.TextContent).Text)
+		}
+	}
+	return &mcp.CreateMessageResult{Role: "assistant", Model: "none", Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
+}
+
+// call calls a tool and returns the text of the result, with "error: " before it if it is one.
+func (r *visit) call(tool string, args any, opts ...client.CallOption) (string, error) {
+	result, err := r.CallTool(r.ctx, tool, args, opts...)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, content := range result.Content {
+		text.WriteString(content.(*mcp.TextContent).Text)
+	}
+	if result.IsError {
+		return "error: " + text.String(), nil
+	}
+	return text.String(), nil
+}
+
+func (r *visit) wants(want, tool string, args any, opts ...client.CallOption) {
+	r.Helper()
+	if got, err := r.call(tool, args, opts...); err != nil || got != want {
+		r.Errorf("%s: %q, %v; want %q", tool, got, err, want)
+	}
+}
+
+// hears calls a tool, and waits for what has to happen then; again and again, if it may not be heard the first time.
+func (r *visit) hears(what string, from <-chan string, tool string, again bool) {
+	r.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for called := false; ; called = true {
+		if !called || again {
+			r.wants("done", tool, nil)
+		}
+		select {
+		case <-from:
+			return
+		case <-tick.C:
+		case <-r.ctx.Done():
+			r.Fatalf("nothing was heard of %s", what)
+		}
+	}
+}
+
+func (r *visit) calls() {
+	r.Helper()
+	var listed []*mcp.Tool
+	for tool, err := range r.Tools(r.ctx) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		listed = append(listed, tool)
+	}
+	for _, name := range visitTools {
+		if !slices.Contains(names(listed), name) {
+			r.Errorf("there is no tool %s", name)
+		}
+	}
+	for _, name := range names(listed) {
+		if strings.HasPrefix(name, "grown_") {
+			r.grown++
+		}
+	}
+	const odd = "Grüße, \"世界\" \u2028 \U0001f44b\n\tend"
+	r.wants(odd, "echo", map[string]string{"text": odd})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			text := strings.Repeat(fmt.Sprint(i, " "), 1+i*i)
+			if got, err := r.call("echo", map[string]string{"text": text}); err != nil || got != text {
+				r.Errorf("echo %d: %.50q, %v", i, got, err)
+			}
+		})
+	}
+	wg.Wait()
+	r.wants("error: it failed", "fail", nil)
+	if got, err := r.call("nothing", nil); !refused(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
+		r.Errorf("a tool that there is not: %q, %v", got, err)
+	}
+	if got, err := r.call("echo", map[string]int{"text": 1}); !refused(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
+		r.Errorf("arguments of the wrong type: %q, %v", got, err)
+	}
+	var seen []float64
+	r.wants("counted", "count", map[string]int{"n": 20}, client.OnProgress(func(p mcp.ProgressParams) {
+		if p.Total == nil || *p.Total != 20 {
+			r.Errorf("progress %v of %v", p.Progress, p.Total)
+		}
+		seen = append(seen, p.Progress)
+	}))
+	whole := len(seen) > 0 && seen[len(seen)-1] == 20 && slices.IsSorted(seen) // the newest only, if they come fast
+	if !whole && !r.Strays {
+		r.Errorf("progress %v", seen)
+	}
+	r.hears("the log", r.logged, "log", r.Strays)
+}
+
+// refused reports an error that the server answers with.
+func refused(err error, codes ...int) bool {
+	refusal, ok := errors.AsType[*rpc.Error](err)
+	return ok && slices.Contains(codes, refusal.Code)
+}
+
+func (r *visit) questions() {
+	r.Helper()
+	r.wants("Hello, Ada", "ask", nil)
+	r.wants("Paris", "sample", nil)
+	r.wants("2 roots", "roots", nil)
+	for _, no := range []mcp.ElicitAction{mcp.ElicitDecline, mcp.ElicitCancel} {
+		r.says(mcp.ElicitResult{Action: no})
+		r.wants(string(no), "ask", nil)
+	}
+	r.says(accepted)
+	if want := []string{"Who?", "Capital?", "Who?", "Who?"}; !slices.Equal(r.asked, want) {
+		r.Errorf("asked %q", r.asked)
+	}
+}
+
+func (r *visit) cancellation() {
+	r.Helper()
+	before, err := r.call("cancelled", nil)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	_, err = r.CallTool(ctx, "hold", nil, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+	if !errors.Is(err, context.Canceled) {
+		r.Errorf("a call that is cancelled: %v", err)
+	}
+	if _, err = r.call("hold", nil, client.Timeout(50*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+		r.Errorf("a call that takes too long: %v", err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	var a, b int
+	fmt.Sscan(before, &a)
+	for ; ; <-tick.C {
+		now, err := r.call("cancelled", nil)
+		if err != nil {
+			r.Fatalf("the server never heard that calls were cancelled: %v", err)
+		}
+		if fmt.Sscan(now, &b); b == a+2 {
+			return
+		}
+	}
+}
+
+func (r *visit) resources() {
+	r.Helper()
+	var uris []string
+	for resource, err := range r.Resources(r.ctx) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		uris = append(uris, resource.URI)
+	}
+	slices.Sort(uris)
+	if want := []string{"visit://binary", "visit://text"}; !slices.Equal(uris, want) {
+		r.Errorf("resources %q", uris)
+	}
+	var templates []string
+	for template, err := range r.ResourceTemplates(r.ctx) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		templates = append(templates, template.URITemplate)
+	}
+	if want := []string{"visit://item/{id}"}; !slices.Equal(templates, want) {
+		r.Errorf("templates %q", templates)
+	}
+	for uri, want := range map[string]string{"visit://text": "some text", "visit://binary": "\x00\x7f\xff", "visit://item/a%20b": "item a b"} {
+		result, err := r.ReadResource(r.ctx, uri)
+		if err != nil || len(result.Contents) != 1 {
+			r.Errorf("%s: %v, %v", uri, result, err)
+			continue
+		}
+		content := result.Contents[0]
+		got := content.Text + string(content.Blob)
+		got = strings.ReplaceAll(got, "%20", " ") // some decode it, and some do not
+		if got != want || content.URI != uri {
+			r.Errorf("%s: %q of %s", uri, got, content.URI)
+		}
+	}
+	if _, err := r.ReadResource(r.ctx, "visit://nothing"); !refused(err, mcp.CodeResourceNotFound, rpc.CodeInvalidParams) {
+		r.Errorf("a resource that there is not: %v", err)
+	}
+	var prompts []string
+	for prompt, err := range r.Prompts(r.ctx) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		prompts = append(prompts, prompt.Name)
+	}
+	if !slices.Equal(prompts, []string{"greet"}) {
+		r.Errorf("prompts %q", prompts)
+	}
+	prompt, err := r.GetPrompt(r.ctx, "greet", map[string]string{"name": "Ada"})
+	if err != nil || len(prompt.Messages) != 1 || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada." {
+		r.Errorf("the prompt: %v, %v", prompt, err)
+	}
+	completion, err := r.Complete(r.ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "greet"}, "name", "A", nil)
+	if err != nil || !slices.Equal(completion.Values, []string{"Ada", "Alan"}) {
+		r.Errorf("the completion: %v, %v", completion, err)
+	}
+}
+
+// changes of the list of tools, and of a resource, are heard of.
+func (r *visit) changes() {
+	r.Helper()
+	r.mu.Lock()
+	r.grown++
+	r.mu.Unlock()
+	r.hears("one tool more", r.tools, "grow", false)
+	if err := r.Subscribe(r.ctx, "visit://text"); err != nil {
+		r.Fatal(err)
+	}
+	r.hears("the resource", r.updated, "touch", false)
+}
+
+// cuts are lines that break, here or there, while a call is under way.
+func (r *visit) cuts() {
+	r.Helper()
+	if r.Cut != nil {
+		got, err := r.call("hold", nil, client.OnProgress(func(mcp.ProgressParams) {
+			r.Cut()
+			r.wants("done", "release", nil)
+		}))
+		switch {
+		case r.Resumes && (err != nil || got != "held"):
+			r.Errorf("a call whose stream was cut: %q, %v", got, err)
+		case !r.Resumes && !errors.Is(err, streamable.ErrCut):
+			r.Errorf("a call whose stream was cut: %q, %v", got, err)
+		}
+		r.hearsAgain("the streams were cut")
+	}
+	if r.Closes {
+		r.wants("resumed", "cut", nil)
+	}
+}
+
+// hearsAgain wants that changes are heard of, as soon as the client listens again; the first may be no more than that some may have been missed.
+func (r *visit) hearsAgain(after string) {
+	r.Helper()
+	for len(r.updated) > 0 {
+		<-r.updated
+	}
+	for range 5 {
+		r.hears("the resource, after "+after, r.updated, "touch", true)
+	}
+}
+
+// forgotten is a session that the server does not know any more.
+func (r *visit) forgotten() {
+	r.Helper()
+	if !r.Forgets {
+		return
+	}
+	r.wants("done", "forget", nil)
+	r.wants("again", "echo", map[string]string{"text": "again"})
+	r.hearsAgain("the session was forgotten")
+	r.wants("Hello, Ada", "ask", nil)
+}
