@@ -25,6 +25,7 @@ var floors = []struct {
 	{"internal/jsonscan", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
+	{"internal/atomicfile", nil},
 	{"internal/printable", nil},
 	{"internal/shellwords", nil},
 	{"internal/terminal", nil},
@@ -56,10 +57,12 @@ var floors = []struct {
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
+	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "rpc/mcp", "client"}},
+
 	{"cmd/stdwire", []string{
-		"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
+		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable", "client/host/config",
 	}},
 }
 

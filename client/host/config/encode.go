@@ -1,0 +1,147 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A definition is a server in stdwire's own form.
+type definition struct {
+	Command        string            `json:"command,omitempty"`
+	Args           []string          `json:"args,omitempty"`
+	Cwd            string            `json:"cwd,omitempty"`
+	Env            map[string]string `json:"env,omitempty"`
+	EnvFile        string            `json:"envFile,omitempty"`
+	InheritEnv     []string          `json:"inheritEnv,omitempty"`
+	Type           string            `json:"type,omitempty"`
+	URL            string            `json:"url,omitempty"`
+	Headers        map[string]string `json:"headers,omitempty"`
+	Era            string            `json:"era,omitempty"`
+	StartTimeoutMs *int64            `json:"startTimeoutMs,omitempty"`
+	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
+	IdleStop       string            `json:"idleStop,omitempty"`
+	PerSession     bool              `json:"perSession,omitempty"`
+	Disabled       bool              `json:"disabled,omitempty"`
+	Tools          *tools            `json:"tools,omitempty"`
+}
+
+type tools struct {
+	Allow *[]string `json:"allow,omitempty"` // an empty one is there
+	Deny  []string  `json:"deny,omitempty"`
+}
+
+func (s *Server) definition() definition {
+	d := definition{
+		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers,
+		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout), PerSession: s.PerSession, Disabled: s.Disabled,
+	}
+	if s.URL != "" {
+		d.Type = "http"
+	}
+	if s.Era != 0 {
+		d.Era = map[mcp.Era]string{mcp.Modern: "modern", mcp.Legacy: "legacy"}[s.Era]
+	}
+	if s.IdleStop != 0 {
+		d.IdleStop = max(s.IdleStop, 0).String()
+	}
+	if s.Filter.Allow != nil || s.Filter.Deny != nil {
+		d.Tools = &tools{Deny: s.Filter.Deny}
+		if s.Filter.Allow != nil {
+			d.Tools.Allow = &s.Filter.Allow
+		}
+	}
+	return d
+}
+
+// milliseconds is nil for a default, and 0 for ever.
+func milliseconds(d time.Duration) *int64 {
+	if d == 0 {
+		return nil
+	}
+	ms := (max(d, 0) + time.Millisecond - 1).Milliseconds()
+	return &ms
+}
+
+// JSON returns the definition in stdwire's own form, on one line, with the fields that only other applications know. It has the values that were written down.
+func (s *Server) JSON() []byte {
+	text := encode(s.definition())
+	for _, o := range s.others {
+		text = text[:len(text)-1]
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(jsonscan.AppendString(text, o.name), ':')
+		text = append(append(text, compact(o.json)...), '}')
+	}
+	return text
+}
+
+// Encode returns a file in stdwire's own form: servers, and what belongs to them if that is not nil.
+func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
+	text := append([]byte(`{"mcpServers":`), object(servers)...)
+	if len(inputs) > 0 {
+		var all []addition
+		for _, input := range inputs {
+			all = append(all, addition{"", input.JSON()})
+		}
+		text = append(append(text, `,"inputs":`...), array(all)...)
+	}
+	if len(profiles) > 0 {
+		text = append(append(text, `,"profiles":`...), encode(profiles)...)
+	}
+	return append(indent(append(text, '}'), ""), '\n')
+}
+
+// object is one of all servers by their ids.
+func object(servers []*Server) []byte {
+	text := []byte{'{'}
+	for i, s := range servers {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(jsonscan.AppendString(text, s.ID), ':')
+		text = append(text, s.JSON()...)
+	}
+	return append(text, '}')
+}
+
+// JSON returns the description of an input, on one line.
+func (input Input) JSON() []byte {
+	return encode(struct {
+		Type        string `json:"type"`
+		ID          string `json:"id"`
+		Description string `json:"description,omitempty"`
+		Password    bool   `json:"password,omitempty"`
+	}{"promptString", input.ID, input.Description, input.Password})
+}
+
+// encode is for values that always can be.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func compact(text []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, text) // it has been validated
+	return b.Bytes()
+}
+
+// indent sets JSON out over lines, all but the first behind a prefix.
+func indent(text []byte, prefix string) []byte {
+	step := "  "
+	if strings.HasPrefix(prefix, "\t") {
+		step = "\t"
+	}
+	var b bytes.Buffer
+	_ = json.Indent(&b, text, prefix, step)
+	return b.Bytes()
+}

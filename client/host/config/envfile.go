@@ -1,0 +1,89 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+// envFile returns the variables of the server's EnvFile, never nil.
+func (x *expansion) envFile() map[string]string {
+	if x.server.EnvFile == "" {
+		return map[string]string{}
+	}
+	path := x.path("envFile", x.server.EnvFile)
+	if len(x.missing) > 0 {
+		return map[string]string{}
+	}
+	path = x.absolute(path)
+	data, err := x.env.ReadFile(path)
+	if err != nil {
+		x.fail("envFile: %w", err)
+		return map[string]string{}
+	}
+	env, err := parseEnv(string(data))
+	if err != nil {
+		x.fail("envFile: %s:%w", path, err)
+	}
+	return env
+}
+
+// parseEnv reads lines of NAME=value: with "export" before them or not, empty, or comments behind a #. A value between double quotes may have \n, \r, \t, \" and
+// \\ in it; between single quotes, everything is as it stands. What stands behind " #" after a value is a comment. The error tells the line, and not what is in it.
+func parseEnv(text string) (map[string]string, error) {
+	env := map[string]string{}
+	n := 0
+	for line := range strings.SplitSeq(strings.TrimPrefix(text, "\uFEFF"), "\n") {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "export "); ok {
+			line = strings.TrimSpace(rest)
+		}
+		name, value, ok := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		if !ok || !variableName.MatchString(name) {
+			return env, fmt.Errorf("%d: this is no NAME=value", n)
+		}
+		value, err := unquoteEnv(strings.TrimSpace(value))
+		if err != nil {
+			return env, fmt.Errorf("%d: %w", n, err)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+var envEscapes = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\"`, `"`, `\\`, `\`)
+
+func unquoteEnv(value string) (string, error) {
+	if value == "" || value[0] != '"' && value[0] != '\'' {
+		if i := strings.Index(value, " #"); i >= 0 {
+			value = strings.TrimSpace(value[:i])
+		}
+		if strings.HasPrefix(value, "#") {
+			value = ""
+		}
+		return value, nil
+	}
+	quote := value[0]
+	for i := 1; i < len(value); i++ {
+		switch {
+		case value[i] == '\\' && quote == '"':
+			i++
+		case value[i] == quote:
+			if rest := strings.TrimSpace(value[i+1:]); rest != "" && rest[0] != '#' {
+				return "", fmt.Errorf("there is text behind the end of the value")
+			}
+			if value = value[1:i]; quote == '"' {
+				value = envEscapes.Replace(value)
+			}
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("the value has no quotation mark at its end")
+}

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// An Environment is all that the rest of the system has to do with what a configuration means. [System] is that of this process.
+type Environment struct {
+	Dir  string // in which project files are looked for, and what relative paths start at; absolute
+	Home string // ${userHome}, ~/; absolute
+
+	LookupEnv func(name string) (value string, ok bool)
+	ReadFile  func(path string) ([]byte, error) // an error is [fs.ErrNotExist] if there is no such file
+	Exists    func(path string) bool            // there is a file of that name
+
+	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask
+	// they have no value.
+	Inputs map[string]string
+	Ask    func(Input) (string, error)
+}
+
+// System returns the environment of this process, with dir in place of its working directory unless that is "". Nobody is asked for inputs.
+func System(dir string) (*Environment, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir) // one name for one directory: it is what is trusted
+	}
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	exists := func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && !info.IsDir()
+	}
+	return &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile, Exists: exists}, nil
+}
+
+// readFile reads a file, unless it is none or has more than [MaxFile] bytes.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, syscall.ENOTDIR) { // nor can there be one
+		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would block
+		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("this is no regular file")}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("%s has more than %d MiB", path, MaxFile>>20)
+	}
+	return data, err
+}

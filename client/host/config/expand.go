@@ -1,0 +1,250 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+)
+
+// bracedVariable is how opencode writes a variable.
+var bracedVariable = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// variable is what is replaced. Whatever else has a dollar sign in it is text, as a shell's ${x%.c} is.
+var variable = regexp.MustCompile(`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
+
+// A Missing is a variable without a value.
+type Missing struct {
+	Field    string // in which it stands: env.TOKEN, args[2]
+	Variable string // as it is written, without a default: ${TOKEN}
+	Why      string
+}
+
+// A ResolveError says why a server's definition cannot be made an [Endpoint].
+type ResolveError struct {
+	Server   string
+	Position Position
+	Missing  []Missing // those that have no value
+	Err      error     // anything else
+}
+
+func (e *ResolveError) Error() string {
+	text := fmt.Sprintf("%s: server %q: ", e.Position, e.Server)
+	if e.Err != nil {
+		return text + e.Err.Error()
+	}
+	var parts []string
+	for _, m := range e.Missing {
+		parts = append(parts, fmt.Sprintf("%s: %s %s", m.Field, m.Variable, m.Why))
+	}
+	return text + strings.Join(parts, "; ")
+}
+
+func (e *ResolveError) Unwrap() error { return e.Err }
+
+// Resolve replaces the variables in a definition, once: what a value brings along stays as it is. There are
+//
+//	${NAME}, ${env:NAME}              an environment variable; it has to be set
+//	${NAME:-text}, ${env:NAME:-text}  the same, or the text if it is not set or empty
+//	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path
+//	${input:ID}                       see [Environment]
+//
+// in the command, args, env, cwd, envFile, url and headers. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
+//
+// The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it. Whoever is going to start the server has asked [Store.Check] before.
+func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	x := &expansion{server: s, env: env, answers: map[string]string{}}
+	e := x.endpoint()
+	switch {
+	case len(x.missing) > 0:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Missing: x.missing}
+	case x.err != nil:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Err: x.err}
+	}
+	return e, nil
+}
+
+// An expansion is under way.
+type expansion struct {
+	server  *Server
+	env     *Environment
+	answers map[string]string // of inputs
+	missing []Missing
+	err     error // the first
+}
+
+func (x *expansion) fail(format string, args ...any) {
+	if x.err == nil {
+		x.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (x *expansion) endpoint() *Endpoint {
+	s := x.server
+	if s.URL != "" {
+		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers)}
+		if why := wrongURL(e.URL); why != "" && x.missing == nil {
+			x.fail("%s", why)
+		}
+		for name, value := range e.Headers {
+			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+				x.fail("headers.%s: the value has control characters in it, perhaps a line end", name)
+			}
+		}
+		return e
+	}
+	cmd := client.Command{Path: x.path("command", s.Command), InheritEnv: s.InheritEnv, Dir: s.Workspace}
+	for i, arg := range s.Args {
+		cmd.Args = append(cmd.Args, x.path(fmt.Sprintf("args[%d]", i), arg))
+	}
+	if s.Dir != "" {
+		cmd.Dir = x.absolute(x.path("cwd", s.Dir))
+	}
+	cmd.Env = x.envFile()
+	maps.Copy(cmd.Env, x.pairs("env", s.Env))
+	return &Endpoint{Command: cmd}
+}
+
+// absolute is a path that does not depend on where this process is.
+func (x *expansion) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(x.server.Workspace, path)
+}
+
+// pairs expands values, in the order of their names so that inputs are asked for in an order.
+func (x *expansion) pairs(field string, values map[string]string) map[string]string {
+	out := make(map[string]string, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if field == "env" {
+			out[name] = x.path(field+"."+name, values[name])
+		} else {
+			out[name] = x.expand(field+"."+name, values[name])
+		}
+	}
+	return out
+}
+
+// path expands what may be a path.
+func (x *expansion) path(field, text string) string {
+	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
+	}
+	return x.expand(field, text)
+}
+
+func (x *expansion) expand(field, text string) string {
+	var b strings.Builder
+	end := 0
+	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+		part := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return text[m[2*i]:m[2*i+1]]
+		}
+		b.WriteString(text[end:m[0]])
+		end = m[1]
+		var value, why string
+		written := part(0)
+		if part(3) != "" {
+			written = "${" + part(1) + part(2) + "}" // the default may be a secret
+		}
+		if kind := part(5); kind != "" {
+			value, why = x.other(kind, part(6))
+		} else {
+			value, why = x.variable(part(1) != "", part(2), part(3) != "", part(4))
+		}
+		if why != "" {
+			x.missing = append(x.missing, Missing{field, written, why})
+		}
+		b.WriteString(value)
+	}
+	b.WriteString(text[end:])
+	return b.String()
+}
+
+// variable returns the value of one that is named, or why it has none.
+func (x *expansion) variable(env bool, name string, hasDefault bool, def string) (value, why string) {
+	switch {
+	case strings.Contains(def, "${"):
+		return "", "has a default with a variable in it, which does not work"
+	case !env && name == "workspaceFolder":
+		return x.server.Workspace, ""
+	case !env && name == "userHome":
+		return x.env.Home, ""
+	}
+	value, ok := x.env.LookupEnv(name)
+	switch {
+	case hasDefault && value == "":
+		return def, ""
+	case !ok:
+		return "", "is not set: set it, or write a default, as in ${" + name + ":-text}"
+	}
+	return value, ""
+}
+
+func (x *expansion) other(kind, id string) (value, why string) {
+	if kind != "input" {
+		return "", "works in other applications only"
+	}
+	if value, ok := x.answers[id]; ok {
+		return value, ""
+	}
+	value, ok := x.env.Inputs[id]
+	if name := inputVariable(id); !ok {
+		value, ok = x.env.LookupEnv(name)
+	}
+	if !ok && x.env.Ask != nil {
+		input, described := x.server.Inputs[id]
+		if !described {
+			input.ID = id
+		}
+		var err error
+		if value, err = x.env.Ask(input); err != nil {
+			return "", "was asked for in vain: " + err.Error()
+		}
+		ok = true
+	}
+	if !ok {
+		return "", "has no value: give --input " + id + "=… or set " + inputVariable(id)
+	}
+	x.answers[id] = value
+	return value, ""
+}
+
+// inputVariable is the environment variable for an input.
+func inputVariable(id string) string {
+	return "STDWIRE_INPUT_" + strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return '_'
+	}, strings.ToUpper(id))
+}
+
+// wrongURL says what is wrong with a URL, without quoting it; "" if nothing, or if that depends on variables.
+func wrongURL(text string) string {
+	if strings.Contains(text, "${") {
+		return ""
+	}
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return "its URL is none"
+	case u.Scheme == "unix" || u.Scheme == "pipe":
+		return "its URL is that of a socket, which does not work here; it wants http: or https:"
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return "its URL wants to be one of http: or https:"
+	}
+	return ""
+}

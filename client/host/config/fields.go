@@ -1,0 +1,327 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+var urlNames = []string{"url", "serverUrl", "httpUrl"}
+
+// A field is one that a server's definition may have, under all names that applications have for it. The first is stdwire's.
+type field struct {
+	names []string
+	read  func(r *reader, v value)
+}
+
+func fields() []field {
+	return []field{
+		{[]string{"command"}, (*reader).command},
+		{[]string{"args"}, func(r *reader, v value) { r.server.Args = append(r.server.Args, r.texts(v)...) }},
+		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.word(v) }},
+		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.env(v) }},
+		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.word(v) }},
+		{[]string{"inheritEnv"}, (*reader).inheritEnv},
+		{urlNames, func(r *reader, v value) { r.server.URL = r.word(v) }},
+		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.headers(v) }},
+		{[]string{"type", "transport", "transportType"}, (*reader).transport},
+		{[]string{"era", "protocolEra"}, (*reader).era},
+		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.yes(v) }},
+		{[]string{"enabled"}, func(r *reader, v value) { r.server.Disabled = r.server.Disabled || !r.yes(v) }},
+		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.yes(v) }},
+		{[]string{"startTimeoutMs"}, func(r *reader, v value) { r.server.StartTimeout = r.time(v, time.Millisecond) }},
+		{[]string{"callTimeoutMs"}, func(r *reader, v value) { r.server.CallTimeout = r.time(v, time.Millisecond) }},
+		{[]string{"idleStop"}, (*reader).idleStop},
+		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
+		{[]string{"tools"}, (*reader).filter},
+		{[]string{"includeTools"}, func(r *reader, v value) { r.allow(v, exactly(r.texts(v))) }},
+		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, exactly(r.texts(v))...) }},
+		{[]string{"options"}, (*reader).options},
+	}
+}
+
+// fieldNames are all names that fields have.
+func fieldNames() (names []string) {
+	for _, f := range fields() {
+		names = append(names, f.names...)
+	}
+	return names
+}
+
+// fields reads all of a server's definition.
+func (r *reader) fields(v value) {
+	byName := map[string]*field{}
+	for _, f := range fields() {
+		for _, name := range f.names {
+			byName[name] = &f
+		}
+	}
+	given := map[*field]member{}
+	for _, m := range r.members(v) {
+		f, known := byName[m.name]
+		if !known {
+			r.unknown(m)
+			continue
+		}
+		if first, twice := given[f]; twice { // at most as often as there are fields
+			r.errorf(m.at, "%q says the same as %q at %s; leave out one of them", m.name, first.name, r.place(first.at))
+			continue
+		}
+		given[f] = m
+		r.field = m.name
+		f.read(r, m.value)
+	}
+}
+
+func (r *reader) unknown(m member) {
+	r.server.others = append(r.server.others, other{m.name, m.raw()})
+	if r.full() || strings.HasPrefix(m.name, "$") || m.name == "description" || m.name == "name" {
+		return
+	}
+	if match := near.Match(m.name, fieldNames()); match != "" {
+		r.warnf(m.at, "unknown field %.60q; did you mean %s?", m.name, match)
+		return
+	}
+	r.warnf(m.at, "unknown field %.60q; it does nothing here", m.name)
+}
+
+// wants complains of a value's type.
+func (r *reader) wants(v value, what string) {
+	r.errorf(v.start, "%s wants %s, and is %s", r.field, what, v.kind())
+}
+
+// word reads a text.
+func (r *reader) word(v value) string {
+	text, ok := v.string()
+	if !ok {
+		r.wants(v, "text")
+	}
+	return r.written(text)
+}
+
+// scalar reads a text, or what can only be meant as one: true, 8080.
+func (r *reader) scalar(v value) (string, bool) {
+	switch v.data[v.start] {
+	case '"':
+		text, _ := v.string()
+		return r.written(text), true
+	case '{', '[', 'n':
+		return "", false
+	}
+	return string(v.raw()), true
+}
+
+// written brings variables into the one form that Resolve knows.
+func (r *reader) written(text string) string {
+	if r.brace {
+		text = bracedVariable.ReplaceAllString(text, "$${env:$1}")
+	}
+	return text
+}
+
+func (r *reader) texts(v value) (all []string) {
+	if !v.isArray() {
+		r.wants(v, "an array of texts")
+		return nil
+	}
+	for i, element := range v.elements() {
+		text, ok := r.scalar(element)
+		if !ok {
+			r.errorf(element.start, "%s[%d] wants to be text, and is %s", r.field, i, element.kind())
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+func (r *reader) pairs(v value) map[string]string {
+	if !v.isObject() {
+		r.wants(v, "an object of texts")
+		return nil
+	}
+	all := map[string]string{}
+	for _, m := range r.members(v) {
+		text, ok := r.scalar(m.value)
+		if !ok {
+			r.errorf(m.start, "%s.%.60q wants to be text, and is %s", r.field, m.name, m.kind())
+		}
+		all[m.name] = text
+	}
+	return all
+}
+
+func (r *reader) env(v value) map[string]string {
+	all := r.pairs(v)
+	for name := range all {
+		if name == "" || strings.ContainsAny(name, "=\x00") {
+			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, name)
+		}
+	}
+	return all
+}
+
+func (r *reader) headers(v value) map[string]string {
+	all, seen := r.pairs(v), map[string]string{}
+	for name := range all {
+		if !isToken(name) {
+			r.errorf(v.start, "headers: %.60q cannot be the name of a header", name)
+		}
+		if other, twice := seen[strings.ToLower(name)]; twice {
+			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them", min(name, other), max(name, other))
+		}
+		seen[strings.ToLower(name)] = name
+	}
+	return all
+}
+
+// isToken reports a name that a header may have (RFC 9110, section 5.6.2).
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	})
+}
+
+func (r *reader) inheritEnv(v value) {
+	if all, ok := v.bool(); ok {
+		if all {
+			r.server.InheritEnv = []string{"*"}
+		}
+		return
+	}
+	if !v.isArray() {
+		r.wants(v, `true, or an array of names such as "AWS_*"`)
+		return
+	}
+	r.server.InheritEnv = r.texts(v)
+	for _, pattern := range r.server.InheritEnv {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			r.errorf(v.start, "inheritEnv: %.60q is no pattern", pattern)
+		}
+	}
+}
+
+// A transport is how a server is reached, if its definition says so.
+type transport uint8
+
+const (
+	onStdio transport = iota + 1
+	overHTTP
+)
+
+// transports are the words that there are, in small letters and without what stands between them.
+var transports = map[string]transport{
+	"stdio": onStdio, "local": onStdio,
+	"http": overHTTP, "streamablehttp": overHTTP, "remote": overHTTP, "sse": overHTTP, // the client finds out about HTTP+SSE
+}
+
+func (r *reader) transport(v value) {
+	word := r.word(v)
+	r.way = transports[strings.NewReplacer("-", "", "_", "", "+", "").Replace(strings.ToLower(word))]
+	if r.way == 0 && v.data[v.start] == '"' {
+		hint := near.Match(word, []string{"stdio", "local", "http", "streamable-http", "remote", "sse"})
+		if hint == "" {
+			hint = "stdio or http"
+		}
+		r.errorf(v.start, "%s: %.60q is no transport; write %s", r.field, word, hint)
+	}
+}
+
+func (r *reader) era(v value) {
+	switch word := r.word(v); word {
+	case "auto":
+	case "modern":
+		r.server.Era = mcp.Modern
+	case "legacy":
+		r.server.Era = mcp.Legacy
+	default:
+		r.errorf(v.start, "%s: %.60q is none of auto, modern, legacy", r.field, word)
+	}
+}
+
+func (r *reader) yes(v value) bool {
+	is, ok := v.bool()
+	if !ok {
+		r.wants(v, "true or false")
+	}
+	return is
+}
+
+const maxTime = 30 * 24 * time.Hour
+
+// time reads a number of units. 0 is for ever, and becomes negative.
+func (r *reader) time(v value, unit time.Duration) time.Duration {
+	n, ok := v.integer()
+	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
+		r.errorf(v.start, "%s wants a whole number of %s, 30 days at most; 0 is for ever", r.field, unitName(unit))
+		return 0
+	}
+	return forever(time.Duration(n) * unit)
+}
+
+func unitName(unit time.Duration) string {
+	return map[time.Duration]string{time.Nanosecond: "nanoseconds", time.Millisecond: "milliseconds", time.Second: "seconds"}[unit]
+}
+
+// forever makes a negative time of 0.
+func forever(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+func (r *reader) idleStop(v value) {
+	word := "0"
+	if n, ok := v.integer(); !ok || n != 0 {
+		word = r.word(v)
+	}
+	d, err := time.ParseDuration(word)
+	if err != nil || d < 0 || d > maxTime {
+		r.errorf(v.start, `idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`)
+		return
+	}
+	r.server.IdleStop = forever(d)
+}
+
+// applyTimeout gives "timeout" the meaning that it has in the application. What is said more clearly wins.
+func (r *reader) applyTimeout() {
+	if r.timeout == nil {
+		return
+	}
+	v, s := *r.timeout, r.server
+	r.field = "timeout"
+	target, name := &s.CallTimeout, "callTimeoutMs"
+	if r.start {
+		target, name = &s.StartTimeout, "startTimeoutMs"
+	}
+	d := r.time(v, r.unit)
+	if r.guess && 0 < d && d < time.Second {
+		r.warnf(v.start, "timeout is not used: it is in milliseconds, and so too short to be meant; write %s", name)
+		return
+	}
+	if *target == 0 {
+		*target = d
+	}
+}
+
+// options reads what mcp-proxy has in an object of its own.
+func (r *reader) options(v value) {
+	if !v.isObject() {
+		r.wants(v, "an object")
+		return
+	}
+	for _, m := range r.members(v) {
+		r.field = fmt.Sprintf("options.%.60s", m.name)
+		switch m.name {
+		case "disabled":
+			r.server.Disabled = r.server.Disabled || r.yes(m.value)
+		case "toolFilter":
+			r.toolFilter(m.value)
+		}
+	}
+}

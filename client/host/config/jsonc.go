@@ -1,0 +1,156 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+const (
+	// MaxFile is how many bytes a file may have.
+	MaxFile = 4 << 20
+	// maxDepth is how many arrays and objects may be nested in one another. The deepest that means anything here is a filter, 5 levels down.
+	maxDepth = 100
+)
+
+// plain makes JSON of JSON with comments: the byte order mark, comments and the commas behind last elements become blanks, so that what is left stands
+// where it stood. It makes no mistake right: the result still has to be validated.
+func plain(data []byte) ([]byte, error) {
+	out := bytes.Clone(data)
+	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
+		blank(out[:3])
+	}
+	comma := -1              // the last byte that was no blank is a comma, and stands here
+	behindValue := false     // that comma stood behind a value
+	previous := byte('\x00') // the last byte that was no blank
+	for i := 0; i < len(out); {
+		switch c := out[i]; c {
+		case ' ', '\t', '\n', '\r':
+			i++
+			continue
+		case '/':
+			end, err := comment(out, i)
+			if err != nil {
+				return nil, err
+			}
+			blank(out[i:end])
+			i = end
+			continue
+		case '"':
+			previous, comma = c, -1
+			end, err := jsonscan.String(out, i)
+			if err != nil {
+				return nil, err
+			}
+			i = end
+			continue
+		case ',':
+			behindValue = previous != 0 && previous != ',' && previous != '[' && previous != '{' && previous != ':'
+			comma = i
+		case ']', '}':
+			if comma >= 0 && behindValue {
+				out[comma] = ' '
+			}
+			comma = -1
+		default:
+			comma = -1
+		}
+		previous = out[i]
+		i++
+	}
+	return out, nil
+}
+
+// comment returns the end of the comment that starts at data[i].
+func comment(data []byte, i int) (end int, err error) {
+	switch rest := data[i:]; {
+	case bytes.HasPrefix(rest, []byte("//")):
+		if n := bytes.IndexByte(rest, '\n'); n >= 0 {
+			return i + n, nil
+		}
+		return len(data), nil
+	case bytes.HasPrefix(rest, []byte("/*")):
+		if n := bytes.Index(rest[2:], []byte("*/")); n >= 0 {
+			return i + 2 + n + 2, nil
+		}
+		return i, &jsonscan.Error{Offset: i, Reason: "a comment has no end; write */ behind it"}
+	}
+	return i, &jsonscan.Error{Offset: i, Reason: "'/' starts no comment here; write // or /*"}
+}
+
+// blank overwrites all but line ends with spaces.
+func blank(data []byte) {
+	for i, c := range data {
+		if c != '\n' && c != '\r' {
+			data[i] = ' '
+		}
+	}
+}
+
+// A text is the content of a file as plain JSON.
+type text struct {
+	name string
+	data []byte // as long as the file; see plain
+}
+
+// newText validates a file. The error is a [Diagnostic].
+func newText(name string, data []byte) (*text, error) {
+	t := &text{name: name, data: data}
+	switch {
+	case len(data) > MaxFile:
+		return t, t.diagnostic(0, "the file has more than %d MiB", MaxFile>>20)
+	case bytes.HasPrefix(data, []byte("\xFE\xFF")), bytes.HasPrefix(data, []byte("\xFF\xFE")):
+		return t, t.diagnostic(0, "the file is UTF-16; save it as UTF-8")
+	}
+	out, err := plain(data)
+	if err == nil {
+		t.data = out
+		err = t.validate()
+	}
+	if e, ok := err.(*jsonscan.Error); ok {
+		reason := e.Reason
+		if e.Offset < len(data) && data[e.Offset] == '\'' {
+			reason = `text stands between double quotes: "…"`
+		}
+		return t, t.diagnostic(e.Offset, "%s", reason)
+	}
+	return t, err
+}
+
+func (t *text) validate() error {
+	start := jsonscan.Space(t.data, 0)
+	if start == len(t.data) {
+		return nil
+	}
+	end, err := jsonscan.Inner(t.data, start, jsonscan.MaxDepth-maxDepth)
+	if err != nil {
+		return err
+	}
+	if end = jsonscan.Space(t.data, end); end != len(t.data) {
+		return &jsonscan.Error{Offset: end, Reason: "there is text behind the end of the value"}
+	}
+	return nil
+}
+
+// root is the value of the text; false if there is none.
+func (t *text) root() (value, bool) {
+	start := jsonscan.Space(t.data, 0)
+	if start == len(t.data) {
+		return value{}, false
+	}
+	end, _ := jsonscan.Value(t.data, start)
+	return value{t, start, end}, true
+}
+
+// position returns where in the file a byte stands.
+func (t *text) position(offset int) Position {
+	before := t.data[:min(offset, len(t.data))]
+	line := bytes.LastIndexByte(before, '\n') + 1
+	return Position{t.name, 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[line:])}
+}
+
+func (t *text) diagnostic(offset int, format string, args ...any) Diagnostic {
+	return Diagnostic{Position: t.position(offset), Severity: Error, Message: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+func TestPlain(t *testing.T) {
+	for _, tt := range []struct{ in, out string }{
+		{`{"a":1}`, `{"a":1}`},
+		{"\xEF\xBB\xBF{}", "   {}"},
+		{"// x\n{}", "    \n{}"},
+		{"{} // x", "{}     "},
+		{"{/* a\nb */}", "{    \n    }"},
+		{`{"a":"// no"}`, `{"a":"// no"}`},
+		{`{"a":"\"/*"}`, `{"a":"\"/*"}`},
+		{`[1,]`, `[1 ]`},
+		{`[1, // x` + "\n" + `]`, `[1      ` + "\n" + `]`},
+		{`{"a":[1,],}`, `{"a":[1 ] }`},
+		{`["a",]`, `["a" ]`},
+		{`[[],{},]`, `[[],{} ]`},
+		{"{}//", "{}  "},
+		{"{//\r\n}", "{   \n}"},
+		// These stay wrong.
+		{`[,]`, `[,]`}, {`{,}`, `{,}`}, {`[1,,]`, `[1,,]`}, {`{"a":,}`, `{"a":,}`}, {`[1,2`, `[1,2`}, {`,]`, `,]`},
+	} {
+		got, err := plain([]byte(tt.in))
+		assert.NilError(t, err, tt.in)
+		if tt.in == "{//\r\n}" {
+			tt.out = "{  \r\n}"
+		}
+		assert.Equal(t, string(got), tt.out)
+	}
+}
+
+func TestSyntaxErrors(t *testing.T) {
+	for _, tt := range []struct{ in, err string }{
+		{"{\n  \"a\": 1\n  \"b\": 2\n}", "f.json:3:3: an object wants ',' or '}' here"},
+		{`{"a" 1}`, "f.json:1:6: a member's name wants ':' behind it"},
+		{`{a: 1}`, "f.json:1:2: an object wants a string as a member's name here"},
+		{`{'a': 1}`, `f.json:1:2: text stands between double quotes: "…"`},
+		{`{"a": 'x'}`, `f.json:1:7: text stands between double quotes: "…"`},
+		{`{"ä": é}`, `f.json:1:7: 'Ã' cannot start a value`},
+		{"{\n/* x", "f.json:2:1: a comment has no end; write */ behind it"},
+		{"{} / x", "f.json:1:4: '/' starts no comment here; write // or /*"},
+		{"{} {}", "f.json:1:4: there is text behind the end of the value"},
+		{"{\"a\": \"b\nc\"}", "f.json:1:9: control character 0x0a in a string; it must be escaped"},
+		{`[,]`, "f.json:1:2: ',' cannot start a value"},
+		{`{"a":,}`, "f.json:1:6: ',' cannot start a value"},
+		{`{"a":1,,}`, "f.json:1:8: an object wants a string as a member's name here"},
+		{"\xFF\xFE{\x00}\x00", "f.json:1:1: the file is UTF-16; save it as UTF-8"},
+		{strings.Repeat("[", 101) + strings.Repeat("]", 101), "f.json:1:101: nested too deeply"},
+		{strings.Repeat(" ", MaxFile+1), "f.json:1:1: the file has more than 4 MiB"},
+		{`{"a":"` + "\xff" + `"}`, "f.json:1:7: a string is not UTF-8"},
+	} {
+		_, err := newText("f.json", []byte(tt.in))
+		assert.Error(t, err, tt.err)
+	}
+	for _, in := range []string{"", " \n", "// nothing", "\xEF\xBB\xBF", strings.Repeat("[", 100) + strings.Repeat("]", 100)} {
+		_, err := newText("f.json", []byte(in))
+		assert.NilError(t, err, "%.20q", in)
+	}
+}
+
+// Whatever a file has in it: what is taken for JSON is that, everything stands where it stood, and nothing but blanks has changed.
+func FuzzPlain(f *testing.F) {
+	for _, seed := range []string{
+		"\xEF\xBB\xBF{ // c\n\"a\": [1, 2,], /* d */ \"b\": {\"c\": \"/*\\\"\",},}", "", "[,]", "//", "/*", `{"mcpServers":{"a":{"command":["x"]}}}`, "[1,/**/]", `"\u12`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		stripped, err := plain(data)
+		if err == nil {
+			if len(stripped) != len(data) {
+				t.Fatalf("%q became %q", data, stripped)
+			}
+			for i := range stripped {
+				if stripped[i] != data[i] && stripped[i] != ' ' {
+					t.Fatalf("%q became %q", data, stripped)
+				}
+			}
+			if json.Valid(data) && jsonscan.Valid(data) == nil && string(stripped) != string(data) {
+				t.Fatalf("JSON was changed: %q became %q", data, stripped)
+			}
+		}
+		text, err := newText("f", data)
+		if err != nil {
+			if d, ok := err.(Diagnostic); !ok || d.Line < 1 || d.Column < 1 || d.Message == "" {
+				t.Fatalf("%#v", err)
+			}
+			// What is refused although encoding/json takes it is not UTF-8, has half a character, or is too deep.
+			if stripped != nil && json.Valid(stripped) && utf8.Valid(stripped) && !strings.Contains(err.Error(), "surrogate") && !strings.Contains(err.Error(), "deeply") {
+				t.Fatalf("refuses %q: %v", data, err)
+			}
+			return
+		}
+		root, ok := text.root()
+		if !ok {
+			return
+		}
+		if !json.Valid(text.data) {
+			t.Fatalf("takes %q", data)
+		}
+		walk(t, root)
+	})
+}
+
+// walk compares all there is with what encoding/json finds.
+func walk(t *testing.T, v value) {
+	var elements []json.RawMessage
+	if v.isArray() && json.Unmarshal(v.raw(), &elements) == nil {
+		got := v.elements()
+		if len(got) != len(elements) {
+			t.Fatalf("%d elements in %q", len(got), v.raw())
+		}
+		for i := range got {
+			if string(got[i].raw()) != string(elements[i]) {
+				t.Fatalf("%q has the element %q", v.raw(), got[i].raw())
+			}
+			walk(t, got[i])
+		}
+	}
+	for _, m := range v.members() {
+		if m.data[m.at] != '"' || !json.Valid(m.raw()) {
+			t.Fatalf("%q has the member %q", v.raw(), m.raw())
+		}
+		walk(t, m.value)
+	}
+}

@@ -1,0 +1,211 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// A State is what became of a file.
+type State string
+
+const (
+	Used     State = "used"
+	Absent   State = "absent"
+	Empty    State = "empty"    // it is there, and has no place for servers
+	Shadowed State = "shadowed" // it has one, and a file before it in the same directory as well
+	Broken   State = "broken"   // it cannot be read, or has an error that concerns all of it: none of its servers is used
+)
+
+// A Found is a file that was looked for.
+type Found struct {
+	Source
+	State   State
+	Servers int // how many it has
+	err     error
+}
+
+// A Config is all that is configured, from all files.
+type Config struct {
+	Servers     []*Server // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
+	Profiles    map[string][]string
+	Files       []Found // that were looked for, what wins first
+	Diagnostics []Diagnostic
+}
+
+// Load finds out what is configured.
+//
+// If files are given, they are all there is, and have to be there: of servers with the same id the one in the later file counts. Otherwise, if STDWIRE_CONFIG is
+// set, it is the same with that one file. Otherwise these are looked for:
+//
+//	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
+//	stdwire/mcp.json                                                                          in XDG_CONFIG_HOME or ~/.config
+//
+// and servers of the former hide those of the same id in the latter. Whatever is hidden is told in a warning. A file that is broken hides what it might have
+// hidden: the rest of its directory.
+//
+// Load does not fail: what is wrong is in the Diagnostics, and in the servers.
+func Load(env *Environment, files ...string) *Config {
+	c := &Config{Profiles: map[string][]string{}}
+	l := &loader{Config: c, env: env, profileAt: map[string]Position{}}
+	for _, place := range search(env, files) {
+		l.place(place)
+	}
+	l.checkProfiles()
+	return c
+}
+
+type loader struct {
+	*Config
+	env       *Environment
+	profileAt map[string]Position
+}
+
+func (l *loader) place(sources place) {
+	used := ""
+	for _, source := range sources {
+		f, found := l.read(source)
+		found.Servers = len(f.Servers)
+		switch {
+		case found.State != Used && found.State != Broken:
+		case used != "":
+			found.State, found.err = Shadowed, nil
+			l.warn(Position{File: source.Path}, "its servers are not used: %s is there", used)
+		default:
+			used = source.Path
+			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
+		}
+		if found.State == Empty && used == "" {
+			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
+		}
+		l.Files = append(l.Files, found)
+		if found.State == Used {
+			l.take(f)
+		}
+	}
+}
+
+// read reads and judges a file.
+func (l *loader) read(source Source) (*File, Found) {
+	found := Found{Source: source, State: Used}
+	broken := func(err error) (*File, Found) {
+		found.State = Broken
+		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error, Message: err.Error()}
+		found.err = d
+		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
+	}
+	if !filepath.IsAbs(source.Path) {
+		return broken(errors.New(Variable + " wants an absolute path: what a relative one means depends on the directory"))
+	}
+	data, err := l.env.ReadFile(source.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !source.required:
+		found.State = Absent
+		return &File{}, found
+	case err != nil:
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // which file is known
+		}
+		return broken(err)
+	}
+	f := Parse(l.env, source, data)
+	switch {
+	case f.Err() != nil:
+		found.State, found.err = Broken, f.Err()
+	case !f.Declares:
+		found.State = Empty
+	}
+	return f, found
+}
+
+func (l *loader) warn(at Position, format string, args ...any) {
+	l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
+}
+
+// take takes the servers and profiles of a file, as far as there are none of the same name.
+func (l *loader) take(f *File) {
+	for _, s := range f.Servers {
+		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
+			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: "it is not used: there is another at " + l.Servers[i].Position.String()})
+			continue
+		}
+		l.Servers = append(l.Servers, s)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Profiles)) {
+		if _, taken := l.Profiles[name]; taken {
+			l.warn(f.profileAt[name], "the profile %q is not used: there is another at %s", name, l.profileAt[name])
+			continue
+		}
+		l.Profiles[name], l.profileAt[name] = f.Profiles[name], f.profileAt[name]
+	}
+}
+
+func (l *loader) checkProfiles() {
+	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
+		for _, id := range l.Profiles[name] {
+			if !slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.ID == id }) {
+				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s", name, id, nearest(id, l.Servers))
+				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.profileAt[name], Severity: Error, Message: message})
+				break
+			}
+		}
+	}
+}
+
+// An UnknownError says that there is no server or profile of that name.
+type UnknownError struct {
+	What string // "server" or "profile"
+	Name string
+	Hint string // which may be meant, or which there are; not part of the text
+}
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
+
+// Server returns the server with an id, which may be disabled, and may have to be trusted first (see [Store.Check]). The error is an [*UnknownError], the Err of the
+// server, or a [Diagnostic] of a file that may have such a server but is broken.
+func (c *Config) Server(id string) (*Server, error) {
+	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
+	for _, f := range c.Files {
+		if f.err != nil {
+			return nil, f.err
+		}
+		if i >= 0 && f.Path == c.Servers[i].File {
+			break
+		}
+	}
+	if i < 0 {
+		var ids []string
+		for _, s := range c.Servers {
+			ids = append(ids, s.ID)
+		}
+		return nil, &UnknownError{"server", id, near.Instead(id, ids)}
+	}
+	return c.Servers[i], c.Servers[i].Err
+}
+
+// Select returns the servers of a profile, in its order; for "" all there are. Those with errors are among them, and disabled ones. The error is an
+// [*UnknownError].
+func (c *Config) Select(profile string) (servers []*Server, err error) {
+	if profile == "" {
+		return c.Servers, nil
+	}
+	ids, ok := c.Profiles[profile]
+	if !ok {
+		return nil, &UnknownError{"profile", profile, near.Instead(profile, slices.Sorted(maps.Keys(c.Profiles)))}
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
+		switch {
+		case i < 0:
+			return nil, &UnknownError{"server", id, "the profile " + profile + " has it"}
+		case !slices.Contains(servers, c.Servers[i]):
+			servers = append(servers, c.Servers[i])
+		}
+	}
+	return servers, nil
+}

@@ -1,0 +1,173 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// told is what a configuration came to.
+func told(c *Config) string {
+	var b strings.Builder
+	for _, s := range c.Servers {
+		fmt.Fprintf(&b, "%s %s %v\n", s.ID, s.File, s.Project)
+	}
+	for _, f := range c.Files {
+		if f.State != Absent {
+			fmt.Fprintf(&b, "%s %s %d\n", f.State, f.Path, f.Servers)
+		}
+	}
+	for _, d := range c.Diagnostics {
+		fmt.Fprintf(&b, "%v: %v\n", d.Severity, d)
+	}
+	return b.String()
+}
+
+func TestLoad(t *testing.T) {
+	file := func(ids ...string) string {
+		for i, id := range ids {
+			ids[i] = fmt.Sprintf("%q: {\"command\": \"x\"}", id)
+		}
+		return `{"servers": {` + strings.Join(ids, ", ") + `}}`
+	}
+	const user = "/home/ada/.config/stdwire/mcp.json"
+	for _, tt := range []struct {
+		name      string
+		variables map[string]string
+		files     map[string]string
+		given     []string
+		want      string
+	}{
+		{name: "nothing"},
+		{name: "the seeds' order", files: map[string]string{"/work/.dispatch/mcp.json": file("a"), "/work/opencode.json": `{"mcp": {"b": {"command": ["b"]}}}`},
+			want: `a /work/.dispatch/mcp.json true
+used /work/.dispatch/mcp.json 1
+shadowed /work/opencode.json 1
+warning: /work/opencode.json: its servers are not used: /work/.dispatch/mcp.json is there
+`},
+		{name: "fallback", files: map[string]string{"/work/opencode.json": `{"mcp": {"b": {"command": "uvx", "args": ["x"]}}}`},
+			want: "b /work/opencode.json true\nused /work/opencode.json 1\n"},
+		{name: "no servers in it", files: map[string]string{"/work/.mcp.json": "", "/work/opencode.json": `{"theme": "x"}`, "/work/opencode.jsonc": `{"mcp": {"b": {"command": "b"}}}`},
+			want: "b /work/opencode.jsonc true\nempty /work/.mcp.json 0\nempty /work/opencode.json 0\nused /work/opencode.jsonc 1\n"},
+		{name: "empty on purpose", files: map[string]string{"/work/mcp.json": `{"servers": {}}`, "/work/.mcp.json": file("a")},
+			want: "used /work/mcp.json 0\nshadowed /work/.mcp.json 1\nwarning: /work/.mcp.json: its servers are not used: /work/mcp.json is there\n"},
+		{name: "user and project", files: map[string]string{"/work/.vscode/mcp.json": file("a", "b"), user: file("b", "c")},
+			want: `a /work/.vscode/mcp.json true
+b /work/.vscode/mcp.json true
+c /home/ada/.config/stdwire/mcp.json false
+used /work/.vscode/mcp.json 2
+used /home/ada/.config/stdwire/mcp.json 2
+warning: /home/ada/.config/stdwire/mcp.json:1:14: server "b": it is not used: there is another at /work/.vscode/mcp.json:1:37
+`},
+		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"}, files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")}, want: "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
+		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"}, files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user + " 1\n"},
+		{name: "the variable", variables: map[string]string{Variable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/work/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
+		{name: "the variable, relative", variables: map[string]string{Variable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
+			want: "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
+		{name: "the variable, of nothing", variables: map[string]string{Variable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
+		{name: "given", variables: map[string]string{Variable: "/etc/x.json"}, given: []string{"one.json", "/two.json"},
+			files: map[string]string{"/work/one.json": file("a", "b"), "/two.json": file("b"), "/work/mcp.json": file("c"), user: file("c")},
+			want: `b /two.json false
+a /work/one.json false
+used /two.json 1
+used /work/one.json 2
+warning: /work/one.json:1:37: server "b": it is not used: there is another at /two.json:1:14
+`},
+		{name: "given, but not there", given: []string{"one.json"}, want: "broken /work/one.json 0\nerror: /work/one.json: file does not exist\n"},
+		{name: "broken", files: map[string]string{"/work/mcp.json": "{", "/work/.mcp.json": file("a"), user: file("b")},
+			want: `b /home/ada/.config/stdwire/mcp.json false
+broken /work/mcp.json 0
+shadowed /work/.mcp.json 1
+used /home/ada/.config/stdwire/mcp.json 1
+error: /work/mcp.json:1:2: an object wants a string as a member's name here
+warning: /work/.mcp.json: its servers are not used: /work/mcp.json is there
+`},
+		{name: "profiles", files: map[string]string{"/work/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`, user: `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
+			want: `a /work/mcp.json true
+b /home/ada/.config/stdwire/mcp.json false
+used /work/mcp.json 1
+used /home/ada/.config/stdwire/mcp.json 1
+warning: /home/ada/.config/stdwire/mcp.json:1:51: the profile "web" is not used: there is another at /work/mcp.json:1:51
+error: /work/mcp.json:1:51: the profile "web" has a server "bb", which there is not; there are a, b
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, told(Load(world(tt.variables, tt.files), tt.given...)), tt.want)
+		})
+	}
+}
+
+func TestFindAServer(t *testing.T) {
+	env := world(nil, map[string]string{
+		"/work/mcp.json":                     `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
+		"/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
+	})
+	c := Load(env)
+	s, err := c.Server("web")
+	assert.NilError(t, err)
+	assert.Equal(t, s.Command, "b")
+	_, err = c.Server("bad")
+	assert.Error(t, err, `/work/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
+	_, err = c.Server("fils")
+	var unknown *UnknownError
+	assert.Assert(t, errors.As(err, &unknown))
+	assert.Equal(t, unknown.Hint, "did you mean files?")
+	assert.Error(t, err, `there is no server "fils"`)
+
+	all, err := c.Select("")
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 3)
+	some, err := c.Select("p")
+	assert.NilError(t, err)
+	assert.Equal(t, some[0].ID+some[1].ID, "webfiles")
+	_, err = c.Select("q")
+	assert.Error(t, err, `there is no server "no"`)
+	_, err = c.Select("r")
+	assert.Error(t, err, `there is no profile "r"`)
+
+	// What a broken file may have had is not taken from elsewhere.
+	files := map[string]string{"/work/mcp.json": "[", "/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
+	_, err = Load(world(nil, files)).Server("web")
+	assert.Error(t, err, "/work/mcp.json:1:2: a value is missing")
+	files = map[string]string{"/work/mcp.json": `{"servers": {"web": {"command": "b"}}}`, "/home/ada/.config/stdwire/mcp.json": "["}
+	_, err = Load(world(nil, files)).Server("web")
+	assert.NilError(t, err)
+	_, err = Load(world(nil, files)).Server("other")
+	assert.ErrorContains(t, err, "a value is missing")
+}
+
+// The real world: files that are none, and a directory by another name.
+func TestSystem(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", filepath.Join(dir, "home"))
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv(Variable, "")
+	real := filepath.Join(dir, "real")
+	assert.NilError(t, os.Mkdir(real, 0o700))
+	assert.NilError(t, os.Symlink(real, filepath.Join(dir, "link")))
+	assert.NilError(t, os.WriteFile(filepath.Join(real, "mcp.json"), []byte(`{"servers": {"a": {"command": "a b"}}}`), 0o600))
+	assert.NilError(t, os.WriteFile(filepath.Join(real, "a b"), nil, 0o600))
+	assert.NilError(t, os.WriteFile(filepath.Join(real, ".dispatch"), nil, 0o600)) // where a directory might be
+	env, err := System(filepath.Join(dir, "link"))
+	assert.NilError(t, err)
+	c := Load(env)
+	assert.Equal(t, len(c.Diagnostics), 0, "%v", c.Diagnostics)
+	resolved, err := filepath.EvalSymlinks(real)
+	assert.NilError(t, err)
+	assert.Equal(t, c.Servers[0].Workspace, resolved)
+	assert.Equal(t, c.Servers[0].Command, "a b")
+
+	assert.NilError(t, os.Remove(filepath.Join(real, "mcp.json")))
+	assert.NilError(t, syscall.Mkfifo(filepath.Join(real, "mcp.json"), 0o600))
+	c = Load(env)
+	assert.Equal(t, told(c), "broken "+resolved+"/mcp.json 0\nerror: "+resolved+"/mcp.json: this is no regular file\n")
+	assert.NilError(t, os.Remove(filepath.Join(real, "mcp.json")))
+	assert.NilError(t, os.WriteFile(filepath.Join(real, "mcp.json"), make([]byte, MaxFile+1), 0o600))
+	assert.Equal(t, Load(env).Diagnostics[0].Message, resolved+"/mcp.json has more than 4 MiB")
+}

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An ExistsError says that a file has other servers of the ids of those that were to be added.
+type ExistsError struct {
+	File string
+	IDs  []string
+}
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s has another %s already", e.File, strings.Join(e.IDs, ", "))
+}
+
+// Merge returns the content of a file with servers and inputs added to it. The rest stays as it is, comments and layout too. data is the content as it
+// is now, which may be empty, and path is for messages. Servers that are there already, and the same, are left alone; others of the same id are an
+// [*ExistsError], unless replace is set: then their definitions are replaced, with all comments in them.
+//
+// The file has to be in stdwire's own form, which mcpServers and VS Code's servers are. Any other error is a [Diagnostic] or says what is wrong.
+func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input, replace bool) ([]byte, error) {
+	source := Source{Path: path, Workspace: env.Dir, general: true}
+	f := Parse(env, source, data)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	root, ok := f.text.root()
+	if !ok { // no value, but there may be comments
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			data = append(bytes.Clone(data), '\n') // it would go on
+		}
+		return slices.Concat(data, Encode(servers, inputs, nil)), nil
+	}
+	e := &editor{raw: data}
+	if f.Declares {
+		if !f.found.own {
+			return nil, fmt.Errorf("%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that", path, f.found.keys)
+		}
+		if err := e.servers(f, servers, replace); err != nil {
+			return nil, err
+		}
+	} else {
+		e.beside = append(e.beside, addition{"mcpServers", object(servers)})
+	}
+	if err := e.inputs(f, root, inputs); err != nil {
+		return nil, err
+	}
+	e.insert(root, e.beside)
+	merged := e.apply()
+	if err := Parse(env, source, merged).Err(); err != nil {
+		return nil, fmt.Errorf("servers cannot be added to %s: %w", path, err)
+	}
+	return merged, nil
+}
+
+// An addition is a member of an object, or without a name an element of an array.
+type addition struct {
+	name  string
+	value []byte
+}
+
+func (a addition) text(prefix string) []byte {
+	var text []byte
+	if a.name != "" {
+		text = append(jsonscan.AppendString(text, a.name), ": "...)
+	}
+	return append(text, indent(a.value, prefix)...)
+}
+
+// An editor collects changes to a file.
+type editor struct {
+	raw    []byte
+	edits  []edit
+	beside []addition // members for the root
+}
+
+// An edit replaces bytes from start to end.
+type edit struct {
+	start, end int
+	text       []byte
+}
+
+func (e *editor) apply() []byte {
+	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
+	var out []byte
+	end := 0
+	for _, edit := range e.edits {
+		out = append(append(out, e.raw[end:edit.start]...), edit.text...)
+		end = edit.end
+	}
+	return append(out, e.raw[end:]...)
+}
+
+func (e *editor) servers(f *File, servers []*Server, replace bool) error {
+	var added []addition
+	clash := &ExistsError{File: f.Path}
+	members := f.found.servers.members()
+	for _, s := range servers {
+		i := slices.IndexFunc(f.Servers, func(o *Server) bool { return o.ID == s.ID })
+		switch {
+		case i < 0:
+			added = append(added, addition{s.ID, s.JSON()})
+		case f.Servers[i].Err == nil && bytes.Equal(f.Servers[i].JSON(), s.JSON()):
+		case !replace:
+			clash.IDs = append(clash.IDs, s.ID)
+		default:
+			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
+			m := members[at]
+			e.edits = append(e.edits, edit{m.start, m.end, indent(s.JSON(), e.indentation(m.at))})
+		}
+	}
+	if clash.IDs != nil {
+		return clash
+	}
+	e.insert(f.found.servers, added)
+	return nil
+}
+
+// inputs adds those that the file does not describe yet.
+func (e *editor) inputs(f *File, root value, inputs []Input) error {
+	var added []addition
+	for _, input := range inputs {
+		if !slices.ContainsFunc(f.Inputs, func(o Input) bool { return o.ID == input.ID }) {
+			added = append(added, addition{"", input.JSON()})
+		}
+	}
+	existing, ok := root.member("inputs")
+	switch {
+	case added == nil:
+	case !ok:
+		e.beside = append(e.beside, addition{"inputs", array(added)})
+	case !existing.isArray():
+		return existing.diagnostic(existing.start, "inputs wants an array, and is %s", existing.kind())
+	default:
+		e.insert(existing, added)
+	}
+	return nil
+}
+
+// array is one of all values.
+func array(all []addition) []byte {
+	text := []byte{'['}
+	for i, a := range all {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, a.value...)
+	}
+	return append(text, ']')
+}
+
+// insert adds members to an object, or elements to an array, behind those that are there and the comments behind these.
+func (e *editor) insert(container value, added []addition) {
+	if len(added) == 0 {
+		return
+	}
+	closing := container.end - 1
+	outer := e.indentation(container.start)
+	inner := outer + "  "
+	if strings.HasPrefix(outer, "\t") {
+		inner = outer + "\t"
+	}
+	first, last := 0, 0 // where the first of those that are there begins, and the last ends
+	for _, m := range container.members() {
+		if first == 0 {
+			first = m.at
+		}
+		last = m.end
+	}
+	for _, v := range container.elements() {
+		if first == 0 {
+			first = v.start
+		}
+		last = v.end
+	}
+	if first != 0 {
+		if own := e.indentation(first); bytes.ContainsRune(e.raw[container.start:first], '\n') {
+			inner = own
+		}
+		if !e.comma(last, closing) {
+			e.edits = append(e.edits, edit{last, last, []byte(",")})
+		}
+	}
+	at := closing
+	for at > container.start+1 && strings.IndexByte(" \t\r\n", e.raw[at-1]) >= 0 {
+		at--
+	}
+	var text []byte
+	for i, item := range added {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(text, "\n"+inner...), item.text(inner)...)
+	}
+	text = append(text, "\n"+outer...)
+	e.edits = append(e.edits, edit{at, closing, text})
+}
+
+// comma reports whether one stands behind the last value of a container, before it is closed.
+func (e *editor) comma(last, closing int) bool {
+	for i := last; i < closing; {
+		switch e.raw[i] {
+		case ',':
+			return true
+		case '/':
+			i, _ = comment(e.raw, i) // the file has been validated
+		default:
+			i++
+		}
+	}
+	return false
+}
+
+// indentation is the white space at the beginning of the line that a byte stands on.
+func (e *editor) indentation(at int) string {
+	start := bytes.LastIndexByte(e.raw[:at], '\n') + 1
+	end := start
+	for end < at && (e.raw[end] == ' ' || e.raw[end] == '\t') {
+		end++
+	}
+	return string(e.raw[start:end])
+}

@@ -1,0 +1,331 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// MaxServers is how many servers a file may have.
+const MaxServers = 256
+
+const (
+	maxDiagnostics = 1000 // of a file; one with more is not used
+	maxInputs      = 100
+	maxProfiles    = 256 // each with as many servers as a file
+)
+
+// A Source is a file that servers may come from.
+type Source struct {
+	Path      string
+	Workspace string // the directory that its servers belong to, absolute
+	Project   bool   // it was found in the workspace: whoever has written it need not be the user
+
+	general  bool // it is for other things as well, and need not have servers
+	required bool // the user has named it: it has to be there
+}
+
+// A File is what one file says.
+type File struct {
+	Source
+	Servers     []*Server           // in the order of the file, those with errors too
+	Profiles    map[string][]string // sets of servers' ids, by name
+	Inputs      []Input
+	Diagnostics []Diagnostic
+	// Declares says that the file has a place for servers, though there may be none in it.
+	Declares bool
+
+	profileAt map[string]Position
+	text      *text
+	found     found
+}
+
+// Err returns the first error that concerns the file as a whole; nil if there is none. Then none of its servers can be relied on.
+func (f *File) Err() error {
+	for _, d := range f.Diagnostics {
+		if d.Severity == Error && d.Server == "" {
+			return d
+		}
+	}
+	return nil
+}
+
+// Parse reads a file: JSON, with comments and commas behind last elements if need be, in any of the shapes that applications have for the servers of MCP. An
+// empty file has none. Of env it needs Exists and Home. It does not fail: what is wrong is in the Diagnostics.
+func Parse(env *Environment, source Source, data []byte) *File {
+	f := &File{Source: source}
+	r := &reader{Source: source, file: f, environment: env}
+	var err error
+	f.text, err = newText(source.Path, data)
+	r.text = f.text
+	if d, ok := err.(Diagnostic); ok {
+		f.Diagnostics = append(f.Diagnostics, d)
+		return f
+	}
+	root, ok := f.text.root()
+	if !ok {
+		return f
+	}
+	r.members(root) // for what is there twice
+	if f.found, f.Declares = r.find(root); f.Declares {
+		r.shape = f.found.shape
+		r.inputs(f.found.beside)
+		r.servers(f.found.servers)
+		r.profiles(root)
+	}
+	return f
+}
+
+// A reader is at work on a file.
+type reader struct {
+	*text
+	Source
+	shape
+	file        *File
+	environment *Environment
+
+	// Of the server that is being read; nil between servers.
+	server  *Server
+	field   string
+	way     transport
+	timeout *value
+}
+
+func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
+func (r *reader) warnf(at int, format string, args ...any)  { r.report(Warning, at, format, args...) }
+
+func (r *reader) report(severity Severity, at int, format string, args ...any) {
+	if r.full() {
+		return
+	}
+	d := Diagnostic{Position: r.position(at), Severity: severity, Message: fmt.Sprintf(format, args...)}
+	if r.server != nil {
+		d.Server = r.server.ID
+		if severity == Error && r.server.Err == nil {
+			r.server.Err = d
+		}
+	}
+	r.file.Diagnostics = append(r.file.Diagnostics, d)
+	if len(r.file.Diagnostics) == maxDiagnostics {
+		r.file.Diagnostics = append(r.file.Diagnostics, Diagnostic{Position: d.Position, Severity: Error, Message: "there is more wrong with the file; mend what is above first"})
+	}
+}
+
+// full reports that nothing more is told, because the file as a whole is broken by now. To find a place takes time, so what does that in a loop has to look.
+func (r *reader) full() bool { return len(r.file.Diagnostics) > maxDiagnostics }
+
+// place is a position in the same file.
+func (r *reader) place(at int) string {
+	p := r.position(at)
+	return fmt.Sprintf("%d:%d", p.Line, p.Column)
+}
+
+// members returns an object's members, and complains of those whose name is there twice.
+func (r *reader) members(v value) []member {
+	first := map[string]member{}
+	return slices.DeleteFunc(v.members(), func(m member) bool {
+		other, twice := first[m.name]
+		if !twice {
+			first[m.name] = m
+			return false
+		}
+		if r.full() {
+			return true
+		}
+		r.errorf(m.at, "%.60q is there already, at %s; only one of them can count: leave out the other", m.name, r.place(other.at))
+		return true
+	})
+}
+
+func (r *reader) servers(all value) {
+	preset, inputs := r.preset(), map[string]Input{}
+	for _, input := range r.file.Inputs {
+		inputs[input.ID] = input
+	}
+	taken := map[string]string{}
+	for _, m := range r.members(all) {
+		if strings.HasPrefix(m.name, "$") && !m.isObject() {
+			continue // $schema
+		}
+		if len(r.file.Servers) == MaxServers {
+			r.errorf(m.at, "the file has more than %d servers", MaxServers)
+			return
+		}
+		s := &Server{ID: m.name, Position: r.position(m.at), Workspace: r.Workspace, Project: r.Project, Inputs: inputs}
+		r.server, r.way, r.timeout = s, 0, preset
+		r.read(m)
+		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
+			r.warnf(m.at, "its id differs from that of %q only in capitals", other)
+		}
+		taken[strings.ToLower(s.ID)] = s.ID
+		r.file.Servers = append(r.file.Servers, s)
+		r.server = nil
+	}
+}
+
+// preset is the default that opencode has for the timeouts of all servers.
+func (r *reader) preset() *value {
+	if r.keys != "mcp.servers" {
+		return nil
+	}
+	if v, ok := r.file.found.beside.member("timeout"); ok {
+		return &v
+	}
+	return nil
+}
+
+// read reads the server that was begun.
+func (r *reader) read(m member) {
+	s := r.server
+	if !ValidID(s.ID) {
+		hint := ""
+		if id := SuggestID(s.ID); ValidID(id) {
+			hint = "; " + id + " would be one"
+		}
+		r.errorf(m.at, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
+	}
+	if !m.isObject() {
+		r.errorf(m.start, "a server wants to be an object, and is %s", m.kind())
+		return
+	}
+	r.fields(m.value)
+	r.applyTimeout()
+	if s.Err == nil { // what is missing may be what is wrong
+		r.kindOfServer(m)
+	}
+	if s.URL != "" && s.Err == nil {
+		if why := wrongURL(s.URL); why != "" {
+			r.errorf(m.at, "%s", why)
+		}
+	}
+}
+
+// kindOfServer sees that there is what a server needs, and nothing that another kind does.
+func (r *reader) kindOfServer(m member) {
+	s := r.server
+	switch {
+	case s.Command != "" && s.URL != "":
+		r.errorf(m.at, "it has a command and a URL; leave out one of them")
+	case s.Command == "" && s.URL == "":
+		r.errorf(m.at, "it has neither a command nor a URL")
+	case s.URL != "" && r.way == onStdio:
+		r.errorf(m.at, "it is one on stdio by its type, and has a URL in place of a command")
+	case s.Command != "" && r.way == overHTTP:
+		r.errorf(m.at, "it is one over HTTP by its type, and has a command in place of a URL")
+	case s.Command != "" && s.Headers != nil:
+		r.warnf(m.at, "headers are for servers with a URL; they do nothing here")
+	case s.URL != "" && (s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
+		r.warnf(m.at, "args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
+	}
+}
+
+// command reads a program, which may bring arguments along.
+func (r *reader) command(v value) {
+	s := r.server
+	if v.isArray() {
+		words := r.texts(v)
+		if len(words) == 0 || words[0] == "" {
+			r.errorf(v.start, "command wants the program as its first element")
+			return
+		}
+		s.Command, s.Args = words[0], append(words[1:], s.Args...)
+		return
+	}
+	line := r.word(v)
+	s.Command = line
+	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.exists(line) {
+		return
+	}
+	words, err := split(line)
+	if err != nil || len(words) < 2 {
+		r.warnf(v.start, "command has spaces in it, and is no file")
+		return
+	}
+	s.Command, s.Args = words[0], append(words[1:], s.Args...)
+	r.warnf(v.start, "command has spaces in it, and is no file: it is taken apart; write its arguments as args")
+}
+
+// exists reports whether a command is a file.
+func (r *reader) exists(command string) bool {
+	if rest, ok := strings.CutPrefix(command, "~/"); ok {
+		command = filepath.Join(r.environment.Home, rest)
+	}
+	if !filepath.IsAbs(command) {
+		command = filepath.Join(r.Workspace, command)
+	}
+	return r.environment.Exists(command)
+}
+
+// inputs reads what VS Code asks the user for.
+func (r *reader) inputs(beside value) {
+	all, _ := beside.member("inputs")
+	for i, v := range all.elements() {
+		if i == maxInputs {
+			r.errorf(v.start, "the file has more than %d inputs", maxInputs)
+			return
+		}
+		id, ok := v.member("id")
+		name := ""
+		if ok {
+			name, _ = id.string()
+		}
+		if name == "" {
+			r.warnf(v.start, "an input without an id is of no use")
+			continue
+		}
+		input := Input{ID: name}
+		if description, ok := v.member("description"); ok {
+			input.Description, _ = description.string()
+		}
+		if password, ok := v.member("password"); ok {
+			input.Password, _ = password.bool()
+		}
+		r.file.Inputs = append(r.file.Inputs, input)
+	}
+}
+
+// profiles reads the sets of servers.
+func (r *reader) profiles(root value) {
+	all, ok := root.member("profiles")
+	if !r.own || !ok {
+		return
+	}
+	r.file.Profiles, r.file.profileAt = map[string][]string{}, map[string]Position{}
+	r.field = "profiles"
+	if !all.isObject() {
+		r.wants(all, "an object of arrays of servers' ids")
+		return
+	}
+	for _, m := range r.members(all) {
+		r.field = fmt.Sprintf("profiles.%.60s", m.name)
+		if len(r.file.Profiles) == maxProfiles {
+			r.errorf(m.at, "the file has more than %d profiles", maxProfiles)
+			return
+		}
+		if !ValidID(m.name) {
+			r.errorf(m.at, "%.60q is no name for a profile: up to %d letters, digits and any of ._- are", m.name, maxID)
+			continue
+		}
+		ids := r.texts(m.value)
+		if len(ids) > MaxServers {
+			r.errorf(m.at, "%s has more than %d servers", r.field, MaxServers)
+			return
+		}
+		r.file.Profiles[m.name], r.file.profileAt[m.name] = ids, r.position(m.at)
+	}
+}
+
+// nearest says which of the servers' ids may be meant, or which there are.
+func nearest(id string, servers []*Server) string {
+	var ids []string
+	for _, s := range servers {
+		ids = append(ids, s.ID)
+	}
+	if hint := near.Instead(id, ids); hint != "" {
+		return "; " + hint
+	}
+	return ""
+}

@@ -1,0 +1,167 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// hidden stands for what is not shown.
+const hidden = "…"
+
+// Redacted returns a copy in which everything that may be a secret is "…": values of variables and headers, the user and the query of URLs, arguments that look like
+// secrets or stand behind a flag that announces one, and all of the fields that only other applications know. Variables are still there, as ${NAME}, without defaults.
+func (s *Server) Redacted() *Server {
+	c := *s
+	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
+	c.Command, c.URL = redactWord(s.Command), redactURL(s.URL)
+	c.Args = redactArgs(s.Args)
+	c.others = slices.Clone(s.others)
+	for i := range c.others {
+		c.others[i].json = []byte(`"` + hidden + `"`)
+	}
+	return &c
+}
+
+func redactValues(values map[string]string) map[string]string {
+	if values == nil {
+		return nil
+	}
+	out := make(map[string]string, len(values))
+	for name, value := range values {
+		out[name] = redactText(value)
+	}
+	return out
+}
+
+// redactText leaves nothing of a text but its variables.
+func redactText(text string) string {
+	var b strings.Builder
+	end := 0
+	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+		if m[0] > end {
+			b.WriteString(hidden)
+		}
+		b.WriteString(redactDefault(text[m[0]:m[1]]))
+		end = m[1]
+	}
+	if end < len(text) {
+		b.WriteString(hidden)
+	}
+	return b.String()
+}
+
+// redactDefault hides the default of a variable.
+func redactDefault(reference string) string {
+	if name, _, ok := strings.Cut(reference, ":-"); ok {
+		return name + ":-" + hidden + "}"
+	}
+	return reference
+}
+
+func redactURL(text string) string {
+	if text == "" {
+		return ""
+	}
+	text = variable.ReplaceAllStringFunc(text, redactDefault)
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return redactText(text) // not a URL, or one that is a variable as a whole
+	}
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
+		authority = hidden + authority[i:]
+	}
+	path, _, fragment := strings.Cut(path, "#")
+	path, query, queried := strings.Cut(path, "?")
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if longRandom.MatchString(segment) && strings.ContainsAny(segment, "0123456789") {
+			segments[i] = hidden
+		}
+	}
+	text = scheme + "://" + authority + strings.Join(segments, "/")
+	if queried {
+		text += "?" + redactQuery(query)
+	}
+	if fragment {
+		text += "#" + hidden
+	}
+	return text
+}
+
+// redactQuery hides the values of a query.
+func redactQuery(query string) string {
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		name, value, ok := strings.Cut(part, "=")
+		switch {
+		case ok && value == redactText(value): // variables only
+		case ok:
+			parts[i] = name + "=" + hidden
+		default:
+			parts[i] = hidden
+		}
+	}
+	return strings.Join(parts, "&")
+}
+
+var (
+	// announces matches the name of a flag, variable or parameter whose value is a secret.
+	announces = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|api[-_]?key|access[-_]?key|private[-_]?key|^-*key$|auth|bearer|cookie|header|connection[-_]?string|dsn`)
+	// secret matches what looks like one, wherever it stands.
+	secret = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
+	// longRandom matches what, with a digit in it, is hardly a word: a key in a URL's path.
+	longRandom = regexp.MustCompile(`^[A-Za-z0-9_=-]{20,}$`)
+	// assignment matches NAME=value, with a flag's dashes before it or not.
+	assignment = regexp.MustCompile(`^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*)=(.*)$`)
+)
+
+// valueFlags are flags that announce a secret, though not by their names: docker's and curl's.
+var valueFlags = []string{"-e", "--env", "-H", "-u", "--user"}
+
+// redactArgs hides arguments that may be secrets.
+func redactArgs(args []string) []string {
+	out := slices.Clone(args)
+	for i, arg := range args {
+		before := ""
+		if i > 0 {
+			before = args[i-1]
+		}
+		flag := strings.HasPrefix(before, "-") && !strings.Contains(before, "=")
+		m := assignment.FindStringSubmatch(arg)
+		switch {
+		case slices.Contains(valueFlags, before) && m != nil:
+			out[i] = m[1] + "=" + redactText(m[2])
+		case slices.Contains(valueFlags, before) && (before == "-e" || before == "--env"): // docker passes a variable on by its name
+		case flag && (announces.MatchString(before) || slices.Contains(valueFlags, before)):
+			out[i] = redactText(arg)
+		case m != nil && announces.MatchString(m[1]):
+			out[i] = m[1] + "=" + redactText(m[2])
+		case m != nil && strings.HasPrefix(arg, "-"):
+			out[i] = m[1] + "=" + redactWord(m[2])
+		default:
+			out[i] = redactWord(arg)
+		}
+	}
+	return out
+}
+
+// redactWord hides what looks like a secret, and what is in URLs.
+func redactWord(word string) string {
+	if u, err := url.Parse(word); strings.Contains(word, "://") && (err != nil || u.Scheme != "") {
+		return redactURL(word)
+	}
+	return secretWord(variable.ReplaceAllStringFunc(word, redactDefault))
+}
+
+func secretWord(word string) string {
+	if secret.MatchString(word) || strings.HasPrefix(word, "Bearer ") || strings.HasPrefix(word, "Basic ") {
+		return hidden
+	}
+	return word
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Server is the definition of one server, brought into one form whatever application it was written for. Texts are as they were written: variables in them
+// have not been replaced yet, see [Server.Resolve].
+type Server struct {
+	ID        string
+	Position         // where its definition begins
+	Workspace string // the directory that it belongs to: what relative paths start at, and ${workspaceFolder}
+	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
+
+	// Either the command of a server on stdio, or the URL of one over HTTP.
+	Command    string
+	Args       []string
+	Dir        string // the working directory; "" is Workspace
+	Env        map[string]string
+	EnvFile    string   // has more of Env, which wins; "" if there is none
+	InheritEnv []string // see [client.Command]
+
+	URL     string
+	Headers map[string]string
+
+	Era mcp.Era // zero finds out
+	// Times; zero is the default of whoever starts the server, negative is for ever.
+	StartTimeout time.Duration // for the start and the handshake
+	CallTimeout  time.Duration // of a call
+	IdleStop     time.Duration // without calls, until the server is stopped
+	PerSession   bool          // it must not be shared: every session gets a process of its own
+
+	Disabled bool // it is not to be started
+	Filter   Filter
+	Inputs   map[string]Input // those that its file describes, by their ids
+
+	// Err is the first error that was found, nil if there is none. A server with one cannot be used.
+	Err error
+
+	others []other // fields that mean nothing here
+}
+
+// An Endpoint is what there is to start or connect to: a [Server] whose variables have been replaced. Its values are secrets.
+type Endpoint struct {
+	Command client.Command // Path is "" if there is a URL
+	URL     string
+	Headers map[string]string
+}
+
+// An Input is a value that the user is to be asked for: ${input:ID}.
+type Input struct {
+	ID          string
+	Description string
+	Password    bool // must not be shown while it is typed
+}
+
+// An other is a field that is kept for other applications.
+type other struct {
+	name string
+	json []byte
+}
+
+const maxID = 32
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
+
+// ValidID reports whether a server may be called so: up to 32 letters, digits and "._-", the first a letter or digit, and without "__", which
+// stands between the server and the tool in the names of tools.
+func ValidID(id string) bool { return idPattern.MatchString(id) && !strings.Contains(id, "__") }
+
+// SuggestID returns the valid id that is most like a name; "" if nothing of the name can be in one.
+func SuggestID(name string) string {
+	var b strings.Builder
+	var last byte = '-'
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9':
+		case strings.IndexByte("._-", last) >= 0:
+			continue
+		case strings.IndexByte("._-", c) < 0:
+			c = '-'
+		}
+		if b.Len() == maxID {
+			break
+		}
+		b.WriteByte(c)
+		last = c
+	}
+	return strings.TrimRight(b.String(), "._-")
+}

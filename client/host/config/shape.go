@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// A shape is a way in which applications write down servers: where in the file they are, and what differs in meaning.
+type shape struct {
+	keys  string // the path of keys to the servers, for messages
+	look  func(root value, workspace string) (value, bool)
+	unit  time.Duration // of "timeout"
+	start bool          // "timeout" is for the start, not for calls
+	guess bool          // "timeout" may be meant otherwise: the shape is that of many applications
+	brace bool          // variables are written {env:NAME} too
+	own   bool          // the file may have what only stdwire knows beside the servers: profiles
+}
+
+// shapes are looked for in this order. The first that is there counts.
+func shapes() []shape {
+	return []shape{
+		{keys: "mcpServers", look: at("mcpServers"), unit: time.Millisecond, guess: true, own: true},
+		{keys: "servers", look: at("servers"), unit: time.Millisecond, guess: true, own: true},
+		{keys: "context_servers", look: at("context_servers"), unit: time.Second},                          // Zed
+		{keys: "mcp.servers", look: nested, unit: time.Millisecond, guess: true, start: true, brace: true}, // opencode 2, VS Code before it had mcp.json
+		{keys: "mcp", look: opencode, unit: time.Millisecond, guess: true, start: true, brace: true},       // opencode, Crush
+		{keys: "projects.DIRECTORY.mcpServers", look: project, unit: time.Millisecond, guess: true},        // ~/.claude.json
+		{keys: "the whole file", look: bare, unit: time.Millisecond, guess: true},                          // .agents/mcp.json
+	}
+}
+
+// mcpProxy is a shape that has the servers where others have them, and is known by a key beside them.
+func (s shape) mcpProxy() shape {
+	s.unit, s.guess, s.own = time.Nanosecond, false, false // it encodes a Go duration
+	return s
+}
+
+// at finds what stands under a key. If that is no object, it is found too, to be complained of.
+func at(key string) func(value, string) (value, bool) {
+	return func(root value, _ string) (value, bool) { return root.member(key) }
+}
+
+func nested(root value, _ string) (value, bool) {
+	mcp, _ := root.member("mcp")
+	servers, ok := mcp.member("servers")
+	return servers, ok && servers.isObject() && !isServer(servers)
+}
+
+func opencode(root value, _ string) (value, bool) {
+	mcp, ok := root.member("mcp")
+	members := mcp.members()
+	return mcp, ok && mcp.isObject() && (len(members) == 0 || slices.ContainsFunc(members, func(m member) bool { return isServer(m.value) }))
+}
+
+func project(root value, workspace string) (value, bool) {
+	projects, _ := root.member("projects")
+	own, _ := projects.member(workspace)
+	return own.member("mcpServers")
+}
+
+func bare(root value, _ string) (value, bool) {
+	found := false
+	for _, m := range root.members() {
+		switch {
+		case isServer(m.value):
+			found = true
+		case !strings.HasPrefix(m.name, "$"): // $schema
+			return value{}, false
+		}
+	}
+	return root, found
+}
+
+// isServer reports whether a value looks like the definition of a server.
+func isServer(v value) bool {
+	return slices.ContainsFunc(v.members(), func(m member) bool {
+		return m.name == "command" && !m.isObject() || slices.Contains(urlNames, m.name) && !m.isObject()
+	})
+}
+
+// found is what there is of servers in a file.
+type found struct {
+	shape
+	servers value
+	beside  value // the object that has inputs, profiles and a default for timeouts
+}
+
+// find looks for the servers of a file; false if it has none, and is not wrong for that.
+func (r *reader) find(root value) (found, bool) {
+	if !root.isObject() {
+		r.errorf(root.start, "the file wants to be an object, and is %s", root.kind())
+		return found{}, false
+	}
+	var f *found
+	for _, s := range shapes() {
+		servers, ok := s.look(root, r.Workspace)
+		switch {
+		case !ok:
+		case f != nil && s.keys != "mcp" && s.keys != "the whole file": // where they are nested, both match
+			r.warnf(servers.start, "the servers under %s are not used: those under %s are", s.keys, f.keys)
+		case f != nil:
+		case !servers.isObject():
+			r.errorf(servers.start, "%s wants an object of servers by their ids, and is %s", s.keys, servers.kind())
+			return found{}, false
+		default:
+			f = &found{s, servers, root}
+		}
+	}
+	if f == nil {
+		r.noServers(root)
+		return found{}, false
+	}
+	if f.keys == "mcp.servers" {
+		f.beside, _ = root.member("mcp")
+	}
+	if _, ok := root.member("mcpProxy"); ok && f.keys == "mcpServers" {
+		f.shape = f.mcpProxy()
+	}
+	return *f, true
+}
+
+// noServers says so, if the file is one that is for servers.
+func (r *reader) noServers(root value) {
+	members := root.members()
+	if r.general || len(members) == 0 {
+		return
+	}
+	const keys = "mcpServers, servers, context_servers, mcp.servers and mcp"
+	for _, m := range members {
+		if match := near.Match(m.name, []string{"mcpServers", "servers", "context_servers"}); match != "" {
+			r.warnf(m.at, "the file has no servers under %s; %q is none of these: did you mean %s?", keys, m.name, match)
+			return
+		}
+	}
+	r.warnf(root.start, "%s", fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
+}

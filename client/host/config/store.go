@@ -1,0 +1,122 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+// maxTrusted is how many servers a [Store] holds.
+const maxTrusted = 10_000
+
+// A Store remembers which servers from project files the user has trusted, in a file that only the user can read. It may be used by several processes and
+// goroutines: a change reads the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so that the user is asked once more.
+type Store struct {
+	// Path of the file. It need not be there, nor its directory.
+	Path string
+}
+
+// UserStore is the store of the user: stdwire/trust.json in XDG_STATE_HOME, which is ~/.local/state unless it is set.
+func UserStore(env *Environment) *Store {
+	return &Store{inHome(env, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust.json")}
+}
+
+// A trusted is one server that may be started.
+type trusted struct {
+	Workspace string `json:"workspace"`
+	Server    string `json:"server"`
+	Digest    string `json:"sha256"`
+}
+
+func (t trusted) is(s *Server) bool { return t.Workspace == s.Workspace && t.Server == s.ID }
+
+// Check returns nil for a server that may be started: one from a file that the user named, or one that is trusted as it is. Otherwise the error is an
+// [*UntrustedError], or says why the store cannot be read.
+func (st *Store) Check(s *Server) error {
+	if !s.Project {
+		return nil
+	}
+	all, err := st.read()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(all, func(t trusted) bool { return t.is(s) })
+	if i >= 0 && all[i].Digest == s.Digest() {
+		return nil
+	}
+	return &UntrustedError{s.ID, s.Position, i >= 0}
+}
+
+// Trust remembers servers as they are now.
+func (st *Store) Trust(servers ...*Server) error {
+	_, err := st.change(servers, true)
+	return err
+}
+
+// Revoke forgets servers, and returns how many of them were known, trusted as they are or not.
+func (st *Store) Revoke(servers ...*Server) (int, error) { return st.change(servers, false) }
+
+func (st *Store) change(servers []*Server, trust bool) (forgotten int, err error) {
+	all, err := st.read()
+	if err != nil {
+		return 0, err
+	}
+	before := len(all)
+	all = slices.DeleteFunc(all, func(t trusted) bool { return slices.ContainsFunc(servers, t.is) })
+	forgotten = before - len(all)
+	if trust {
+		for _, s := range servers {
+			all = append(all, trusted{s.Workspace, s.ID, s.Digest()})
+		}
+	} else if forgotten == 0 {
+		return 0, nil
+	}
+	if len(all) > maxTrusted {
+		return 0, fmt.Errorf("%s has %d servers already; revoke some", st.Path, maxTrusted)
+	}
+	slices.SortFunc(all, func(a, b trusted) int {
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server))
+	})
+	text, err := json.MarshalIndent(struct {
+		Trusted []trusted `json:"trusted"`
+	}{all}, "", "  ")
+	if err != nil {
+		return 0, err
+	}
+	if err := os.MkdirAll(filepath.Dir(st.Path), 0o700); err != nil {
+		return 0, err
+	}
+	return forgotten, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
+}
+
+// read returns what is in the store. What it cannot be sure of it does not take for trust.
+func (st *Store) read() ([]trusted, error) {
+	info, err := os.Stat(st.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("%s can be written by others than you; look at it, and then: chmod 600 it", st.Path)
+	}
+	data, err := readFile(st.Path)
+	if err != nil {
+		return nil, err
+	}
+	var content struct {
+		Trusted []trusted `json:"trusted"`
+	}
+	if err := json.Unmarshal(data, &content); err != nil {
+		return nil, fmt.Errorf("%s: %w; delete it, and trust your servers anew", st.Path, err)
+	}
+	return content.Trusted, nil
+}
