@@ -36,7 +36,7 @@
 //	url, headers          url is serverUrl and httpUrl as well
 //	type                  stdio, local; http, streamable-http, remote, sse; is transport and transportType as well. It need not be there
 //	disabled, enabled
-//	tools                 {allow: ["read_*"], deny: […]}: see [Filter]; includeTools, excludeTools and disabledTools are lists of names
+//	tools                 {allow: ["read_*"], deny: […]}: see [host.Filter]; includeTools, excludeTools and disabledTools are the one or the other
 //	era                   auto, modern, legacy
 //	startTimeoutMs        for the start and the handshake
 //	callTimeoutMs         of a call

@@ -39,8 +39,8 @@ func fields() []field {
 		{[]string{"idleStop"}, (*reader).idleStop},
 		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
 		{[]string{"tools"}, (*reader).filter},
-		{[]string{"includeTools"}, func(r *reader, v value) { r.allow(v, exactly(r.texts(v))) }},
-		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, exactly(r.texts(v))...) }},
+		{[]string{"includeTools"}, func(r *reader, v value) { r.allow(v, r.patterns(v)) }},
+		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, r.patterns(v)...) }},
 		{[]string{"options"}, (*reader).options},
 	}
 }

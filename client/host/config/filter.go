@@ -1,41 +1,6 @@
 package config
 
-import (
-	"path"
-	"slices"
-	"strings"
-)
-
-// A Filter says which tools of a server there are, by the names that the server gives them. A pattern is as in [path.Match], but for * and ?, which stand for a
-// slash too. The zero value lets all tools pass.
-type Filter struct {
-	Allow []string // nil is all; an empty one is none
-	Deny  []string // wins
-}
-
-// Permits reports whether a tool passes. What does not must not be listed, and not be called.
-func (f Filter) Permits(tool string) bool {
-	return (f.Allow == nil || matchAny(f.Allow, tool)) && !matchAny(f.Deny, tool)
-}
-
-func matchAny(patterns []string, tool string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(noSlash(pattern), noSlash(tool))
-		return ok && err == nil
-	})
-}
-
-// noSlash takes the slash, which * does not stand for, out of the way.
-func noSlash(s string) string { return strings.ReplaceAll(s, "/", "\x01") }
-
-// exactly makes patterns of names.
-func exactly(names []string) []string {
-	patterns := []string{}
-	for _, name := range names {
-		patterns = append(patterns, strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name))
-	}
-	return patterns
-}
+import "github.com/stdwire/stdwire/client/host"
 
 // filter reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an error: a filter that is not understood must not let everything pass.
 func (r *reader) filter(v value) {
@@ -71,10 +36,8 @@ func (r *reader) allow(v value, patterns []string) {
 
 func (r *reader) patterns(v value) []string {
 	all := append([]string{}, r.texts(v)...)
-	for _, pattern := range all {
-		if _, err := path.Match(noSlash(pattern), ""); err != nil || pattern == "" {
-			r.errorf(v.start, "%s: %.60q is no pattern", r.field, pattern)
-		}
+	if err := (&host.Filter{Allow: all}).Check(); err != nil {
+		r.errorf(v.start, "%s: %v", r.field, err)
 	}
 	return all
 }
@@ -87,7 +50,7 @@ func (r *reader) toolFilter(v value) {
 		r.errorf(v.start, "%s wants {mode: allow or block, list: […]}", r.field)
 		return
 	}
-	names := exactly(r.texts(list))
+	names := r.patterns(list)
 	switch word, _ := mode.string(); word {
 	case "allow":
 		r.allow(list, names)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -23,6 +24,7 @@ type Source struct {
 	Path      string
 	Workspace string // the directory that its servers belong to, absolute
 	Project   bool   // it was found in the workspace: whoever has written it need not be the user
+	Rename    bool   // a server whose name cannot be an id gets the most similar one, with a warning
 
 	general  bool // it is for other things as well, and need not have servers
 	required bool // the user has named it: it has to be there
@@ -180,12 +182,8 @@ func (r *reader) preset() *value {
 // read reads the server that was begun.
 func (r *reader) read(m member) {
 	s := r.server
-	if !ValidID(s.ID) {
-		hint := ""
-		if id := SuggestID(s.ID); ValidID(id) {
-			hint = "; " + id + " would be one"
-		}
-		r.errorf(m.at, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
+	if host.CheckID(s.ID) != nil {
+		r.misnamed(m)
 	}
 	if !m.isObject() {
 		r.errorf(m.start, "a server wants to be an object, and is %s", m.kind())
@@ -200,6 +198,24 @@ func (r *reader) read(m member) {
 		if why := wrongURL(s.URL); why != "" {
 			r.errorf(m.at, "%s", why)
 		}
+	}
+}
+
+// misnamed deals with a server whose name is no id.
+func (r *reader) misnamed(m member) {
+	id := SuggestID(m.name)
+	_, taken := r.file.found.servers.member(id)
+	taken = taken || slices.ContainsFunc(r.file.Servers, func(s *Server) bool { return s.ID == id })
+	switch {
+	case r.Rename && id != "" && !taken:
+		r.server.ID = id
+		r.warnf(m.at, "it was called %.60q, which can be no id", m.name)
+	default:
+		hint := ""
+		if id != "" && !taken {
+			hint = "; " + id + " would be one"
+		}
+		r.errorf(m.at, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
 	}
 }
 
@@ -305,7 +321,7 @@ func (r *reader) profiles(root value) {
 			r.errorf(m.at, "the file has more than %d profiles", maxProfiles)
 			return
 		}
-		if !ValidID(m.name) {
+		if host.CheckID(m.name) != nil {
 			r.errorf(m.at, "%.60q is no name for a profile: up to %d letters, digits and any of ._- are", m.name, maxID)
 			continue
 		}

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"regexp"
+	"cmp"
 	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -36,13 +37,21 @@ type Server struct {
 	PerSession   bool          // it must not be shared: every session gets a process of its own
 
 	Disabled bool // it is not to be started
-	Filter   Filter
+	Filter   host.Filter
 	Inputs   map[string]Input // those that its file describes, by their ids
 
 	// Err is the first error that was found, nil if there is none. A server with one cannot be used.
 	Err error
 
 	others []other // fields that mean nothing here
+}
+
+// Options returns o with what the definition says of its own: the name, the era and the times.
+func (s *Server) Options(o client.Options) client.Options {
+	o.Name = s.ID
+	o.Era = cmp.Or(s.Era, o.Era)
+	o.StartTimeout, o.CallTimeout = cmp.Or(s.StartTimeout, o.StartTimeout), cmp.Or(s.CallTimeout, o.CallTimeout)
+	return o
 }
 
 // An Endpoint is what there is to start or connect to: a [Server] whose variables have been replaced. Its values are secrets.
@@ -67,13 +76,7 @@ type other struct {
 
 const maxID = 32
 
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
-
-// ValidID reports whether a server may be called so: up to 32 letters, digits and "._-", the first a letter or digit, and without "__", which
-// stands between the server and the tool in the names of tools.
-func ValidID(id string) bool { return idPattern.MatchString(id) && !strings.Contains(id, "__") }
-
-// SuggestID returns the valid id that is most like a name; "" if nothing of the name can be in one.
+// SuggestID returns the id, one that [host.CheckID] takes, that is most like a name; "" if nothing of the name can be in one.
 func SuggestID(name string) string {
 	var b strings.Builder
 	var last byte = '-'
