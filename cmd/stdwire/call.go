@@ -92,6 +92,9 @@ func (c *call) run(ctx context.Context, std *streams) error {
 		c.target.options.OnLog, c.target.options.LogLevel = logLines(std), mcp.LevelInfo
 	}
 	return c.target.use(ctx, std, func(cl *client.Client) error {
+		if err := c.target.selected.permit(c.tool); err != nil {
+			return err
+		}
 		tool, err := findTool(ctx, cl, c.tool)
 		if err != nil {
 			if f, ok := errors.AsType[*failure](err); ok && f.hint == "" && !std.answers() {

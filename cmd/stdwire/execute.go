@@ -27,7 +27,7 @@ type runner func(ctx context.Context, std *streams) error
 func commands() []command {
 	return []command{
 		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
-		shellCommand(), runCommand(), manifestCommand(), versionCommand(), helpCommand(),
+		shellCommand(), configCommand(), trustCommand(), runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -80,8 +80,13 @@ func dispatchCommand(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return err
 	}
+	return c.dispatch(ctx, args[1:], std)
+}
+
+// dispatch reads a command's arguments, and does what they say.
+func (c command) dispatch(ctx context.Context, args []string, std *streams) error {
 	grammar, run := c.make()
-	help, err := grammar.parse(args[1:])
+	help, err := grammar.parse(args)
 	if help {
 		run = c.showHelp(grammar)
 	}

@@ -31,6 +31,10 @@ var exits = map[string]int{
 	"server_died":  6,
 
 	"too_large": 7, // the message was not sent
+	"untrusted": 7, // the server is a project's, and nobody has agreed to it
+	"denied":    7, // the configuration does not allow it
+
+	"config": 8, // something is wrong with the configuration
 
 	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and the signal's number.
 	"hangup":      129,

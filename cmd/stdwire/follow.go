@@ -16,7 +16,9 @@ import (
 // timeoutFlag is the flag --timeout.
 func timeoutFlag(timeout *time.Duration) flag {
 	*timeout = 5 * time.Minute
-	return duration(timeout, "--timeout", "how long to wait for the result, or for progress")
+	f := duration(timeout, "--timeout", "how long to wait for the result, or for progress")
+	*timeout = 0 // unless it is given it is up to the client, or to the configuration
+	return f
 }
 
 // A following shows on stderr what goes on until a result is there: on a terminal in one line that goes away again, or all of it, line by line with times.

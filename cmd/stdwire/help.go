@@ -41,7 +41,8 @@ func overview() string {
 		fmt.Fprintf(&b, "  %-10s%s\n", c.name, c.summary)
 	}
 	b.WriteString(`
-The server is what stands behind --, or else stdwire's own (--root, --write, …):
+The server is what stands behind --, one from the configuration (-s ID), or at a
+URL (--url), or else stdwire's own (--root, --write, …):
 
   stdwire call fs_read path=README.md
   stdwire tools -- npx -y @modelcontextprotocol/server-everything
@@ -49,8 +50,8 @@ The server is what stands behind --, or else stdwire's own (--root, --write, …
 
 Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 4 the server did
 not start, 5 the tool failed, or there is no such thing, 6 no answer in time or
-the server died, 7 refused, 130 and 143 interrupted. More with
-stdwire help COMMAND.
+the server died, 7 refused, 8 wrong configuration, 130 and 143 interrupted.
+More with stdwire help COMMAND.
 `)
 	return b.String()
 }

@@ -36,6 +36,9 @@ func inspectCommand() command {
 				began := time.Now()
 				return t.use(ctx, std, func(c *client.Client) error {
 					if tool != "" {
+						if err := t.selected.permit(tool); err != nil {
+							return err
+						}
 						return inspectTool(ctx, c, std, tool, output)
 					}
 					return inspectServer(ctx, c, std, time.Since(began), output)

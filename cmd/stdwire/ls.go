@@ -36,12 +36,12 @@ func lsCommand() command {
 			flags := append([]flag{format(&output, "text", "json")}, t.flags()...)
 			return grammar{flags: flags, word: word, command: t.command}, func(ctx context.Context, std *streams) error {
 				return t.use(ctx, std, func(c *client.Client) error {
-					for _, k := range kinds() {
+					for _, k := range t.kinds() {
 						if k.name == only {
 							return k.list(ctx, c, std, output)
 						}
 					}
-					return listAll(ctx, c, std, output)
+					return listAll(ctx, c, std, t.kinds(), output)
 				})
 			}
 		},
@@ -56,9 +56,9 @@ func kindNames() (names []string) {
 }
 
 // listAll prints all of every kind that the server has.
-func listAll(ctx context.Context, c *client.Client, std *streams, output string) error {
+func listAll(ctx context.Context, c *client.Client, std *streams, kinds []kind, output string) error {
 	var parts []string
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		part, err := k.all(ctx, c, output)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has none

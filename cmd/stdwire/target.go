@@ -14,25 +14,28 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A target is the server that a command talks to: at a URL, the command that stands behind "--", or else stdwire's own server as a child process.
+// A target is the server that a command talks to: one from the configuration, at a URL, the command that stands behind "--", or else stdwire's own server as a child
+// process.
 type target struct {
+	selected     selected
 	remote       remote
 	words        []string // of the command
-	builtin      builtin  // if there is none of both
+	builtin      builtin  // if there is none of these
 	era          string
 	startTimeout time.Duration
 	serverLogs   bool
 	options      client.Options // what the command wants to hear of
 }
 
-func newTarget() *target {
-	return &target{startTimeout: 60 * time.Second}
-}
+func newTarget() *target { return &target{} }
 
 func (t *target) flags() []flag {
-	return append(append(t.remote.flags(), t.builtin.serverFlags()...),
+	t.startTimeout = 60 * time.Second
+	start := duration(&t.startTimeout, "--start-timeout", "how long the server may take to start and answer")
+	t.startTimeout = 0 // unless it is given it is up to the client, or to the configuration
+	return append(append(append(t.selected.flags(), t.remote.flags()...), t.builtin.serverFlags()...),
 		choice(&t.era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
-		duration(&t.startTimeout, "--start-timeout", "how long the server may take to start and answer"),
+		start,
 		toggle(&t.serverLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
@@ -42,6 +45,8 @@ func (t *target) command(words []string) { t.words = words }
 // name is what messages call the server.
 func (t *target) name() string {
 	switch {
+	case t.selected.id != "":
+		return t.selected.id
 	case t.remote.url != "":
 		return t.remote.host()
 	case t.words != nil:
@@ -53,13 +58,17 @@ func (t *target) name() string {
 // check reports what was given of which only one can be.
 func (t *target) check() error {
 	own := t.builtin.given()
-	switch {
+	switch extra := t.selected.given(); {
+	case t.selected.id == "" && extra != "":
+		return usagef("%s is for a server of the configuration", extra).withHint("say which: -s ID")
+	case t.selected.id != "" && (t.remote.url != "" || t.words != nil):
+		return usagef("there is a server's id, -s %s, and another server: which of them is it?", t.selected.id)
+	case t.selected.id != "" && own != "":
+		return usagef("%s is for stdwire's own server", own)
 	case t.remote.url == "" && t.remote.header != nil:
 		return usagef("--header is for a server at a --url")
 	case t.remote.url != "" && t.words != nil:
 		return usagef("there is a --url, and a command behind --: which of them is the server?")
-	case t.remote.url != "" && t.serverLogs:
-		return usagef("--server-logs is for servers that are started here")
 	case t.remote.url != "" && own != "":
 		return usagef("%s is for stdwire's own server", own)
 	case t.words != nil && own != "":
@@ -86,6 +95,9 @@ func (t *target) launched() string {
 func (t *target) start() (client.Command, error) {
 	if t.words != nil {
 		return client.Command{Path: t.words[0], Args: t.words[1:]}, nil
+	}
+	if t.selected.endpoint != nil {
+		return t.selected.endpoint.Command, nil
 	}
 	self, err := os.Executable()
 	return client.Command{Path: self, Args: t.builtin.serveArgs()}, err
@@ -114,6 +126,12 @@ func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) e
 func (t *target) connect(ctx context.Context, std *streams, adjust func(*client.Options)) (*client.Client, error) {
 	if err := t.check(); err != nil {
 		return nil, err
+	}
+	if err := t.selected.find(ctx, std); err != nil {
+		return nil, err
+	}
+	if t.serverLogs && t.dial() != nil {
+		return nil, usagef("--server-logs is for servers that are started here")
 	}
 	log := &serverLog{console: std.err}
 	c, err := t.open(ctx, std, log, adjust)
@@ -146,8 +164,13 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 	o := t.options
 	o.Name = t.name()
 	o.Info = mcp.Implementation{Name: "stdwire", Version: version()}
-	o.Era = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]
-	o.StartTimeout = t.startTimeout
+	if t.selected.server != nil {
+		o = t.selected.server.Options(o)
+	}
+	if t.era != "" {
+		o.Era = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]
+	}
+	o.StartTimeout = cmp.Or(t.startTimeout, o.StartTimeout)
 	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
 	if std.answers() {
 		a := newAsker(t.launched(), std.err, newTypist(std.in, std.err).line)
@@ -158,12 +181,12 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 		adjust(&o)
 	}
 	const patience = 3 * time.Second
-	if t.remote.url != "" {
+	if dial := t.dial(); dial != nil {
 		stop := std.err.during(patience, func(elapsed time.Duration) string {
 			return t.name() + ": no answer yet " + elapsed.Round(time.Second).String()
 		})
 		defer stop()
-		return o.Connect(ctx, t.remote.dial())
+		return o.Connect(ctx, dial)
 	}
 	cmd, err := t.start()
 	if err != nil {
@@ -177,6 +200,17 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 	})
 	defer stop()
 	return o.Spawn(ctx, cmd)
+}
+
+// dial is the way to a server with a URL; nil if it has none.
+func (t *target) dial() client.Transport {
+	switch {
+	case t.remote.url != "":
+		return t.remote.dial()
+	case t.selected.endpoint != nil && t.selected.endpoint.URL != "":
+		return t.selected.dial()
+	}
+	return nil
 }
 
 // downloads guesses what a launcher is busy with.

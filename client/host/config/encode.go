@@ -47,7 +47,7 @@ func (s *Server) definition() definition {
 		d.Era = map[mcp.Era]string{mcp.Modern: "modern", mcp.Legacy: "legacy"}[s.Era]
 	}
 	if s.IdleStop != 0 {
-		d.IdleStop = max(s.IdleStop, 0).String()
+		d.IdleStop = short(max(s.IdleStop, 0))
 	}
 	if s.Filter.Allow != nil || s.Filter.Deny != nil {
 		d.Tools = &tools{Deny: s.Filter.Deny}
@@ -56,6 +56,17 @@ func (s *Server) definition() definition {
 		}
 	}
 	return d
+}
+
+// short is 5m for 5m0s.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-len(zero)+1]
+		}
+	}
+	return text
 }
 
 // milliseconds is nil for a default, and 0 for ever.
@@ -81,7 +92,7 @@ func (s *Server) JSON() []byte {
 	return text
 }
 
-// Encode returns a file in stdwire's own form: servers, and what belongs to them if that is not nil.
+// Encode returns a file in stdwire's own form, without a line end behind it: servers, and what belongs to them if that is not nil.
 func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
 	text := append([]byte(`{"mcpServers":`), object(servers)...)
 	if len(inputs) > 0 {
@@ -94,7 +105,7 @@ func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []b
 	if len(profiles) > 0 {
 		text = append(append(text, `,"profiles":`...), encode(profiles)...)
 	}
-	return append(indent(append(text, '}'), ""), '\n')
+	return indent(append(text, '}'), "")
 }
 
 // object is one of all servers by their ids.

@@ -34,15 +34,19 @@ type ResolveError struct {
 }
 
 func (e *ResolveError) Error() string {
-	text := fmt.Sprintf("%s: server %q: ", e.Position, e.Server)
+	return fmt.Sprintf("%s: server %q: %s", e.Position, e.Server, e.Reason())
+}
+
+// Reason is the error without the place and the server.
+func (e *ResolveError) Reason() string {
 	if e.Err != nil {
-		return text + e.Err.Error()
+		return e.Err.Error()
 	}
 	var parts []string
 	for _, m := range e.Missing {
 		parts = append(parts, fmt.Sprintf("%s: %s %s", m.Field, m.Variable, m.Why))
 	}
-	return text + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func (e *ResolveError) Unwrap() error { return e.Err }

@@ -26,8 +26,8 @@ const (
 type Found struct {
 	Source
 	State   State
-	Servers int // how many it has
-	err     error
+	Servers int   // how many it has
+	Err     error // why it is broken
 }
 
 // A Config is all that is configured, from all files.
@@ -74,7 +74,7 @@ func (l *loader) place(sources place) {
 		switch {
 		case found.State != Used && found.State != Broken:
 		case used != "":
-			found.State, found.err = Shadowed, nil
+			found.State, found.Err = Shadowed, nil
 			l.warn(Position{File: source.Path}, "its servers are not used: %s is there", used)
 		default:
 			used = source.Path
@@ -96,7 +96,7 @@ func (l *loader) read(source Source) (*File, Found) {
 	broken := func(err error) (*File, Found) {
 		found.State = Broken
 		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error, Message: err.Error()}
-		found.err = d
+		found.Err = d
 		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
 	}
 	if !filepath.IsAbs(source.Path) {
@@ -116,7 +116,7 @@ func (l *loader) read(source Source) (*File, Found) {
 	f := Parse(l.env, source, data)
 	switch {
 	case f.Err() != nil:
-		found.State, found.err = Broken, f.Err()
+		found.State, found.Err = Broken, f.Err()
 	case !f.Declares:
 		found.State = Empty
 	}
@@ -171,8 +171,8 @@ func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", 
 func (c *Config) Server(id string) (*Server, error) {
 	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
 	for _, f := range c.Files {
-		if f.err != nil {
-			return nil, f.err
+		if f.Err != nil {
+			return nil, f.Err
 		}
 		if i >= 0 && f.Path == c.Servers[i].File {
 			break

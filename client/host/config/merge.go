@@ -36,7 +36,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			data = append(bytes.Clone(data), '\n') // it would go on
 		}
-		return slices.Concat(data, Encode(servers, inputs, nil)), nil
+		return append(slices.Concat(data, Encode(servers, inputs, nil)), '\n'), nil
 	}
 	e := &editor{raw: data}
 	if f.Declares {

@@ -31,7 +31,7 @@ func TestMerge(t *testing.T) {
   ]
 }
 `},
-		{"comments only", "// mine", "// mine\n" + string(Encode(added.Servers, added.Inputs, nil))},
+		{"comments only", "// mine", "// mine\n" + string(Encode(added.Servers, added.Inputs, nil)) + "\n"},
 		{"no servers", `{"x": 1}`, `{"x": 1,
   "mcpServers": {
     "a": {

@@ -165,7 +165,7 @@ remote-freecad {"type":"http","url":"http://192.168.1.100:9876/mcp"}
     "least": {"command": "x", "inheritEnv": true, "idleStop": 0, "tools": {"allow": []}, "era": "auto"}
   },
   "profiles": {"web": ["all", "least"]}
-}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m0s","perSession":true,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
+}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
 least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {
@@ -203,7 +203,7 @@ func TestWhatAServerIs(t *testing.T) {
 	assert.Equal(t, s.IdleStop, 90*time.Minute)
 	assert.Assert(t, s.PerSession)
 	assert.DeepEqual(t, s.Inputs, map[string]Input{"key": {"key", "Key", true}})
-	assert.Equal(t, shown(f), "a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m0s\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is of no use\n")
+	assert.Equal(t, shown(f), "a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is of no use\n")
 }
 
 // One server, or the servers of a file, with something wrong about them.

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// kinds are the kinds of things that a server has, with those tools only that the configuration lets pass.
+func (t *target) kinds() []kind {
+	all := kinds()
+	if t.selected.server == nil {
+		return all
+	}
+	allows, pages := t.selected.server.Filter.Allows, all[0].pages
+	all[0].pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
+		return func(yield func(json.RawMessage, error) bool) {
+			for page, err := range pages(c, ctx, options...) {
+				if !yield(filterPage(page, allows), err) {
+					return
+				}
+			}
+		}
+	}
+	tools := func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[*mcp.Tool, error] {
+		return func(yield func(*mcp.Tool, error) bool) {
+			for tool, err := range c.Tools(ctx, options...) {
+				if (err != nil || allows(tool.Name)) && !yield(tool, err) {
+					return
+				}
+			}
+		}
+	}
+	all[0].items = itemsOf(tools, toolItem)
+	return all
+}
+
+// filterPage takes tools out of a page of their list. The others, and the rest of it, stay as the server wrote them.
+func filterPage(page json.RawMessage, allows func(tool string) bool) json.RawMessage {
+	list := jsonscan.Member(page, "tools")
+	if len(list) == 0 || list[0] != '[' {
+		return page
+	}
+	var kept [][]byte
+	all := true
+	for tool := range jsonscan.Elements(list) {
+		if name, _ := jsonscan.Unquote(jsonscan.Member(tool, "name")); allows(string(name)) {
+			kept = append(kept, tool)
+		} else {
+			all = false
+		}
+	}
+	if all {
+		return page
+	}
+	filtered := []byte{'{'}
+	for name, value := range jsonscan.Members(page) {
+		if len(filtered) > 1 {
+			filtered = append(filtered, ',')
+		}
+		filtered = append(append(filtered, name...), ':')
+		if jsonscan.KeyIs(name, "tools") {
+			value = append(append([]byte{'['}, bytes.Join(kept, []byte{','})...), ']')
+		}
+		filtered = append(filtered, value...)
+	}
+	return append(filtered, '}')
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// withServers is a project whose mcp.json has these servers; SELF is this program.
+func withServers(t *testing.T, servers string) (dir string) {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	return project(t, map[string]string{"mcp.json": `{"servers": ` + strings.ReplaceAll(servers, "SELF", self) + `}`})
+}
+
+// typing answers at a terminal.
+func typing(t *testing.T, answer string, args ...string) ran {
+	t.Helper()
+	c := capture(true)
+	c.in = strings.NewReader(answer)
+	return runWith(t.Context(), c, args...)
+}
+
+func TestTrust(t *testing.T) {
+	dir := withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}}}`)
+	got := run(t, "tools", "-s", "good")
+	assert.Equal(t, got, ran{7, "", "stdwire: tools: " + dir + "/mcp.json:1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
+	assert.Assert(t, cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
+
+	// Everything is shown, and nobody is there to agree to it.
+	got = run(t, "trust", "other")
+	assert.Equal(t, got.code, 7)
+	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:], `  command    sh -c "curl \x1b[2K evil\u202e" ""
+  in         `+dir+`
+  cwd        "sub dir"
+  env        LD_PRELOAD=./x.so
+  env        T=${T}
+  envFile    .env
+  inheritEnv *
+stdwire: other: trust: there is nobody to ask
+hint: if what is above is what you want: --yes
+`)
+	assert.Assert(t, cmp.Contains(run(t, "trust", "web").stderr, "  url        http://x\n  header     A: \"b c\"\n"))
+
+	for _, answer := range []string{"", "n\n", "\n", "y", "yy\n"} {
+		got = typing(t, answer, "trust", "good")
+		assert.Equal(t, got.code, 7, answer)
+		assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: trust: 1 server not trusted\n"), got.stderr)
+		assert.Equal(t, run(t, "tools", "-s", "good").code, 7)
+	}
+	got = typing(t, "y\n", "trust", "good")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "Trust good? [y/N] "))
+	got = run(t, "tools", "-s", "good")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "echo(text: string"))
+	assert.Equal(t, run(t, "trust", "good").stderr, "good is trusted already\n")
+
+	// A file, of which one is trusted already; then none of the project.
+	got = run(t, "trust", "mcp.json", "--yes")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, strings.Count(run(t, "config", "check").stdout, "untrusted"), 0)
+	assert.Equal(t, run(t, "trust", "--revoke"), ran{0, "", "3 servers no longer trusted\n"})
+	assert.Equal(t, run(t, "tools", "-s", "good").code, 7)
+
+	// What changes is not trusted any more.
+	assert.Equal(t, run(t, "trust", "--yes", "good").code, 0)
+	content, err := os.ReadFile("mcp.json")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile("mcp.json", []byte(strings.ReplaceAll(string(content), `"fixture:good"`, `"fixture:good","x"`)), 0o600))
+	got = run(t, "tools", "-s", "good")
+	assert.Equal(t, got.code, 7)
+	assert.Assert(t, cmp.Contains(got.stderr, "has changed since it was trusted"))
+
+	got = run(t, "trust", "goood")
+	assert.Equal(t, got, ran{2, "", "stdwire: trust: goood is neither a server of a project file, nor such a file that is used\nhint: did you mean good?\n"})
+	assert.NilError(t, os.WriteFile("mcp.json", []byte("{"), 0o600))
+	assert.Equal(t, run(t, "trust").code, 8)
+	assert.Equal(t, run(t, "tools", "-s", "good").code, 8)
+
+	// Files that the user names need none.
+	assert.NilError(t, os.WriteFile("mcp.json", content, 0o600))
+	assert.Equal(t, run(t, "tools", "-s", "good", "--config", "mcp.json").code, 0)
+	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
+	assert.Equal(t, run(t, "tools", "-s", "good").code, 0)
+	assert.Equal(t, run(t, "trust", "good").stderr, "stdwire: trust: good is from a file of your own, "+dir+"/mcp.json, and needs no trust\nhint: see stdwire trust --help\n")
+}
+
+func TestTrustOfBrokenServers(t *testing.T) {
+	withServers(t, `{"bad": {}, "good": {"command": "x"}, "long": {"command": "x", "args": ["`+strings.Repeat("long ", 1000)+`"]}}`)
+	got := run(t, "trust", "--yes")
+	assert.Equal(t, got.code, 7)
+	assert.Assert(t, cmp.Contains(got.stderr, "server \"bad\": it has neither a command nor a URL\n"))
+	assert.Assert(t, cmp.Contains(got.stderr, "good is trusted\n"))
+	assert.Assert(t, cmp.Contains(got.stderr, strings.Repeat("long ", 1000)+"\"\n"), "uncut")
+	assert.Assert(t, cmp.Contains(got.stderr, " characters: read all of them.\n"))
+	store := filepath.Join(os.Getenv("HOME"), ".local/state/stdwire/trust.json")
+	assert.NilError(t, os.Chmod(store, 0o622))
+	for _, args := range []string{"trust good", "tools -s good", "config check"} {
+		got = run(t, strings.Fields(args)...)
+		assert.Equal(t, got.code, 8, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, "can be written by others than you"))
+	}
+}
+
+func TestSelectedServer(t *testing.T) {
+	withServers(t, `{
+		"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"allow": ["e*", "fail", "hang"], "deny": ["fail"]}, "callTimeoutMs": 50, "unknown": 1},
+		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 50},
+		"off": {"command": "SELF", "disabled": true},
+		"unset": {"command": "${NOT_SET_ANYWHERE}"},
+		"own": {"command": "SELF", "args": ["serve", "--root", "${input:root}"], "era": "legacy"}
+	}`)
+	assert.Equal(t, run(t, "trust", "--yes").code, 0)
+
+	got := run(t, "call", "echo", "text=hi", "-s", "good")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, got.stdout, `{"text":"hi"}`+"\n")
+	assert.Assert(t, cmp.Contains(got.stderr, `server "good": unknown field "unknown"; it does nothing here`))
+
+	// The filter: what it keeps away is not listed, and not called.
+	for _, args := range []string{"tools -s good", "ls -s good", "ls tools -s good"} {
+		got = run(t, strings.Fields(args)...)
+		assert.Assert(t, cmp.Contains(got.stdout, "echo(text: string, [n: integer])"), got.stderr)
+		assert.Assert(t, cmp.Contains(got.stdout, "hang()"))
+		assert.Assert(t, !strings.Contains(got.stdout, "fail") && !strings.Contains(got.stdout, "die"), got.stdout)
+	}
+	got = run(t, "tools", "-s", "good", "-o", "json")
+	var tools []struct{ Name string }
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &tools))
+	assert.Equal(t, fmt.Sprint(tools), "[{echo} {hang}]")
+	assert.Assert(t, cmp.Contains(got.stdout, `"x-unknown": [ 1.0 ]`), "byte by byte")
+	got = run(t, "tools", "-s", "good", "-o", "raw")
+	assert.Equal(t, strings.Count(got.stdout, "\n"), 2)
+	assert.Assert(t, cmp.Contains(got.stdout, `"nextCursor":"2"}`))
+	assert.Assert(t, strings.HasSuffix(got.stdout, "\n{\"tools\":[]}\n"), got.stdout)
+	for _, args := range []string{"call fail -s good", "call die -s good", "inspect die -s good"} {
+		got = run(t, strings.Fields(args)...)
+		assert.Equal(t, got.code, 7, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, "does not let it pass"))
+	}
+	assert.Equal(t, run(t, "inspect", "echo", "-s", "good").code, 0)
+
+	// Times and the era are those of the configuration, unless flags say otherwise.
+	got = run(t, "call", "hang", "-s", "good")
+	assert.Equal(t, got.code, 6, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "50ms"))
+	got = run(t, "call", "hang", "-s", "good", "--timeout", "60ms")
+	assert.Assert(t, cmp.Contains(got.stderr, "60ms"))
+	got = run(t, "tools", "-s", "silent")
+	assert.Equal(t, got.code, 4, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: silent: start: "))
+	for flag, era := range map[string]string{"auto": "modern", "modern": "modern", "legacy": "legacy", "": "legacy"} {
+		args := []string{"inspect", "-o", "json", "-s", "own", "--input", "root=."}
+		if flag != "" {
+			args = append(args, "--era", flag)
+		}
+		got = run(t, args...)
+		assert.Equal(t, got.code, 0, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stdout, `"era":"`+era+`"`), flag)
+	}
+
+	got = run(t, "tools", "-s", "off")
+	assert.Equal(t, got.code, 7)
+	assert.Assert(t, cmp.Contains(got.stderr, "it is disabled at "))
+	got = run(t, "tools", "-s", "unset")
+	assert.Equal(t, got.code, 8)
+	assert.Assert(t, cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
+
+	// An input from a flag's file, the environment, or who sits there.
+	got = run(t, "tools", "-s", "own")
+	assert.Equal(t, got.code, 8)
+	assert.Assert(t, cmp.Contains(got.stderr, "${input:root} has no value: give --input root=… or set STDWIRE_INPUT_ROOT"))
+	assert.NilError(t, os.WriteFile("root.txt", []byte(".\n"), 0o600))
+	assert.Equal(t, run(t, "tools", "-s", "own", "--input", "root=@root.txt").code, 0)
+	got = typing(t, ".\n", "tools", "-s", "own")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "own wants root: "))
+	t.Setenv("STDWIRE_INPUT_ROOT", ".")
+	assert.Equal(t, run(t, "tools", "-s", "own").code, 0)
+}
+
+func TestSelectedServerAtAURL(t *testing.T) {
+	s := echoServer(t, "letmein")
+	project(t, nil)
+	t.Setenv("ECHO_TOKEN", "letmein")
+	text := `{"mcpServers": {"echo": {"url": "` + s.URL + `", "headers": {"Authorization": "Bearer ${ECHO_TOKEN}"}}, "stranger": {"url": "` + s.URL + `"},
+		"asks": {"url": "` + s.URL + `", "headers": {"Authorization": "${input:pw}"}}}, "inputs": [{"id": "pw", "password": true}]}`
+	assert.NilError(t, os.WriteFile("x.json", []byte(text), 0o600))
+	got := run(t, "call", "echo", "text=hello", "-s", "echo", "--config", "x.json")
+	assert.Equal(t, got, ran{0, "hello\n", ""})
+	got = run(t, "tools", "-s", "stranger", "--config", "x.json")
+	assert.Equal(t, got.code, 3, got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: stranger: start: "), got.stderr)
+	got = run(t, "tools", "-s", "echo", "--config", "x.json", "--server-logs")
+	assert.Equal(t, got.code, 2, got.stderr)
+	got = typing(t, "secret\n", "tools", "-s", "asks", "--config", "x.json")
+	assert.Equal(t, got.code, 8, "passwords are not shown while they are typed")
+	assert.Assert(t, cmp.Contains(got.stderr, "it would be seen while it is typed: give it with --input pw=@FILE"))
+}
