@@ -81,8 +81,15 @@ func (im *importing) run(_ context.Context, std *streams) error {
 		return err
 	}
 	if im.into == "" {
-		std.out.json(config.Encode(servers, f.Inputs, nil))
+		profiles := f.Profiles
+		if im.ids != nil {
+			profiles = nil // they may be about others
+		}
+		std.out.json(config.Encode(servers, f.Inputs, profiles))
 		return nil
+	}
+	if len(f.Profiles) > 0 {
+		std.err.printf("note: profiles are not taken along")
 	}
 	return im.merge(std, env, servers, f.Inputs)
 }

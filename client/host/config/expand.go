@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -111,6 +112,8 @@ func (x *expansion) endpoint() *Endpoint {
 	}
 	if s.Dir != "" {
 		cmd.Dir = x.absolute(x.path("cwd", s.Dir))
+	} else if filepath.Base(cmd.Path) != cmd.Path { // no name to be found on the PATH
+		cmd.Path = x.absolute(cmd.Path)
 	}
 	cmd.Env = x.envFile()
 	maps.Copy(cmd.Env, x.pairs("env", s.Env))
@@ -122,7 +125,7 @@ func (x *expansion) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(x.server.Workspace, path)
+	return filepath.Join(cmp.Or(x.server.base, x.server.Workspace), path)
 }
 
 // pairs expands values, in the order of their names so that inputs are asked for in an order.
@@ -189,7 +192,7 @@ func (x *expansion) variable(env bool, name string, hasDefault bool, def string)
 	}
 	value, ok := x.env.LookupEnv(name)
 	switch {
-	case hasDefault && value == "":
+	case hasDefault && (!ok || value == ""):
 		return def, ""
 	case !ok:
 		return "", "is not set: set it, or write a default, as in ${" + name + ":-text}"

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -113,6 +114,8 @@ func newText(name string, data []byte) (*text, error) {
 		reason := e.Reason
 		if e.Offset < len(data) && data[e.Offset] == '\'' {
 			reason = `text stands between double quotes: "…"`
+		} else if r, size := utf8.DecodeRune(data[min(e.Offset, len(data)):]); size > 1 && strings.HasSuffix(reason, "cannot start a value") {
+			reason = fmt.Sprintf("%q cannot start a value", r)
 		}
 		return t, t.diagnostic(e.Offset, "%s", reason)
 	}

@@ -46,7 +46,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{`{a: 1}`, "f.json:1:2: an object wants a string as a member's name here"},
 		{`{'a': 1}`, `f.json:1:2: text stands between double quotes: "…"`},
 		{`{"a": 'x'}`, `f.json:1:7: text stands between double quotes: "…"`},
-		{`{"ä": é}`, `f.json:1:7: 'Ã' cannot start a value`},
+		{`{"ä": é}`, `f.json:1:7: 'é' cannot start a value`},
 		{"{\n/* x", "f.json:2:1: a comment has no end; write */ behind it"},
 		{"{} / x", "f.json:1:4: '/' starts no comment here; write // or /*"},
 		{"{} {}", "f.json:1:4: there is text behind the end of the value"},

@@ -3,10 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -142,32 +139,35 @@ func TestFindAServer(t *testing.T) {
 	assert.ErrorContains(t, err, "a value is missing")
 }
 
-// The real world: files that are none, and a directory by another name.
-func TestSystem(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("HOME", filepath.Join(dir, "home"))
-	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv(Variable, "")
-	real := filepath.Join(dir, "real")
-	assert.NilError(t, os.Mkdir(real, 0o700))
-	assert.NilError(t, os.Symlink(real, filepath.Join(dir, "link")))
-	assert.NilError(t, os.WriteFile(filepath.Join(real, "mcp.json"), []byte(`{"servers": {"a": {"command": "a b"}}}`), 0o600))
-	assert.NilError(t, os.WriteFile(filepath.Join(real, "a b"), nil, 0o600))
-	assert.NilError(t, os.WriteFile(filepath.Join(real, ".dispatch"), nil, 0o600)) // where a directory might be
-	env, err := System(filepath.Join(dir, "link"))
-	assert.NilError(t, err)
-	c := Load(env)
-	assert.Equal(t, len(c.Diagnostics), 0, "%v", c.Diagnostics)
-	resolved, err := filepath.EvalSymlinks(real)
-	assert.NilError(t, err)
-	assert.Equal(t, c.Servers[0].Workspace, resolved)
-	assert.Equal(t, c.Servers[0].Command, "a b")
-
-	assert.NilError(t, os.Remove(filepath.Join(real, "mcp.json")))
-	assert.NilError(t, syscall.Mkfifo(filepath.Join(real, "mcp.json"), 0o600))
-	c = Load(env)
-	assert.Equal(t, told(c), "broken "+resolved+"/mcp.json 0\nerror: "+resolved+"/mcp.json: this is no regular file\n")
-	assert.NilError(t, os.Remove(filepath.Join(real, "mcp.json")))
-	assert.NilError(t, os.WriteFile(filepath.Join(real, "mcp.json"), make([]byte, MaxFile+1), 0o600))
-	assert.Equal(t, Load(env).Diagnostics[0].Message, resolved+"/mcp.json has more than 4 MiB")
+// What the user's own file says means the same wherever the user is. A project must not slip something into it.
+func TestRelativePaths(t *testing.T) {
+	const servers = `{"servers": {"s": {"command": "./run", "envFile": ".env"}, "t": {"command": "run"}, "u": {"command": "./run", "cwd": "sub"}}}`
+	for _, tt := range []struct {
+		name, file, base string
+		variables        map[string]string
+		given            []string
+	}{
+		{name: "the user's", file: "/home/ada/.config/stdwire/mcp.json", base: "/home/ada/.config/stdwire"},
+		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{Variable: "/etc/x.json"}},
+		{name: "given", file: "/elsewhere/x.json", base: "/work", given: []string{"/elsewhere/x.json"}},
+		{name: "the project's", file: "/work/.vscode/mcp.json", base: "/work"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			env := world(tt.variables, map[string]string{tt.file: servers, "/work/.env": "FROM=/work", "/etc/.env": "FROM=/etc", "/home/ada/.config/stdwire/.env": "FROM=/home/ada/.config/stdwire"})
+			c := Load(env, tt.given...)
+			e, err := c.Servers[0].Resolve(env)
+			assert.NilError(t, err)
+			assert.Equal(t, e.Command.Path, tt.base+"/run")
+			assert.Equal(t, e.Command.Dir, "/work")
+			assert.Equal(t, e.Command.Env["FROM"], tt.base)
+			e, err = c.Servers[1].Resolve(env)
+			assert.NilError(t, err)
+			assert.Equal(t, e.Command.Path, "run")
+			assert.Equal(t, e.Command.Dir, "/work")
+			e, err = c.Servers[2].Resolve(env)
+			assert.NilError(t, err)
+			assert.Equal(t, e.Command.Path, "./run") // from Dir on
+			assert.Equal(t, e.Command.Dir, tt.base+"/sub")
+		})
+	}
 }

@@ -22,12 +22,13 @@ const (
 // A Source is a file that servers may come from.
 type Source struct {
 	Path      string
-	Workspace string // the directory that its servers belong to, absolute
+	Workspace string // the directory that its servers belong to and start in, absolute
 	Project   bool   // it was found in the workspace: whoever has written it need not be the user
 	Rename    bool   // a server whose name cannot be an id gets the most similar one, with a warning
 
 	general  bool // it is for other things as well, and need not have servers
 	required bool // the user has named it: it has to be there
+	settled  bool // it is the same wherever the user is: relative paths in it start at its own directory
 }
 
 // A File is what one file says.
@@ -156,7 +157,7 @@ func (r *reader) servers(all value) {
 			r.errorf(m.at, "the file has more than %d servers", MaxServers)
 			return
 		}
-		s := &Server{ID: m.name, Position: r.position(m.at), Workspace: r.Workspace, Project: r.Project, Inputs: inputs}
+		s := &Server{ID: m.name, Position: r.position(m.at), Workspace: r.Workspace, Project: r.Project, Inputs: inputs, base: r.base()}
 		r.server, r.way, r.timeout = s, 0, preset
 		r.read(m)
 		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
@@ -270,9 +271,17 @@ func (r *reader) exists(command string) bool {
 		command = filepath.Join(r.environment.Home, rest)
 	}
 	if !filepath.IsAbs(command) {
-		command = filepath.Join(r.Workspace, command)
+		command = filepath.Join(r.base(), command)
 	}
 	return r.environment.Exists(command)
+}
+
+// base is what relative paths start at.
+func (s Source) base() string {
+	if s.settled {
+		return filepath.Dir(s.Path)
+	}
+	return s.Workspace
 }
 
 // inputs reads what VS Code asks the user for.

@@ -28,8 +28,8 @@ func search(env *Environment, files []string) (places []place) {
 	if places != nil {
 		return places
 	}
-	if file, _ := env.LookupEnv(Variable); file != "" {
-		return []place{{{Path: file, Workspace: env.Dir, required: true}}}
+	if file, ok := env.LookupEnv(Variable); ok && file != "" {
+		return []place{{{Path: file, Workspace: env.Dir, required: true, settled: true}}}
 	}
 	var project place
 	for _, file := range projectFiles {
@@ -37,7 +37,7 @@ func search(env *Environment, files []string) (places []place) {
 		file.Workspace, file.Project = env.Dir, true
 		project = append(project, file)
 	}
-	return []place{project, {{Path: UserFile(env), Workspace: env.Dir}}}
+	return []place{project, {{Path: UserFile(env), Workspace: env.Dir, settled: true}}}
 }
 
 // UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is ~/.config unless it is set.
@@ -45,8 +45,8 @@ func UserFile(env *Environment) string { return inHome(env, "XDG_CONFIG_HOME", "
 
 // inHome is the path of a file of stdwire's in one of the directories of the XDG Base Directory Specification.
 func inHome(env *Environment, variable, otherwise, name string) string {
-	dir, _ := env.LookupEnv(variable)
-	if !filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
+	dir, ok := env.LookupEnv(variable)
+	if !ok || !filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
 		dir = filepath.Join(env.Home, otherwise)
 	}
 	return filepath.Join(dir, "stdwire", name)

@@ -15,7 +15,7 @@ import (
 type Server struct {
 	ID        string
 	Position         // where its definition begins
-	Workspace string // the directory that it belongs to: what relative paths start at, and ${workspaceFolder}
+	Workspace string // the directory that it belongs to: where it starts, and ${workspaceFolder}
 	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
 
 	// Either the command of a server on stdio, or the URL of one over HTTP.
@@ -43,6 +43,7 @@ type Server struct {
 	// Err is the first error that was found, nil if there is none. A server with one cannot be used.
 	Err error
 
+	base   string  // what relative paths start at
 	others []other // fields that mean nothing here
 }
 
