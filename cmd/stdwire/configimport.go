@@ -18,7 +18,7 @@ func configImportCommand() command {
 	return command{
 		name: "config import", usage: "FILE|- [ID]… [--into FILE [--force]]",
 		summary: "bring servers from another application's file",
-		help: `Prints a file with the servers, all of them or those that are named, with the secrets that are written there. A name that can be no id here becomes the most similar one that can.
+		help: `Prints a file with the servers, all of them or those that are named, with the secrets that are written there. A name that can be no id becomes the most similar one that can.
 
 With --into, the servers are added to a file, or a new one: what is there stays, comments too. If another server of the same id is there, nothing is written, unless --force is given: then it is replaced, and comments within it are lost.
 

@@ -159,17 +159,25 @@ func (r *reader) env(v value) map[string]string {
 	all := r.pairs(v)
 	for name := range all {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, name)
+			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, beginning(name))
 		}
 	}
 	return all
+}
+
+// beginning is as much of a name that is none as cannot be a value.
+func beginning(name string) string {
+	if i := strings.IndexAny(name, " =:"); i >= 0 {
+		return name[:i+1] + "…"
+	}
+	return name
 }
 
 func (r *reader) headers(v value) map[string]string {
 	all, seen := r.pairs(v), map[string]string{}
 	for name := range all {
 		if !isToken(name) {
-			r.errorf(v.start, "headers: %.60q cannot be the name of a header", name)
+			r.errorf(v.start, "headers: %.60q cannot be the name of a header", beginning(name))
 		}
 		if other, twice := seen[strings.ToLower(name)]; twice {
 			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them", min(name, other), max(name, other))

@@ -134,7 +134,8 @@ func (l *loader) warn(at Position, format string, args ...any) {
 func (l *loader) take(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
-			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: "it is not used: there is another at " + l.Servers[i].Position.String()})
+			message := "it is not used: there is another at " + l.Servers[i].Position.String()
+			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
 			continue
 		}
 		l.Servers = append(l.Servers, s)

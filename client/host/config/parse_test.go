@@ -227,9 +227,9 @@ func TestDiagnostics(t *testing.T) {
 		{`{"url": "secret"}`, `error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
 		{`{"url": "http://x", "env": {}}`, `warning: f.json:1:14: server "s": args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here`},
 		{`{"command": "x", "headers": {}}`, `warning: f.json:1:14: server "s": headers are for servers with a URL; they do nothing here`},
-		{`{"url": "http://x", "headers": {"a b": "secret"}}`, `error: f.json:1:50: server "s": headers: "a b" cannot be the name of a header`},
+		{`{"url": "http://x", "headers": {"a b": "secret"}}`, `error: f.json:1:50: server "s": headers: "a …" cannot be the name of a header`},
 		{`{"url": "http://x", "headers": {"x-a": "secret", "X-A": ""}}`, `error: f.json:1:50: server "s": headers: "X-A" and "x-a" are the same header; leave out one of them`},
-		{`{"command": "x", "env": {"A=secret": ""}}`, `error: f.json:1:43: server "s": env: "A=secret" cannot be the name of a variable`},
+		{`{"command": "x", "env": {"A=secret": ""}}`, `error: f.json:1:43: server "s": env: "A=…" cannot be the name of a variable`},
 		{`{"command": "x", "env": {"A": ["secret"]}}`, `error: f.json:1:49: server "s": env."A" wants to be text, and is an array`},
 		{`{"command": "x", "env": ["secret"]}`, `error: f.json:1:43: server "s": env wants an object of texts, and is an array`},
 		{`{"command": "x", "args": "secret"}`, `error: f.json:1:44: server "s": args wants an array of texts, and is text`},
@@ -271,9 +271,7 @@ func TestDiagnostics(t *testing.T) {
 		assert.Equal(t, strings.Join(got, "\n"), tt.want, tt.server)
 		assert.Equal(t, f.Servers[0].Err != nil, strings.HasPrefix(tt.want, "error"), tt.server)
 		assert.NilError(t, f.Err(), tt.server)
-		if !strings.Contains(tt.server, "A=secret") {
-			assert.Assert(t, !strings.Contains(strings.Join(got, ""), "secret"), got)
-		}
+		assert.Assert(t, !strings.Contains(strings.Join(got, ""), "secret"), got)
 	}
 }
 

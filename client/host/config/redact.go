@@ -112,7 +112,8 @@ func redactQuery(query string) string {
 
 var (
 	// announces matches the name of a flag, variable or parameter whose value is a secret.
-	announces = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|api[-_]?key|access[-_]?key|private[-_]?key|^-*key$|auth|bearer|cookie|header|connection[-_]?string|dsn`)
+	announces = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
+		`connection[-_]?string|dsn`)
 	// secret matches what looks like one, wherever it stands.
 	secret = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
 	// longRandom matches what, with a digit in it, is hardly a word: a key in a URL's path.
