@@ -48,5 +48,3 @@ func (d Diagnostic) Error() string {
 	}
 	return where + d.Message
 }
-
-func (d Diagnostic) String() string { return d.Error() }

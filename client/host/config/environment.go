@@ -12,7 +12,7 @@ import (
 
 // An Environment is all that the rest of the system has to do with what a configuration means. [System] is that of this process.
 type Environment struct {
-	Dir  string // in which project files are looked for, and what relative paths start at; absolute
+	Dir  string // in which project files are looked for, and servers start; absolute, and always by the same name, as it is part of what is trusted
 	Home string // ${userHome}, ~/; absolute
 
 	LookupEnv func(name string) (value string, ok bool)

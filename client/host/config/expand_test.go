@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"testing"
 
@@ -171,5 +172,6 @@ func TestRedacted(t *testing.T) {
 		before := string(s.JSON())
 		assert.Equal(t, string(s.Redacted().JSON()), tt.want)
 		assert.Equal(t, string(s.JSON()), before)
+		assert.Equal(t, fmt.Sprintf("%v %+v", s, *s), "f.json:1:14 f.json:1:14")
 	}
 }

@@ -252,6 +252,8 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "x", "tools": {"allow": "*"}}`, `error: f.json:1:55: server "s": tools.allow wants an array of texts, and is text`},
 		{`{"command": "x", "tools": true}`, `error: f.json:1:45: server "s": tools wants {allow: […], deny: […]} with patterns of tools' names, and is true or false`},
 		{`{"command": "x", "tools": ["a"], "includeTools": ["b"]}`, `error: f.json:1:68: server "s": includeTools: another field has already said which tools are allowed; leave out one of them`},
+		{`{"command": "x", "options": 1}`, `error: f.json:1:47: server "s": options wants an object, and is a number`},
+		{`{"command": "x", "args": [true, 8080, -1.5]}`, ""},
 		{`{"command": "x", "options": {"toolFilter": {"mode": "allow"}}}`, `error: f.json:1:62: server "s": options.toolFilter wants {mode: allow or block, list: […]}`},
 		{`"x"`, `error: f.json:1:19: server "s": a server wants to be an object, and is text`},
 		{`{"command": "npx -y foo"}`, `warning: f.json:1:31: server "s": command has spaces in it, and is no file: it is taken apart; write its arguments as args`},

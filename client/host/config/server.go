@@ -11,7 +11,7 @@ import (
 )
 
 // A Server is the definition of one server, brought into one form whatever application it was written for. Texts are as they were written: variables in them
-// have not been replaced yet, see [Server.Resolve].
+// have not been replaced yet, see [Server.Resolve]. Printed, a Server is its Position, so that what is secret in it does not get into a log by accident.
 type Server struct {
 	ID        string
 	Position         // where its definition begins
@@ -55,7 +55,7 @@ func (s *Server) Options(o client.Options) client.Options {
 	return o
 }
 
-// An Endpoint is what there is to start or connect to: a [Server] whose variables have been replaced. Its values are secrets.
+// An Endpoint is what there is to start or connect to: a [Server] whose variables have been replaced. Its values are secrets, and must not be shown.
 type Endpoint struct {
 	Command client.Command // Path is "" if there is a URL
 	URL     string
