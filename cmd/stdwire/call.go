@@ -95,7 +95,7 @@ func (c *call) run(ctx context.Context, std *streams) error {
 		if err := c.target.selected.permit(c.tool); err != nil {
 			return err
 		}
-		tool, err := findTool(ctx, cl, c.tool)
+		tool, err := findTool(c.target.selected.tools(cl, ctx), c.tool)
 		if err != nil {
 			if f, ok := errors.AsType[*failure](err); ok && f.hint == "" && !std.answers() {
 				f.hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -14,30 +15,45 @@ import (
 // kinds are the kinds of things that a server has, with those tools only that the configuration lets pass.
 func (t *target) kinds() []kind {
 	all := kinds()
-	if t.selected.server == nil {
-		return all
-	}
-	allows, pages := t.selected.server.Filter.Allows, all[0].pages
+	pages := all[0].pages
 	all[0].pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return func(yield func(json.RawMessage, error) bool) {
 			for page, err := range pages(c, ctx, options...) {
-				if !yield(filterPage(page, allows), err) {
+				if !yield(filterPage(page, t.selected.allows), err) {
 					return
 				}
 			}
 		}
 	}
-	tools := func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[*mcp.Tool, error] {
-		return func(yield func(*mcp.Tool, error) bool) {
-			for tool, err := range c.Tools(ctx, options...) {
-				if (err != nil || allows(tool.Name)) && !yield(tool, err) {
-					return
-				}
-			}
-		}
-	}
-	all[0].items = itemsOf(tools, toolItem)
+	all[0].items = itemsOf(t.selected.tools, toolItem)
 	return all
+}
+
+// tools are those of a server that pass.
+func (s *selected) tools(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[*mcp.Tool, error] {
+	return func(yield func(*mcp.Tool, error) bool) {
+		for tool, err := range c.Tools(ctx, options...) {
+			if (err != nil || s.allows(tool.Name)) && !yield(tool, err) {
+				return
+			}
+		}
+	}
+}
+
+// permitted are those of a list that pass.
+func (s *selected) permitted(tools []*mcp.Tool) []*mcp.Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(tool *mcp.Tool) bool { return !s.allows(tool.Name) })
+}
+
+// allows reports whether a tool passes the filter of the configuration, if there is one.
+func (s *selected) allows(tool string) bool { return s.server == nil || s.server.Filter.Allows(tool) }
+
+// permit refuses tools that do not pass.
+func (s *selected) permit(tool string) error {
+	if s.allows(tool) {
+		return nil
+	}
+	return &failure{code: "denied", server: s.id, tool: tool, what: tool, why: "the filter at " + s.server.Position.String() + " does not let it pass"}
 }
 
 // filterPage takes tools out of a page of their list. The others, and the rest of it, stay as the server wrote them.

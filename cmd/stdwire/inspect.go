@@ -39,7 +39,7 @@ func inspectCommand() command {
 						if err := t.selected.permit(tool); err != nil {
 							return err
 						}
-						return inspectTool(ctx, c, std, tool, output)
+						return inspectTool(ctx, c, std, t.kinds()[0], tool, output)
 					}
 					return inspectServer(ctx, c, std, time.Since(began), output)
 				})
@@ -49,8 +49,7 @@ func inspectCommand() command {
 }
 
 // inspectTool prints a tool's definition, as the server wrote it or with white space to make it readable.
-func inspectTool(ctx context.Context, c *client.Client, std *streams, name, output string) error {
-	tools := kinds()[0]
+func inspectTool(ctx context.Context, c *client.Client, std *streams, tools kind, name, output string) error {
 	list, err := tools.json(ctx, c)
 	if err != nil {
 		return err

@@ -140,14 +140,6 @@ func askInput(ctx context.Context, std *streams, server string) func(config.Inpu
 	}
 }
 
-// permit refuses tools that the server's filter does not let pass.
-func (s *selected) permit(tool string) error {
-	if s.server == nil || s.server.Filter.Allows(tool) {
-		return nil
-	}
-	return &failure{code: "denied", server: s.id, tool: tool, what: tool, why: "the filter at " + s.server.Position.String() + " does not let it pass"}
-}
-
 // dial is for a server with a URL.
 func (s *selected) dial() client.Transport {
 	header := make(http.Header)

@@ -27,11 +27,11 @@ Otherwise stdin is a script: line after line is run, up to the first that fails,
   stdwire shell -- npx -y @modelcontextprotocol/server-everything
   stdwire shell --write < session.txt`,
 		make: func() (grammar, runner) {
-			s := &shell{target: newTarget(), timeout: 5 * time.Minute}
+			s := &shell{target: newTarget()}
 			flags := append([]flag{
 				format(&s.output, outputs...),
 				saveFlag(&s.save),
-				duration(&s.timeout, "--timeout", "how long to wait for an answer, or for progress"),
+				timeoutFlag(&s.timeout),
 				toggle(&s.trace.on, "--trace", "show every message, as .trace on does"),
 			}, s.target.flags()...)
 			return grammar{flags: flags, command: s.target.command}, s.run

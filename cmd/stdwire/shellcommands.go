@@ -92,9 +92,12 @@ func (s *shell) showTools(ctx context.Context, words []string) error {
 	return s.on(ctx, func(c *connection) error {
 		c.tools.forget() // it is looked at anyway
 		if len(words) > 0 {
-			return inspectTool(ctx, c.Client, s.std, words[0], s.output)
+			if err := c.selected.permit(words[0]); err != nil {
+				return err
+			}
+			return inspectTool(ctx, c.Client, s.std, s.target.kinds()[0], words[0], s.output)
 		}
-		return s.showKinds(ctx, c, kinds()[:1])
+		return s.showKinds(ctx, c, s.target.kinds()[:1])
 	})
 }
 

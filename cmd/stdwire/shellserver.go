@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -17,6 +18,7 @@ import (
 // A connection is a server that a shell has started, and what is known of it.
 type connection struct {
 	*client.Client
+	selected  *selected     // which says what tools there are
 	ready     time.Duration // what it took to start
 	tools     listing[*mcp.Tool]
 	prompts   listing[*mcp.Prompt]
@@ -79,7 +81,7 @@ func (c *connection) forget() {
 }
 
 func (c *connection) allTools(ctx context.Context) ([]*mcp.Tool, error) {
-	return c.tools.get(func() iter.Seq2[*mcp.Tool, error] { return c.Tools(ctx) })
+	return c.tools.get(func() iter.Seq2[*mcp.Tool, error] { return c.selected.tools(c.Client, ctx) })
 }
 
 func (c *connection) allPrompts(ctx context.Context) ([]*mcp.Prompt, error) {
@@ -96,6 +98,9 @@ func (c *connection) allTemplates(ctx context.Context) ([]*mcp.ResourceTemplate,
 
 // tool finds a tool. One that is not among those that are known may be new, and the server silent about it.
 func (c *connection) tool(ctx context.Context, name string) (*mcp.Tool, error) {
+	if err := c.selected.permit(name); err != nil {
+		return nil, err
+	}
 	for {
 		known := c.tools.isKnown()
 		tools, err := c.allTools(ctx)
@@ -118,21 +123,23 @@ func (c *connection) tool(ctx context.Context, name string) (*mcp.Tool, error) {
 
 // connect starts the server.
 func (s *shell) connect(ctx context.Context) error {
-	c := &connection{watched: make(chan struct{})}
+	c := &connection{selected: &s.target.selected, watched: make(chan struct{})}
 	began := time.Now()
 	cl, err := s.target.connect(ctx, s.std, func(o *client.Options) {
+		s.timeout = cmp.Or(s.timeout, o.CallTimeout, 5*time.Minute)
 		o.CallTimeout = s.timeout
 		o.Hooks.Frame = s.trace.frame
-		o.OnToolsChanged, o.OnPromptsChanged = c.tools.changed, c.prompts.changed
+		toolsChanged := func(tools []*mcp.Tool, err error) { c.tools.changed(c.selected.permitted(tools), err) }
+		o.OnToolsChanged, o.OnPromptsChanged = toolsChanged, c.prompts.changed
 		o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
 			c.resources.changed(resources, err)
 			c.templates.forget() // a change of these is told as one of those
 		}
 		if s.interrupts != nil {
 			o.OnToolsChanged = func(tools []*mcp.Tool, err error) {
-				c.tools.changed(tools, err)
+				toolsChanged(tools, err)
 				if err == nil {
-					s.std.err.printf("note: the tools have changed: there are %d", len(tools))
+					s.std.err.printf("note: the tools have changed: there are %d", len(c.selected.permitted(tools)))
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -28,9 +29,9 @@ func toolsCommand() command {
 }
 
 // findTool returns the definition of a tool. The error names the tools that there are.
-func findTool(ctx context.Context, c *client.Client, name string) (*mcp.Tool, error) {
+func findTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error) {
 	var names []string
-	for tool, err := range c.Tools(ctx) {
+	for tool, err := range tools {
 		switch {
 		case err != nil:
 			return nil, err

@@ -112,7 +112,8 @@ func TestTrustOfBrokenServers(t *testing.T) {
 
 func TestSelectedServer(t *testing.T) {
 	withServers(t, `{
-		"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"allow": ["e*", "fail", "hang"], "deny": ["fail"]}, "callTimeoutMs": 50, "unknown": 1},
+		"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"allow": ["e*", "fail", "hang"], "deny": ["fail"]}, "unknown": 1},
+		"hasty": {"command": "SELF", "args": ["fixture:good"], "callTimeoutMs": 500},
 		"patient": {"command": "SELF", "args": ["fixture:good"], "callTimeoutMs": 0},
 		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 50},
 		"off": {"command": "SELF", "disabled": true},
@@ -150,9 +151,9 @@ func TestSelectedServer(t *testing.T) {
 	assert.Equal(t, run(t, "inspect", "echo", "-s", "good").code, 0)
 
 	// Times and the era are those of the configuration, unless flags say otherwise.
-	got = run(t, "call", "hang", "-s", "good")
+	got = run(t, "call", "hang", "-s", "hasty")
 	assert.Equal(t, got.code, 6, got.stderr)
-	got = run(t, "call", "hang", "-s", "patient", "--timeout", "50ms")
+	got = run(t, "call", "hang", "-s", "patient", "--timeout", "500ms")
 	assert.Equal(t, got.code, 6, got.stderr)
 	got = run(t, "tools", "-s", "silent")
 	assert.Equal(t, got.code, 4, got.stderr)
@@ -204,4 +205,28 @@ func TestSelectedServerAtAURL(t *testing.T) {
 	got = typing(t, "secret\n", "tools", "-s", "asks", "--config", "x.json")
 	assert.Equal(t, got.code, 8, "passwords are not shown while they are typed")
 	assert.Assert(t, cmp.Contains(got.stderr, "it would be seen while it is typed: give it with --input pw=@FILE"))
+}
+
+// The filter and the times hold in the shell too.
+func TestSelectedServerInTheShell(t *testing.T) {
+	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"deny": ["fail"]}, "callTimeoutMs": 1500}}`)
+	shell := func(script string, args ...string) ran {
+		c := capture(false)
+		c.in = strings.NewReader(script)
+		return runWith(t.Context(), c, append([]string{"shell", "-s", "good"}, args...)...)
+	}
+	assert.Equal(t, shell("echo text=a").code, 7, "untrusted")
+	assert.Equal(t, run(t, "trust", "--yes").code, 0)
+	got := shell("echo text=a\n.timeout\n.tools")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stdout, "{\"text\":\"a\"}\n1.5s\n"), got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, "refuse()"))
+	assert.Assert(t, !strings.Contains(got.stdout, "fail"), got.stdout)
+	for _, script := range []string{"fail", ".tools fail", ".help fail"} {
+		got = shell(script)
+		assert.Equal(t, got.code, 7, script)
+		assert.Assert(t, cmp.Contains(got.stderr, "does not let it pass"))
+	}
+	assert.Equal(t, shell("hang").code, 6)
+	assert.Assert(t, strings.HasPrefix(shell(".timeout", "--timeout", "0").stdout, "for ever"))
 }

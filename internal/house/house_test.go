@@ -57,7 +57,7 @@ var floors = []struct {
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
-	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "rpc/mcp", "client", "client/host"}},
+	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",

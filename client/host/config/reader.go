@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // MaxServers is how many servers a file may have.
@@ -256,13 +257,31 @@ func (r *reader) command(v value) {
 	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.exists(line) {
 		return
 	}
-	words, err := split(line)
-	if err != nil || len(words) < 2 {
+	words := split(line)
+	if len(words) < 2 {
 		r.warnf(v.start, "command has spaces in it, and is no file")
 		return
 	}
 	s.Command, s.Args = words[0], append(words[1:], s.Args...)
 	r.warnf(v.start, "command has spaces in it, and is no file: it is taken apart; write its arguments as args")
+}
+
+// split takes a command line apart; nil if it is not a plain one. A backslash may be part of a Windows path.
+func split(line string) (words []string) {
+	if strings.ContainsAny(line, "\\\n") {
+		return nil
+	}
+	var s shellwords.Splitter
+	for i := range len(line) {
+		s.Add(line[i])
+	}
+	if s.Open() != 0 || s.InComment() {
+		return nil
+	}
+	for _, word := range s.Words() {
+		words = append(words, word.Text)
+	}
+	return words
 }
 
 // exists reports whether a command is a file.
