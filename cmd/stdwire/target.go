@@ -80,7 +80,7 @@ func (t *target) check() error {
 // launched is how who asks is called: the name, and what a launcher launches. Not all arguments, among which may be secrets.
 func (t *target) launched() string {
 	name := t.name()
-	if !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
+	if t.words == nil || !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
 		return name
 	}
 	for _, word := range t.words[1:] {

@@ -175,6 +175,8 @@ func TestSelectedServer(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t, cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
 
+	assert.Equal(t, (&target{selected: selected{id: "npx"}}).launched(), "npx")
+
 	// An input from a flag's file, the environment, or who sits there.
 	got = run(t, "tools", "-s", "own")
 	assert.Equal(t, got.code, 8)
