@@ -53,7 +53,7 @@ var floors = []struct {
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"rpc", "client"}},
-	{"client/host/pin", []string{"internal/jsonscan", "internal/printable"}},
+	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/printable"}},
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 

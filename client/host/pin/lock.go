@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // maxFile is how large a file of pins may be.
@@ -90,21 +92,10 @@ func (l *Lock) write(f *file) error {
 	if err != nil {
 		return fmt.Errorf("pins: %w", err)
 	}
-	dir := filepath.Dir(l.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return fmt.Errorf("pins: %w", err)
 	}
-	temporary, err := os.CreateTemp(dir, ".pins-*") // 0600
-	if err != nil {
-		return fmt.Errorf("pins: %w", err)
-	}
-	_, err = temporary.Write(append(text, '\n'))
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), l.path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary.Name())
+	if err := atomicfile.Write(l.path, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("pins: %w", err)
 	}
 	return nil
