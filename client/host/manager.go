@@ -56,6 +56,10 @@ func (m *Manager) Add(s Server) error {
 		m.order = append(m.order, s.ID)
 	}
 	m.servers[s.ID] = &s
+	delete(m.off, s.ID)
+	if s.Disabled {
+		m.off[s.ID] = true
+	}
 	gone := m.takeKeepers(func(a address) bool { return a.id == s.ID })
 	m.mu.Unlock()
 	end(gone)

@@ -258,6 +258,11 @@ func TestDisable(t *testing.T) {
 		assert.NilError(t, m.Enable("s"))
 		assert.Equal(t, state(m), Stopped)
 		assert.NilError(t, use(t, m))
+		assert.NilError(t, m.Add(Server{ID: "s", Connect: p.connect, Disabled: true}))
+		assert.Equal(t, state(m), Disabled)
+		assert.Assert(t, errors.Is(use(t, m), ErrDisabled))
+		assert.NilError(t, m.Add(Server{ID: "s", Connect: p.connect}))
+		assert.NilError(t, use(t, m))
 		for _, f := range []func(string) error{m.Disable, m.Enable, m.Restart} {
 			assert.Assert(t, errors.Is(f("other"), ErrUnknown))
 		}

@@ -20,6 +20,9 @@ type Server struct {
 	// Filter says which of the server's tools there are.
 	Filter Filter
 
+	// Disabled has it not started until [Manager.Enable].
+	Disabled bool
+
 	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own.
 	PerSession bool
 	// IdleStop is after how long without use the client is closed; the next use starts it again. Default 10 minutes; negative is never.

@@ -92,8 +92,11 @@ type offer struct {
 	procs   *proc.Service
 }
 
-// open makes the catalog. Closing is the caller's.
-func (b *builtin) open(log *slog.Logger) (*offer, error) {
+// offers reports whether a flag was given that is about what there is.
+func (b *builtin) offers() bool { return b.roots != nil || b.write || b.exec || b.eval }
+
+// open makes the catalog, with these gates open beside those that the flags open. Closing is the caller's.
+func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error) {
 	given := b.roots
 	if given == nil {
 		given = []string{"."}
@@ -106,7 +109,6 @@ func (b *builtin) open(log *slog.Logger) (*offer, error) {
 		}
 		list = append(list, root)
 	}
-	var gates []dispatch.Gate
 	for _, g := range []struct {
 		open bool
 		gate dispatch.Gate
@@ -139,7 +141,10 @@ func (o *offer) close() error {
 		defer cancel()
 		err = o.procs.Shutdown(ctx)
 	}
-	return errors.Join(err, o.roots.Close())
+	if o.roots != nil {
+		err = errors.Join(err, o.roots.Close())
+	}
+	return err
 }
 
 func (b *builtin) options(log *slog.Logger) server.Options {

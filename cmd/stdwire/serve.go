@@ -4,38 +4,62 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/server"
 )
 
 func serveCommand() command {
 	return command{
-		name: "serve", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--http ADDR]",
-		summary: "be an MCP server with file and process tools, on stdin and stdout",
+		name: "serve", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--http ADDR]",
+		summary: "be an MCP server, with own tools or those of many others",
 		help: "Serves MCP clients of all revisions until stdin ends, or SIGINT or SIGTERM comes; that is success. The file operations reach nothing outside of the roots, " +
 			"and without --write they change nothing. Without --allow-exec and --allow-eval no program can be run; one that is run can do whatever this user can. Logs go to stderr.\n\n" +
 			"What takes something away for good is done only if the client's user confirms it, and not at all with a client that cannot ask, unless --confirm trust says that the client " +
 			"asks by itself.\n\n" +
+			"With --config, --profile or --servers, what other servers have is offered: tools and prompts by their server's id and name, as in files__read. Their own tools stdwire then offers only " +
+			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call.\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
 			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
 		make: func() (grammar, runner) {
-			b, w := new(builtin), new(web)
-			return grammar{flags: append(b.serverFlags(), w.flags()...)}, func(ctx context.Context, std *streams) error { return b.serve(ctx, std, w) }
+			b, m, w := new(builtin), new(mounted), new(web)
+			flags := append(append(b.serverFlags(), m.flags()...), w.flags()...)
+			return grammar{flags: flags}, func(ctx context.Context, std *streams) error { return b.serve(ctx, std, m, w) }
 		},
 	}
 }
 
-func (b *builtin) serve(ctx context.Context, std *streams, w *web) error {
-	log := slog.New(slog.NewTextHandler(std.err, nil))
-	o, err := b.open(log)
-	if err != nil {
+// settleWithin is how long clients wait for what other servers have, before they are told of it as a change: some look only once, and none waits for long.
+const settleWithin = 5 * time.Second
+
+func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {
+	if err := m.check(); err != nil {
 		return err
 	}
-	options := b.options(log)
+	log := slog.New(slog.NewTextHandler(std.err, nil))
+	o := &offer{catalog: dispatch.NewCatalog(m.gates()...)}
+	options := server.Options{Logger: log}
+	if !m.wanted() || b.offers() {
+		if o, err = b.open(log, m.gates()...); err != nil {
+			return err
+		}
+		options = b.options(log)
+	}
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
+	if m.wanted() {
+		g, err := m.mount(s, o.catalog, std, log)
+		if err != nil {
+			return errors.Join(err, o.close())
+		}
+		defer g.Close()
+		settling, cancel := context.WithTimeout(ctx, settleWithin)
+		g.Settle(settling)
+		cancel()
+	}
 	if w.address != "" {
 		return errors.Join(w.serve(ctx, std, s, o.catalog, log), o.close())
 	}

@@ -27,6 +27,8 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -116,6 +118,21 @@ func (g *Gateway) Add(s host.Server) error {
 	return nil
 }
 
+// Settle blocks until all servers that were added have said what they have, or could not be started, or ctx ends: for clients that look only once.
+func (g *Gateway) Settle(ctx context.Context) {
+	g.mu.Lock()
+	mounts := slices.Collect(maps.Values(g.mounts))
+	g.mu.Unlock()
+	for _, m := range mounts {
+		select {
+		case <-m.looked:
+		case <-m.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Remove takes a server and all that it has away. It reports false if there is none.
 func (g *Gateway) Remove(id string) bool {
 	g.mu.Lock()
@@ -134,16 +151,25 @@ func (g *Gateway) Remove(id string) bool {
 
 // stateChanged has a mount look at its server, that has come or gone.
 func (g *Gateway) stateChanged(s host.Status) {
-	if s.State == host.Stopped || s.State == host.Starting || s.Session != "" {
-		return // it may come back when it is wanted
-	}
 	g.mu.Lock()
 	m := g.mounts[s.ID]
 	g.mu.Unlock()
-	if m != nil {
-		m.gone.Store(s.State != host.Ready)
-		m.look()
+	if m == nil || s.Session != "" {
+		return
 	}
+	switch s.State {
+	case host.Ready:
+		m.gone.Store(false)
+	case host.Waiting, host.Failed, host.Disabled:
+		m.gone.Store(true)
+	case host.Stopped:
+		if !m.gone.CompareAndSwap(true, false) { // else it is not disabled any more
+			return // it comes back when it is wanted
+		}
+	default:
+		return
+	}
+	m.look()
 }
 
 // look has the gateway look what its clients watch.

@@ -239,10 +239,45 @@ func TestServerComesAndGoes(t *testing.T) {
 			assert.NilError(t, w.gateway.Manager().Disable("up"))
 			time.Sleep(5 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"second__other"})
+			assert.NilError(t, w.gateway.Manager().Enable("up"))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"second__other", "up__other", "up__verbatim"})
+			assert.NilError(t, w.gateway.Manager().Disable("up"))
+			time.Sleep(5 * time.Second)
 			assert.Assert(t, w.gateway.Remove("second"))
 			assert.Assert(t, !w.gateway.Remove("second"))
 			assert.Equal(t, len(w.names(c)), 0)
 		})
+	})
+}
+
+// Who wants to wait until all is there can; for what does not come, not for ever.
+func TestSettle(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		slow := w.server("slow", mcp.Modern)
+		connect := slow.Connect
+		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			time.Sleep(3 * time.Second)
+			return connect(ctx, session, o)
+		}
+		broken := host.Server{ID: "broken", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, errors.New("boom") }}
+		assert.NilError(t, errors.Join(w.gateway.Add(slow), w.gateway.Add(broken), w.gateway.Add(host.Server{ID: "off", Disabled: true, Connect: broken.Connect})))
+		began := time.Now()
+		w.gateway.Settle(t.Context())
+		assert.Equal(t, time.Since(began), 3*time.Second)
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"slow__verbatim", "up__verbatim"})
+		})
+		hung := host.Server{ID: "hung", Connect: func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		assert.NilError(t, w.gateway.Add(hung))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		w.gateway.Settle(ctx)
+		assert.Equal(t, time.Since(began), time.Second)
 	})
 }
 

@@ -24,6 +24,7 @@ type mount struct {
 	cancel     context.CancelFunc
 	done       chan struct{}
 	wake       chan struct{}  // capacity 1
+	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
 	gone       atomic.Bool    // the server has failed, or is disabled
 	listed     *client.Client // whose lists are offered; of the goroutine
 
@@ -41,7 +42,7 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
@@ -92,19 +93,27 @@ func (m *mount) run() {
 	var watching sync.WaitGroup
 	watching.Go(m.keepWatching)
 	defer watching.Wait()
-	for {
+	for first := true; ; first = false {
 		select {
 		case <-m.wake:
 		case <-m.ctx.Done():
 			return
 		}
-		if m.gone.Load() {
-			m.withdraw()
-			continue
+		m.update()
+		if first {
+			close(m.looked)
 		}
-		if err := m.sync(); err != nil && m.ctx.Err() == nil {
-			m.warn("a server has not said what it has", err)
-		}
+	}
+}
+
+// update offers what the server has now.
+func (m *mount) update() {
+	if m.gone.Load() {
+		m.withdraw()
+		return
+	}
+	if err := m.sync(); err != nil && m.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {
+		m.warn("a server has not said what it has", err)
 	}
 }
 

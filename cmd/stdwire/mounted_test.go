@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// mountFile writes a configuration: stdwire's own server, one that is written by hand, one that cannot be started, and one that is disabled.
+func mountFile(t *testing.T) (path string) {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	dir := t.TempDir()
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello"), 0o600))
+	text, err := json.Marshal(map[string]any{
+		"mcpServers": map[string]any{
+			"files": map[string]any{"command": self, "args": []string{"serve", "--root", dir}, "tools": map[string]any{"deny": []string{"fs_list"}}},
+			"hand":  map[string]any{"command": self, "args": []string{"fixture:good"}},
+			"gone":  map[string]any{"command": "no-such-program-anywhere"},
+			"off":   map[string]any{"command": self, "disabled": true},
+		},
+		"profiles": map[string]any{"one": []string{"files"}},
+	})
+	assert.NilError(t, err)
+	path = filepath.Join(dir, "mcp.json")
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+func TestServeOthers(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path := mountFile(t)
+	behind := func(args string, serve ...string) ran {
+		t.Helper()
+		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path), serve...)...)
+	}
+	for _, era := range []string{"modern", "legacy"} {
+		got := behind("call files__fs_read path=a.txt --era " + era)
+		assert.Equal(t, got, ran{0, "hello", ""})
+		got = behind("call hand__echo text=x -o json --era " + era)
+		assert.Equal(t, got.code, 0, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stdout, `"x-unknown": 1.0`), "as the server wrote it")
+		got = behind("call hand__fail --era " + era)
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t, cmp.Contains(got.stderr, "disk full"))
+		got = behind("call hand__die --era " + era)
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t, cmp.Contains(got.stderr, `server "hand": tool "die": exited with status 7: "out of memory"`), got.stderr)
+	}
+	got := behind("call files__fs_list")
+	assert.Equal(t, got.code, 5, "it is denied")
+	got = behind("tools")
+	assert.Assert(t, !strings.Contains(got.stdout, "\nfs_read(") && strings.Contains(got.stdout, "files__fs_read("), got.stdout)
+	got = behind("tools", "--root", t.TempDir())
+	assert.Assert(t, strings.Contains(got.stdout, "\nfs_read("), got.stdout)
+	got = behind("tools", "--profile", "one")
+	assert.Assert(t, strings.Contains(got.stdout, "files__fs_read(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
+
+	got = behind("call host_status -o raw")
+	assert.Equal(t, got.code, 0, got.stderr)
+	for _, state := range []string{`"server":"files","state":"ready"`, `"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`, `"server":"off","state":"disabled"`} {
+		assert.Assert(t, cmp.Contains(got.stdout, state))
+	}
+	assert.Equal(t, behind("call host_disable server=files").code, 5, "not without --allow-host")
+	got = behind("call host_disable server=files -o raw", "--allow-host")
+	assert.Assert(t, cmp.Contains(got.stdout, `"server":"files","state":"disabled"`))
+	got = behind("call host_restart server=nobody", "--allow-host")
+	assert.Equal(t, got.code, 5)
+	assert.Assert(t, cmp.Contains(got.stderr, `not_found: there is no server "nobody"`))
+}
+
+func TestServeOthersUsage(t *testing.T) {
+	path := mountFile(t)
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	assert.NilError(t, os.WriteFile(broken, []byte(`{"mcpServers": nonsense`), 0o600))
+	for _, tt := range []struct {
+		args   []string
+		code   int
+		stderr string
+	}{
+		{[]string{"serve", "--allow-host"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
+		{[]string{"serve", "--config", broken}, 8, broken},
+		{[]string{"serve", "--config", broken + ".none"}, 8, broken + ".none"},
+	} {
+		got := run(t, tt.args...)
+		assert.Equal(t, got.code, tt.code, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, tt.stderr))
+	}
+}
