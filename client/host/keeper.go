@@ -143,12 +143,15 @@ func (k *keeper) run() {
 	defer k.cancel()
 	var recent []time.Time // failures, at most maxFailures
 	row := 0               // of failures, since it last worked for a while
+	o := k.server.Options
 	for k.await() {
 		k.become(Starting, nil)
-		c, err := k.server.Connect(k.ctx, k.address.session, k.server.Options)
+		c, err := k.server.Connect(k.ctx, k.address.session, o)
 		began := time.Now()
 		worked := err == nil
+		o.Era = k.server.Options.Era
 		if worked {
+			o.Era = c.Era() // remembered for the next start, which then needs no probe; if that fails, the one after finds out again
 			k.become(Ready, func() { k.client, k.err = c, nil })
 			err = k.keep(c)
 			k.become(Stopped, func() { k.client = nil })

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -25,6 +26,7 @@ type plant struct {
 	broken  error         // why no more can be started
 	slow    time.Duration // how long a start takes
 	starts  int
+	eras    []mcp.Era // that were asked for
 	live    []net.Conn
 	begun   chan struct{} // a call runs
 	serving sync.WaitGroup
@@ -33,6 +35,7 @@ type plant struct {
 func (p *plant) connect(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 	p.mu.Lock()
 	p.starts++
+	p.eras = append(p.eras, o.Era)
 	broken, slow := p.broken, p.slow
 	p.mu.Unlock()
 	select {
@@ -211,6 +214,22 @@ func TestRepeated(t *testing.T) {
 			assert.Equal(t, err == nil, idempotent, "%v", err)
 		})
 	}
+}
+
+// What era a server speaks is remembered from start to start, as long as it can be started.
+func TestEraIsRemembered(t *testing.T) {
+	inBubble(t, Server{IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
+		assert.NilError(t, use(t, m))
+		time.Sleep(time.Hour)
+		assert.NilError(t, use(t, m))
+		time.Sleep(time.Hour)
+		p.breaks(errors.New("boom"))
+		assert.ErrorContains(t, use(t, m), "boom")
+		p.breaks(nil)
+		time.Sleep(2 * time.Second)
+		assert.NilError(t, use(t, m))
+		assert.DeepEqual(t, p.eras, []mcp.Era{0, mcp.Modern, mcp.Modern, 0})
+	})
 }
 
 func TestTooManyFailures(t *testing.T) {
