@@ -130,6 +130,9 @@ type everythingVisit struct {
 }
 
 func (e *everythingVisit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	if p.Mode == mcp.ElicitURL && strings.Contains(p.URL, "modelcontextprotocol.io") { // with which it refuses a call until somebody has been there
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
