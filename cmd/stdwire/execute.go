@@ -27,6 +27,7 @@ type runner func(ctx context.Context, std *streams) error
 func commands() []command {
 	return []command{
 		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
+		scanCommand(),
 		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -105,6 +105,8 @@ var fixtures = map[string]func(args []string){
 	"asking": serveAsking,
 	// modern asks for a name before it gives anything.
 	"modern": serveModern,
+	// shady has tools that nobody should use.
+	"shady": func([]string) { serveShady() },
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

@@ -49,8 +49,8 @@ The server is what stands behind --, or else stdwire's own (--root, --write, …
 
 Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 4 the server did
 not start, 5 the tool failed, or there is no such thing, 6 no answer in time or
-the server died, 7 refused, 130 and 143 interrupted. More with
-stdwire help COMMAND.
+the server died, 7 refused, 10 a scan has found something, 130 and 143
+interrupted. More with stdwire help COMMAND.
 `)
 	return b.String()
 }

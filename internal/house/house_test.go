@@ -51,13 +51,14 @@ var floors = []struct {
 
 	{"client/host", []string{"rpc", "client"}},
 	{"client/host/pin", []string{"internal/jsonscan", "internal/printable"}},
+	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"client/host/gateway", []string{"rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"cmd/stdwire", []string{
 		"internal/near", "internal/printable", "internal/terminal", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/host/scan", "client/streamable",
 	}},
 }
 
