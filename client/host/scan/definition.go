@@ -23,6 +23,7 @@ type text struct {
 	key    bool   // it is the name of a member
 	s      string // as it is
 	plain  string // as it is read: see plainly
+	lower  string // the same in lower case
 	member string // whose value it is, or of which it is an element
 }
 
@@ -110,8 +111,14 @@ func (d *definition) take(t text) {
 		return
 	}
 	d.server.text -= len(t.s)
-	t.plain = plainly(t.s)
+	t.read()
 	d.texts = append(d.texts, t)
+}
+
+// read fills in how a text is read.
+func (t *text) read() {
+	t.plain = plainly(t.s)
+	t.lower = strings.ToLower(t.plain)
 }
 
 // join adds a member to a path.

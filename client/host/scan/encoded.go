@@ -26,7 +26,8 @@ func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
 			continue
 		}
 		severity := Medium
-		inner := text{s: decoded, plain: plainly(decoded)}
+		inner := text{s: decoded}
+		inner.read()
 		switch {
 		case poisoned(w, d, &inner):
 			severity = Critical
@@ -47,7 +48,7 @@ func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
 // poisoned reports whether a text would be found by the rules for instructions.
 func poisoned(w *world, d *definition, t *text) bool {
 	for _, patterns := range []func() []pattern{overriding, concealing, tagging, preceding, asksContext, asksSecrets, sendsOut} {
-		if f, found := matches(patterns)(w, d, t); found && f.Severity >= Medium {
+		if f, found := matches(patterns, false)(w, d, t); found && f.Severity >= Medium {
 			return true
 		}
 	}

@@ -35,29 +35,30 @@ func (p pattern) but(expression string) pattern {
 	return p
 }
 
-// matches makes a check of patterns. Of those that match, the worst counts.
-func matches(patterns func() []pattern) func(*world, *definition, *text) (Finding, bool) {
+// matches makes a check of patterns. Of those that match, the worst counts. Where deniable says so, a match that is denied ("never share the user's password") is none.
+func matches(patterns func() []pattern, deniable bool) func(*world, *definition, *text) (Finding, bool) {
 	return func(_ *world, _ *definition, t *text) (f Finding, found bool) {
-		lower := strings.ToLower(t.plain)
 		patterns := patterns()
 		for i := range patterns {
 			p := &patterns[i]
 			if found && f.Severity >= p.severity {
 				continue
 			}
-			if m := p.find(t.plain, lower); m != nil {
-				f, found = Finding{Severity: p.severity, What: p.what, Evidence: excerpt(t.plain, m[0], m[1])}, true
+			m := p.find(t, deniable)
+			if m == nil {
+				continue
 			}
+			f, found = Finding{Severity: p.severity, What: p.what, Evidence: excerpt(t.plain, m[0], m[1])}, true
 		}
 		return f, found
 	}
 }
 
-// find is where a pattern first matches; nil if it does not.
-func (p *pattern) find(plain, lower string) []int {
+// find is where a pattern first matches, and is not denied; nil if it does not.
+func (p *pattern) find(t *text, deniable bool) []int {
 	needed := false
 	for _, word := range p.needs {
-		if needed = strings.Contains(lower, word); needed {
+		if needed = strings.Contains(t.lower, word); needed {
 			break
 		}
 	}
@@ -65,12 +66,19 @@ func (p *pattern) find(plain, lower string) []int {
 		return nil
 	}
 	const enough = 20 // that are harmless
-	for _, m := range p.re.FindAllStringIndex(plain, enough) {
-		if p.except == nil || !p.except.MatchString(plain[m[0]:m[1]]) {
-			return m
+	for _, m := range p.re.FindAllStringIndex(t.plain, enough) {
+		if p.except != nil && p.except.MatchString(t.plain[m[0]:m[1]]) || deniable && denied(t.plain[max(0, m[0]-50):m[0]]) {
+			continue
 		}
+		return m
 	}
 	return nil
+}
+
+// denied reports whether what follows is what is not to be done.
+func denied(before string) bool {
+	m := denial().FindString(before)
+	return m != "" && !doubleDenial().MatchString(m)
 }
 
 var overriding = sync.OnceValue(func() []pattern {
@@ -90,8 +98,11 @@ var overriding = sync.OnceValue(func() []pattern {
 var concealing = sync.OnceValue(func() []pattern {
 	return []pattern{
 		words(High, "the model is told to keep something from the user", "user|human|anyone|anybody|them",
-			`\b(?:do not|don't|never|must not|mustn't|should not|shouldn't|cannot|without|avoid|refrain from) ~3(?:tell|telling|mention|mentioning|inform|informing) ~7(?:users?|humans?|anyone|anybody|customers?|operators?|them)\b`),
+			`\b(?:do not|don't|never|must not|mustn't|should not|shouldn't|cannot|without|avoid|refrain from|no need to) ~3(?:tell|telling|mention|mentioning|inform|informing) ~7(?:users?|humans?|anyone|anybody|customers?|operators?|them)\b`),
 		words(High, "the model is told to keep something to itself", "mention", `\b(?:do not|don't|never) mention (?:this|these|it|that you|the fact|anything|any of)\b`),
+		words(High, "the model is told to keep something from the user", "user|human",
+			`\b(?:do not|don't|never|must not|should not|without|no need to) ~1(?:notify|notifying|alert|alerting|warn|warning|reveal|revealing|disclose|show|explain|report) (?:(?:the )?(?:users?|humans?) (?:about|of|that) (?:it|this|that|these|the fact|you)|(?:this|it|these) ~1to (?:the )?(?:users?|humans?))\b`),
+		words(Medium, "the user is not to know something", "user|human|person", `\b(?:user|human|person)s? ~1(?:should not|shouldn't|must not|mustn't|should never|must never|need not|needn't) (?:know about|be told|be aware|notice|see this|find out|learn about|be informed|be notified)\b`),
 		words(High, "something is to be done without the user's knowledge", "user|human", `\b(?:without|lest) (?:the )?(?:user|human)s?(?:'s?)? (?:knowledge|awareness|noticing|knowing|realizing|seeing|being told)\b`),
 		words(High, "something is to be kept from the user", "keep|hide|conceal", `\b(?:keep|hide|conceal) (?:this|it|these|that|them|the fact) ~4(?:from (?:the )?(?:user|human)s?|secret)\b`),
 		words(Medium, "something is to be done in secret", "secretly|covertly|surreptitiously|stealthily", `\b(?:secretly|covertly|surreptitiously|stealthily) \w`),
@@ -106,6 +117,7 @@ var tagging = sync.OnceValue(func() []pattern {
 		words(High, "there are marks with which models tell who speaks", "<|inst]|<<|_turn>",
 			`<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end|eot_id|start_header_id|end_header_id|begin_of_text)\|>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>`),
 		words(Medium, "there is a tag that gives text the looks of instructions from elsewhere", "<", `<\s*/?\s*(?:instructions?|critical|assistant|human|priority|attention|warning)\s*>`),
+		words(Medium, "there is a heading that gives text the looks of instructions from elsewhere", "system", `(?-i:(?:^|[.!?\n]\s*)SYSTEM(?: NOTE)?:)`),
 		words(Medium, "there is a heading that gives text the looks of instructions from elsewhere", "system",
 			`(?:^|\n)[\s#>*\[]*system (?:prompt|message|instructions?|override|notice)\]?\**\s*:`),
 	}
@@ -123,7 +135,7 @@ var preceding = sync.OnceValue(func() []pattern {
 })
 
 const (
-	giving  = `\b(?:include|pass|provide|send|copy|paste|attach|put|append|insert|share|submit|summari[sz]e|repeat|reveal|output|print|write|log|record|forward|extract|fill|supply|give)\b`
+	giving  = `\b(?:include|pass|provide|send|copy|paste|attach|put|append|prepend|insert|call|share|submit|summari[sz]e|repeat|reveal|output|print|write|log|record|forward|extract|fill|supply|give)\b`
 	nearby  = `[^.!?\n]{0,80}?`
 	history = `(?:conversation|chat|dialog(?:ue)?)`
 )
@@ -148,7 +160,10 @@ const (
 var asksSecrets = sync.OnceValue(func() []pattern {
 	return []pattern{
 		words(High, "the model is told to read files that have secrets in them", "id_|.ssh|.aws|.gnupg|.kube|.docker|.netrc|.npmrc|.pypirc|.git-c|.pgpass|_history|wallet.dat|.json|/etc/", reading+`[^!?\n]{0,80}?`+keys),
-		words(Medium, "the model is asked for the user's secrets", "user", giving+nearby+`\b(?:user|human|owner|customer)(?:'s|s') ~2`+secrets+`\b`),
+		words(High, "the model is told to read secrets and pass them on", ".env|/etc/passwd|api|password|credential|token|secret",
+			reading+`[^!?\n]{0,60}?(?:\.env\b|/etc/passwd\b|\b(?:api[ _-]?keys?|passwords?|credentials)\b)[^!?\n]{0,40}?\b(?:and|then)(?: then)? ~2(?:include|send|pass|attach|put|forward|paste|upload|append|post|transmit|copy)\b`),
+		words(Medium, "the model is asked for the user's secrets", "user", giving+nearby+`\b(?:user|human|owner|customer)(?:'s|s') ~2`+secrets+`\b|`+giving+nearby+`\b(?:user|human)(?:'s|s') (?:private|secret|hidden|personal|sensitive) ~1(?:files?|keys?|data|director(?:y|ies)|folders?|documents?)\b`),
+		words(Medium, "the model is asked for a file that has secrets in it", ".env", `\b(?:send|include|attach|forward|upload|paste)\b`+nearby+"[\\s\"'`/]\\.env\\b"),
 		words(Medium, "the model is asked for all secrets that there are", "all|any|every|content",
 			`\b(?:include|pass|send|copy|attach|collect|gather|share|forward|reveal|extract|upload)\b`+nearby+`\b(?:all|any|every)(?: of)?(?: the| your)? ~1`+secrets+`\b|`+giving+nearby+`\bcontents? of ~3\.env\b`),
 		words(Low, "the text names files that have secrets in them", "id_|.ssh|.aws|.gnupg|.kube|.docker|.netrc|.npmrc|.pypirc|.git-c|.pgpass|_history|wallet.dat|.json|/etc/|.env", keys+"|(?:^|[\\s\"'`(/])\\.env\\b|/etc/passwd\\b"),
@@ -184,6 +199,9 @@ var urgent = sync.OnceValue(func() []pattern {
 })
 
 var (
+	denial       = lazy(`(?i)\b(?:never|not|don't|cannot|avoid|without|nor)\s+(?:\w+\s+){0,2}$`)
+	doubleDenial = lazy(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
+
 	padding = lazy(`(?:[ \t]{150}|(?:[ \t]*\n){25})\s*\S`)
 	comment = lazy(`(?s)<!--[^>]*?\w+\s+\w+.*?-->`)
 )

@@ -142,27 +142,35 @@ func (w *world) server(s *subject, rules []rule) {
 	for _, d := range s.definitions {
 		var found []Finding
 		for _, r := range rules {
-			n := len(found)
-			if r.definition != nil {
-				found = append(found, r.definition(w, d)...)
+			of := r.within(w, d)
+			for i := range of {
+				of[i].Rule = r.ID
 			}
-			for i := range d.texts {
-				if r.text == nil || len(found)-n >= maxOfRule {
-					break
-				}
-				t := &d.texts[i]
-				if f, ok := r.text(w, d, t); ok {
-					f.Place = d.place(t.where)
-					found = append(found, f)
-				}
-			}
-			for i := range found[n:] {
-				found[n+i].Rule = r.ID
-			}
-			found = found[:min(len(found), n+maxOfRule)]
+			found = append(found, of...)
 		}
 		w.escalate(found, rules)
 	}
+}
+
+// within returns the findings of a rule in one definition.
+func (r *rule) within(w *world, d *definition) (found []Finding) {
+	if r.definition != nil {
+		found = r.definition(w, d)
+	}
+	if r.text == nil {
+		return found[:min(len(found), maxOfRule)]
+	}
+	for i := range d.texts {
+		t := &d.texts[i]
+		if f, ok := r.text(w, d, t); ok {
+			f.Place = d.place(t.where)
+			found = append(found, f)
+		}
+		if len(found) == maxOfRule {
+			break
+		}
+	}
+	return found
 }
 
 // escalate adds the findings of one definition. Where several things come together that each may have a reason, there is none any more: what is high becomes critical.

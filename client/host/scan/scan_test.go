@@ -189,6 +189,8 @@ func TestTimeIsBounded(t *testing.T) {
 	} {
 		scanned(described(text))
 	}
+	crowd := strings.Repeat("ab cd ", 2700)
+	Scan([]Server{{ID: "x", Tools: raw(described(crowd))}, {ID: "ab", Tools: []json.RawMessage{tool("cd", "C."), tool("ab", "A.")}}})
 	assert.Assert(t, time.Since(began) < 30*time.Second, "%s", time.Since(began))
 }
 

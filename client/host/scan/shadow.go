@@ -41,7 +41,7 @@ func mentions(servers []*subject) map[string][]mention {
 			}
 			m := mention{s, d}
 			add(d.name, m)
-			for _, form := range []string{"%s__%s", "mcp__%s__%s", "%s.%s"} {
+			for _, form := range []string{"%s__%s", "mcp__%s__%s", "%s.%s", "%s_%s", "mcp_%s_%s"} {
 				add(fmt.Sprintf(form, s.ID, d.name), m)
 			}
 		}
@@ -52,7 +52,7 @@ func mentions(servers []*subject) map[string][]mention {
 // A token is a word of a text that may mean something.
 type token struct {
 	start, end int
-	sentence   [2]int
+	sentence   [2]int // where it begins and ends
 	of         []mention
 }
 
@@ -62,14 +62,23 @@ func shadows(w *world, d *definition, t *text) (f Finding, found bool) {
 		return f, false
 	}
 	tokens := w.tokens(d, t.plain)
+	read := readings{s: t.plain, first: map[sided]int{}, last: map[sided]int{}, directed: map[int]bool{}}
 	for i := range tokens {
-		tok := &tokens[i]
-		for _, m := range tok.of {
-			severity := tok.weigh(m, tokens, t.plain)
+		for _, m := range tokens[i].of {
+			side := sided{tokens[i].sentence[0], m.server, m.tool != nil}
+			if _, there := read.first[side]; !there {
+				read.first[side] = tokens[i].start
+			}
+			read.last[side] = tokens[i].start
+		}
+	}
+	for i := range tokens {
+		for _, m := range tokens[i].of {
+			severity := read.weigh(&tokens[i], m)
 			if severity < Low || found && severity <= f.Severity {
 				continue
 			}
-			f = Finding{Severity: severity, What: "the text is about something of another server: " + m.String(), Evidence: excerpt(t.plain, tok.start, tok.end)}
+			f = Finding{Severity: severity, What: "the text is about something of another server: " + m.String(), Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
 			f.Related = []Place{{Server: m.server.ID, Kind: KindServer}}
 			if m.tool != nil {
 				f.Related[0] = m.tool.place("")
@@ -127,30 +136,53 @@ func sentenceEnd(s string, i int) int {
 
 var sentencePattern = lazy(`[.!?]\s|\n\s*\n`)
 
+// readings is what is known of a text and its sentences.
+type readings struct {
+	s           string
+	first, last map[sided]int // where the sentence mentions it
+	directed    map[int]bool  // by where a sentence begins
+}
+
+// A sided is a server, or its tools, in a sentence.
+type sided struct {
+	sentence int
+	server   *subject
+	tools    bool
+}
+
 // weigh says how bad it is that a text mentions something. A word that is also one of the language counts only where it is marked as a name.
-func (tok *token) weigh(m mention, tokens []token, s string) Severity {
-	word := s[tok.start:tok.end]
-	together := false
-	for _, other := range tokens {
-		for _, n := range other.of {
-			together = together || other.sentence == tok.sentence && other.start != tok.start && n.server == m.server && (n.tool == nil) != (m.tool == nil)
-		}
+func (r *readings) weigh(tok *token, m mention) Severity {
+	word := r.s[tok.start:tok.end]
+	other := sided{tok.sentence[0], m.server, m.tool == nil}
+	first, there := r.first[other]
+	together := there && (first != tok.start || r.last[other] != tok.start) // the server and its tool, by two words
+	what := serverWord
+	if m.tool != nil {
+		what = toolWord
 	}
-	marked := quoted(s, tok.start, tok.end) || m.tool == nil && called(s, tok.end, serverWord) || m.tool != nil && called(s, tok.end, toolWord)
-	distinct := distinctive(word)
-	directed := directive().MatchString(s[tok.sentence[0]:tok.sentence[1]])
+	marked := quoted(r.s, tok.start, tok.end) || called(r.s, tok.end, what)
 	switch {
-	case !distinct && !marked && !together:
+	case !distinctive(word) && !marked && !together:
 		if common()[strings.ToLower(word)] || len(word) < 4 {
 			return Info
 		}
 		return Low
-	case directed:
+	case r.directs(tok.sentence):
 		return High
-	case m.tool == nil && !marked && !together: // the server alone
+	case m.tool == nil && !marked && !together:
 		return Low
 	}
 	return Medium
+}
+
+// directs reports whether a sentence says what to do.
+func (r *readings) directs(sentence [2]int) bool {
+	directed, known := r.directed[sentence[0]]
+	if !known {
+		directed = directive().MatchString(r.s[sentence[0]:sentence[1]])
+		r.directed[sentence[0]] = directed
+	}
+	return directed
 }
 
 // distinctive reports a word that is a name, and none of the language.
