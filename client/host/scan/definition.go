@@ -15,6 +15,8 @@ type definition struct {
 	raw    []byte // nil if it is no JSON object
 	wrong  string // why it is none, or not one that all read alike; "" if it is
 	texts  []text // in the order of the definition
+
+	arguments map[string]bool // names of members of schemas, in lower case
 }
 
 // A text is a string of a definition.
@@ -31,7 +33,7 @@ func (d *definition) place(where string) Place { return Place{d.server.ID, d.kin
 
 // define takes a definition apart.
 func (s *subject) define(kind Kind, raw []byte) *definition {
-	d := &definition{server: s, kind: kind}
+	d := &definition{server: s, kind: kind, arguments: map[string]bool{}}
 	if err := jsonscan.Valid(raw); err != nil {
 		d.wrong = "is no JSON: " + err.Error()
 		return d
@@ -73,6 +75,9 @@ func (d *definition) walk(value []byte, where, member string) {
 				d.wrong = "has " + path + " twice, and programs differ in which of them they read"
 			}
 			seen[name] = true
+			if member == "properties" && len(d.arguments) < maxStrings {
+				d.arguments[strings.ToLower(cut(name, maxName))] = true
+			}
 			if !wordPattern().MatchString(name) {
 				d.take(text{where: path, s: name, key: true, member: member})
 			}
@@ -85,8 +90,11 @@ func (d *definition) walk(value []byte, where, member string) {
 	}
 }
 
-// maxPath bounds, with maxStrings, what paths take.
-const maxPath = 4 << 10
+const (
+	maxPath   = 2 << 10
+	maxMember = 100 // bytes of a name in a path
+	overhead  = 32  // bytes that a text counts beside itself and its path
+)
 
 // wordPattern matches names of members that say nothing.
 var wordPattern = lazy(`^[A-Za-z0-9_$./-]{1,64}$`)
@@ -98,19 +106,20 @@ func (d *definition) take(t text) {
 		d.server.skipped(d.kind, d.name, "", "it has more than 2,000 strings; the others are not looked at")
 		return
 	case d.server.text == 0:
-		d.server.skipped(KindServer, "", "", "the server has more than 2 MiB of text; the rest is not looked at")
+		d.server.skipped(KindServer, "", "", "the server has more text than is looked at, 4 MiB with the names that lead to it")
 		return
 	}
 	if len(t.s) > maxText {
 		d.server.skipped(d.kind, d.name, t.where, "the text is longer than 16 KiB; the rest is not looked at")
 	}
 	t.s = strings.ToValidUTF8(t.s[:min(len(t.s), maxText)], "")
-	if len(t.s) > d.server.text {
+	size := len(t.s) + len(t.where) + overhead
+	if size > d.server.text {
 		d.server.text = 0
 		d.take(t)
 		return
 	}
-	d.server.text -= len(t.s)
+	d.server.text -= size
 	t.read()
 	d.texts = append(d.texts, t)
 }
@@ -125,14 +134,14 @@ func (t *text) read() {
 func join(path, name string) string {
 	switch {
 	case !simpleName().MatchString(name):
-		return path + "[" + strconv.Quote(name) + "]"
+		return path + "[" + strconv.Quote(cut(name, maxMember)) + "]"
 	case path == "":
 		return name
 	}
 	return path + "." + name
 }
 
-var simpleName = lazy(`^[A-Za-z_$][A-Za-z0-9_$-]*$`)
+var simpleName = lazy(`^[A-Za-z_$][A-Za-z0-9_$-]{0,99}$`)
 
 // prose reports whether a text is more than a word.
 func (t *text) prose() bool { return strings.Contains(strings.TrimSpace(t.s), " ") }

@@ -8,10 +8,7 @@ import (
 	"unicode"
 )
 
-const (
-	maxBlobs    = 20 // that are decoded of a text
-	minReadable = 24 // bytes of what is decoded, or it may be chance
-)
+const minReadable = 24 // bytes of what is decoded, or it may be chance
 
 var (
 	blob    = lazy(`[A-Za-z0-9+/_-]{40,}={0,2}`)
@@ -20,7 +17,7 @@ var (
 
 // encoded finds text that people cannot read and models can.
 func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
-	for _, m := range blob().FindAllStringIndex(t.plain, maxBlobs) {
+	for _, m := range blob().FindAllStringIndex(t.plain, -1) {
 		decoded := decode(t.plain[m[0]:m[1]])
 		if decoded == "" {
 			continue

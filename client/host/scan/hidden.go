@@ -140,24 +140,27 @@ func harmless(c class, r, before, after rune, rtl, first bool) bool {
 		return true
 	case r == 0xfe0e || r == 0xfe0f:
 		return isPictograph(before) || strings.ContainsRune("0123456789#*", before) && before != 0
-	case c == selector:
-		return unicode.In(before, unicode.Han, unicode.Mongolian) || 0xfe00 <= r && r <= 0xfe02 && unicode.Is(unicode.Sm, before)
+	case c == selector: // those that there are of letters; more could spell something
+		return unicode.Is(unicode.Han, before) && (0xe0100 <= r && r <= 0xe011f || r <= 0xfe02 && r >= 0xfe00) || unicode.Is(unicode.Mongolian, before) && r < 0xfe00 ||
+			0xfe00 <= r && r <= 0xfe02 && unicode.Is(unicode.Sm, before)
 	case c == blank:
 		return unicode.In(before, unicode.Hangul, unicode.Khmer, unicode.Braille) || unicode.In(after, unicode.Hangul, unicode.Khmer, unicode.Braille)
 	}
 	return false
 }
 
-// flag is the length of what makes a flag of a country's part of a black flag; 0 if it is none.
+// flag is the length of what makes of a black flag that of England, Scotland or Wales; 0 if it is nothing of the kind. There are no others that are drawn.
 func flag(before rune, runes []rune) int {
-	const longest = 7
-	for n, r := range runes[:min(len(runes), longest)] {
-		letter := 0xe0030 <= r && r <= 0xe0039 || 0xe0061 <= r && r <= 0xe007a
-		if before != 0x1f3f4 || !letter {
-			if r == 0xe007f && n > 2 && before == 0x1f3f4 {
-				return n + 1
-			}
-			return 0
+	if before != 0x1f3f4 {
+		return 0
+	}
+	for _, of := range []string{"gbeng", "gbsct", "gbwls"} {
+		i := 0
+		for i < len(of) && i < len(runes) && runes[i] == 0xe0000+rune(of[i]) {
+			i++
+		}
+		if i == len(of) && i < len(runes) && runes[i] == 0xe007f {
+			return i + 1
 		}
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // A pattern is one way to word something.
@@ -65,14 +66,29 @@ func (p *pattern) find(t *text, deniable bool) []int {
 	if !needed {
 		return nil
 	}
-	const enough = 20 // that are harmless
-	for _, m := range p.re.FindAllStringIndex(t.plain, enough) {
-		if p.except != nil && p.except.MatchString(t.plain[m[0]:m[1]]) || deniable && denied(t.plain[max(0, m[0]-50):m[0]]) {
-			continue
+	for from := 0; ; {
+		m := p.re.FindStringIndex(t.plain[from:])
+		if m == nil {
+			return nil
 		}
-		return m
+		start, end := from+m[0], from+m[1]
+		if (p.except == nil || !p.except.MatchString(t.plain[start:end])) && !(deniable && denied(t.plain[max(0, start-50):start])) {
+			return []int{start, end}
+		}
+		from = start + firstWord(t.plain[start:]) // one that is meant may begin within one that is not
 	}
-	return nil
+}
+
+// firstWord is where the first word of a text ends; at least one byte.
+func firstWord(s string) int {
+	n := strings.IndexFunc(s, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) })
+	if n < 0 {
+		return len(s)
+	}
+	if end := strings.IndexFunc(s[n:], func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
+		return n + end
+	}
+	return len(s)
 }
 
 // denied reports whether what follows is what is not to be done.
@@ -199,7 +215,7 @@ var urgent = sync.OnceValue(func() []pattern {
 })
 
 var (
-	denial       = lazy(`(?i)\b(?:never|not|don't|cannot|avoid|without|nor)\s+(?:\w+\s+){0,2}$`)
+	denial       = lazy(`(?i)\b(?:never|(?:do|does|must|should|shall|can|could|may|will|would)(?:\s+not|n't)|cannot|avoid|without)\s+(?:\w+\s+(?:or\s+)?)?$`)
 	doubleDenial = lazy(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
 
 	padding = lazy(`(?:[ \t]{150}|(?:[ \t]*\n){25})\s*\S`)

@@ -25,7 +25,7 @@ type rule struct {
 
 const ruleTooLarge = "too-large" // which is found while the definitions are read
 
-const remove = "Do not use the server until who makes it has explained the text; if you need it, leave the tool out, and pin the others."
+const distrust = "Do not use the server until who makes it has explained the text; if you need it, leave the tool out, and pin the others."
 
 // Rules returns all that are looked for, in the order in which they are.
 func Rules() (all []Rule) {
@@ -60,17 +60,17 @@ func table() []rule {
 		{Rule: Rule{
 			ID: "override-instructions", Severity: High, Title: "The model is told to set instructions aside",
 			Help:   "A definition tells what a tool is for. Text that wants to replace what the model was told by its user is an attack (tool poisoning).",
-			Advice: remove,
+			Advice: distrust,
 		}, poison: true, text: matches(overriding, true)},
 		{Rule: Rule{
 			ID: "conceal-from-user", Severity: High, Title: "Something is to be kept from the user",
 			Help:   "A definition that asks the model not to tell its user what is done hides something.",
-			Advice: remove,
+			Advice: distrust,
 		}, poison: true, text: matches(concealing, false)},
 		{Rule: Rule{
 			ID: "instruction-tag", Severity: High, Title: "Text dressed up as instructions from elsewhere",
 			Help:   "Tags such as <IMPORTANT> and the marks with which models tell who speaks make a definition look like instructions of the host or the user.",
-			Advice: remove,
+			Advice: distrust,
 		}, poison: true, text: matches(tagging, false)},
 		{Rule: Rule{
 			ID: "tool-precedence", Severity: Medium, Title: "The model is told when to use other tools",
@@ -85,12 +85,12 @@ func table() []rule {
 		{Rule: Rule{
 			ID: "asks-for-secrets", Severity: High, Title: "The model is asked for secrets",
 			Help:   "Text that has the model read key files, configurations or credentials and pass them on steals them. That a text only names such files is low.",
-			Advice: remove,
+			Advice: distrust,
 		}, poison: true, text: matches(asksSecrets, true)},
 		{Rule: Rule{
 			ID: "sends-data-out", Severity: High, Title: "The model is told to send data to an address",
 			Help:   "A definition has no reason to name an address that what the model has is to be sent to, or that replaces one that the user gave.",
-			Advice: remove,
+			Advice: distrust,
 		}, poison: true, text: matches(sendsOut, true)},
 		{Rule: Rule{
 			ID: "image-beacon", Severity: Medium, Title: "An image whose address carries data",

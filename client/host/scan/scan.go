@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// Of a text 16 KiB are looked at, of a server 2 MiB of text, 5,000 definitions, and of each 2,000 strings. That there is more is a finding: nothing goes unlooked at in silence. There is one
+// Of a text 16 KiB are looked at, of a server 4 MiB of text, with the names that lead to it, 5,000 definitions, and of each 2,000 strings. That there is more is a finding: nothing goes unlooked at in silence. There is one
 // finding of a rule at a place, 10 of a rule in one definition, and 2,000 altogether: the worst.
 package scan
 
@@ -34,18 +34,20 @@ import (
 
 // A Server is what is known of one server.
 type Server struct {
-	ID        string            // by which it is known here
-	Handshake json.RawMessage   // the result of initialize or server/discover, as the server wrote it; nil if it was not asked
-	Tools     []json.RawMessage // the definitions as the server wrote them
-	Prompts   []json.RawMessage //
-	Resources []json.RawMessage //
+	ID        string          // by which it is known here
+	Handshake json.RawMessage // the result of initialize or server/discover; nil if it was not asked
+	Config    Config          // how it is reached
+
+	// The definitions, and the Handshake, are as the server wrote them.
+	Tools     []json.RawMessage
+	Prompts   []json.RawMessage
+	Resources []json.RawMessage
 	Templates []json.RawMessage // of resources
-	Config    Config            // how it is reached
 }
 
 const (
 	maxText        = 16 << 10 // bytes of a string
-	maxServerText  = 2 << 20  // bytes of all strings of a server
+	maxServerText  = 4 << 20  // bytes of all strings of a server, and of their paths
 	maxDefinitions = 5000     // of a server
 	maxStrings     = 2000     // of a definition
 	maxOfRule      = 10       // findings of a rule in a definition
@@ -176,16 +178,15 @@ func (r *rule) within(w *world, d *definition) (found []Finding) {
 // escalate adds the findings of one definition. Where several things come together that each may have a reason, there is none any more: what is high becomes critical.
 func (w *world) escalate(found []Finding, rules []rule) {
 	byID := func(id string) rule { return rules[slices.IndexFunc(rules, func(r rule) bool { return r.ID == id })] }
-	kinds, high := map[string]bool{}, false
+	kinds := map[string]bool{}
 	for _, f := range found {
 		if byID(f.Rule).poison && f.Severity >= Medium {
 			kinds[f.Rule] = true
-			high = high || f.Severity >= High
 		}
 	}
 	for _, f := range found {
 		r := byID(f.Rule)
-		if r.poison && f.Severity == High && high && len(kinds) > 1 {
+		if r.poison && f.Severity == High && len(kinds) > 1 {
 			f.Severity = Critical
 		}
 		w.add(r, f)

@@ -9,14 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // A Config is how a server is reached, as it stands in a configuration: before references such as ${TOKEN} are replaced by what they stand for. Its values are never in a finding.
 type Config struct {
-	Args   []string            // of the command, which is not the first
-	Env    map[string]string   //
-	Header map[string][]string //
-	URL    string              //
+	Args   []string            // of the command, without the command itself
+	Env    map[string]string   // what is added to the environment
+	Header map[string][]string // what is sent with each request
+	URL    string
 }
 
 // knownTokens are forms that secrets of services have.
@@ -54,32 +55,36 @@ func configSecrets(s *Server) (found []Finding) {
 			})
 		}
 	}
+	const stored = "a secret stands in the configuration, for everybody who can read the file"
 	for _, name := range slices.Sorted(maps.Keys(s.Config.Env)) {
 		if kind, n := secretIn(name, s.Config.Env[name]); kind != "" {
-			report(Medium, join("env", name), kind, n, "a secret stands in the configuration, for everybody who can read the file")
+			report(Medium, join("env", name), kind, n, stored)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Config.Header)) {
 		for _, value := range s.Config.Header[name] {
 			if kind, n := secretIn(name, value); kind != "" {
-				report(Medium, join("headers", name), kind, n, "a secret stands in the configuration, for everybody who can read the file")
+				report(Medium, join("headers", name), kind, n, stored)
 			}
 		}
 	}
-	const visible = "a secret is an argument of the command: every process of the machine can see it"
 	for i, arg := range s.Config.Args {
-		name, value, inOne := strings.Cut(arg, "=")
-		switch {
-		case !inOne && i > 0 && strings.HasPrefix(s.Config.Args[i-1], "-") && !strings.Contains(s.Config.Args[i-1], "="):
-			name, value = s.Config.Args[i-1], arg
-		case !inOne:
-			name, value = "", arg
+		name, value := "", arg
+		switch before, after, named := strings.Cut(arg, "="); {
+		case named:
+			name, value = before, after
+		case i > 0 && strings.HasPrefix(s.Config.Args[i-1], "-") && !strings.Contains(s.Config.Args[i-1], "="):
+			name = s.Config.Args[i-1]
 		}
-		where := "args[" + strconv.Itoa(i) + "]"
-		if kind, n := secretIn(name, value); kind != "" {
-			report(High, where, kind, n, visible)
-		} else if kind, n := secretInURL(urlForm().FindString(arg)); kind != "" {
-			report(High, where, kind, n, visible)
+		kind, n := secretIn(name, value)
+		if header, after, ok := strings.Cut(arg, ":"); ok && kind == "" {
+			kind, n = secretIn(header, after)
+		}
+		if kind == "" {
+			kind, n = secretIn("", arg)
+		}
+		if kind != "" {
+			report(High, "args["+strconv.Itoa(i)+"]", kind, n, "a secret is an argument of the command: every process of the machine can see it")
 		}
 	}
 	if kind, n := secretInURL(s.Config.URL); kind != "" {
@@ -104,7 +109,10 @@ func secretIn(name, value string) (kind string, length int) {
 			return known.kind, len(found)
 		}
 	}
-	if secretName().MatchString(name) && !publicName().MatchString(name) && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) && random(value) {
+	if kind, n := secretInURL(urlForm().FindString(value)); kind != "" {
+		return kind, n
+	}
+	if secretName().MatchString(name) && !publicName().MatchString(name) && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) && !path().MatchString(value) && random(value) {
 		return "a value that looks random under a name for secrets", len(value)
 	}
 	return "", 0
@@ -122,26 +130,32 @@ func secretInURL(s string) (kind string, length int) {
 	query, _ := url.ParseQuery(u.RawQuery) // what can be read of it
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
-			if kind, n := secretIn(name, value); kind != "" {
+			if kind, n := secretIn(name, strings.ReplaceAll(value, "://", " ")); kind != "" { // no URL within a URL
 				return kind, n
 			}
 		}
 	}
-	return secretIn("", u.Path)
+	for _, known := range knownTokens {
+		if found := known.form().FindString(u.Path); found != "" {
+			return known.kind, len(found)
+		}
+	}
+	return "", 0
 }
 
 var (
 	urlForm     = lazy(`[a-z][a-z0-9+.-]*://\S+`)
 	reference   = lazy(`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
-	secretName  = lazy(`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth|private[_-]?key|(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
+	secretName  = lazy(`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
 	publicName  = lazy(`(?i)(?:public|_file\b|_path\b|-file\b|-path\b|_url\b|_uri\b|endpoint|max[_-]?tokens|token[_-]?(?:limit|count|budget|url)|author\b|_id\b|keyboard)`)
+	path        = lazy(`^(?:[~.]{0,2}/|[A-Za-z]:[/\\])`)
 	placeholder = lazy(`(?i)^(?:x{4,}|\*{3,}|\.{3,}|.*(?:your|example|change[_-]?me|placeholder|dummy|insert|replace|redacted|todo).*)$`)
 )
 
-// random reports a value that nobody would think of: long, and with many bits in each character.
+// random reports a value that nobody would think of: long, with letters and digits, and with many bits in each character.
 func random(s string) bool {
 	const shortest, bits = 12, 3.0
-	return len(s) >= shortest && entropy(s) >= bits
+	return len(s) >= shortest && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter) && entropy(s) >= bits
 }
 
 // entropy is how many bits there are in a character of a text, as far as they can be counted.

@@ -111,7 +111,7 @@ func (w *world) tokens(d *definition, s string) (tokens []token) {
 			continue
 		}
 		of := w.mentions[strings.ToLower(word)]
-		own := false
+		own := d.arguments[strings.ToLower(word)]
 		for _, m := range of {
 			own = own || m.server == d.server
 		}
@@ -160,16 +160,18 @@ func (r *readings) weigh(tok *token, m mention) Severity {
 	if m.tool != nil {
 		what = toolWord
 	}
-	marked := quoted(r.s, tok.start, tok.end) || called(r.s, tok.end, what)
+	quoted, certain := quoted(r.s, tok.start, tok.end), together || distinctive(word) || called(r.s, tok.end, what)
+	common := common()[strings.ToLower(word)] || len(word) < 4
 	switch {
-	case !distinctive(word) && !marked && !together:
-		if common()[strings.ToLower(word)] || len(word) < 4 {
-			return Info
-		}
+	case !certain && !quoted && common:
+		return Info
+	case !certain && (!quoted || common && !r.directs(tok.sentence)):
 		return Low
+	case !certain && common: // in quotes, it may be the name of anything
+		return Medium
 	case r.directs(tok.sentence):
 		return High
-	case m.tool == nil && !marked && !together:
+	case m.tool == nil && !quoted && !together && !called(r.s, tok.end, what):
 		return Low
 	}
 	return Medium
