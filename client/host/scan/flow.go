@@ -34,7 +34,8 @@ func toxicFlow(w *world) []Finding {
 	name := func(d *definition) string { return fmt.Sprintf("%q of %q", d.name, d.server.ID) }
 	return []Finding{{
 		Severity: Medium, Place: has[wayOut].place(""), Related: []Place{has[untrusted].place(""), has[private].place("")},
-		What: fmt.Sprintf("with these tools, what a stranger wrote (%s) can make a model read private data (%s) and send it away (%s)", name(has[untrusted]), name(has[private]), name(has[wayOut])),
+		What: fmt.Sprintf("with these tools, what a stranger wrote (%s) can make a model read private data (%s) and send it away (%s)",
+			name(has[untrusted]), name(has[private]), name(has[wayOut])),
 	}}
 }
 
@@ -54,14 +55,16 @@ func parts(d *definition) (all []part) {
 	}
 	giving := has(name, "send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
 	reading := has(name, "read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
-	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") || has(name, "run start") && has(name, "command commands script code shell python process program javascript")
+	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") ||
+		has(name, "run start") && has(name, "command commands script code shell python process program javascript")
 	database := has(of, "sql query queries database db postgres mysql sqlite mongo mongodb table tables")
 	const mail = "email emails mail mails inbox gmail outlook imap slack discord telegram whatsapp"
 	written := has(of, mail) || has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets") // by anybody
 	web := has(name, "web http url browse browser crawl scrape navigate webpage website") || takesURL && has(name, "fetch get open new page tab load download read")
 	open := openWorld != "false" // an unset hint says that it is
 
-	if !giving && (web && open || takesURL && has(name, "fetch") || written && reading || openWorld == "true" && (reading || runs) || has(of, "web fetch browser") && has(name, "search fetch")) {
+	if !giving && (web && open || takesURL && has(name, "fetch") || written && reading ||
+		openWorld == "true" && (reading || runs) || has(of, "web fetch browser") && has(name, "search fetch")) {
 		all = append(all, untrusted)
 	}
 	content := reading && !has(name, "list tree find browse check")
@@ -69,7 +72,7 @@ func parts(d *definition) (all []part) {
 		reading && has(name, "env environment secret secrets credential credentials password passwords clipboard contacts calendar cookie cookies history notes keychain") {
 		all = append(all, private)
 	}
-	if runs && !database || open && (takesURL || has(name, "send publish tweet upload webhook") || has(name, "post reply comment forward create push share") &&
+	if runs && !database || takesURL && has(name, "fetch http request") || open && (takesURL || has(name, "send publish tweet upload webhook") || has(name, "post reply comment forward create push share") &&
 		(written || has(of, "gist gists pull pr twitter github gitlab status post"))) {
 		all = append(all, wayOut)
 	}

@@ -268,7 +268,13 @@ func layout(_ *world, _ *definition, t *text) (Finding, bool) {
 		return Finding{Severity: Medium, What: "there is text behind so much white space that people do not see it", Evidence: excerpt(t.plain[m[1]-1:], 0, 80)}, true
 	}
 	if m := comment().FindStringIndex(t.plain); m != nil {
-		return Finding{Severity: Medium, What: "there is text in a comment, which is not shown where the text is rendered", Evidence: excerpt(t.plain, m[0], m[1])}, true
+		const what = "there is text in a comment, which is not shown where the text is rendered"
+		return Finding{Severity: Medium, What: what, Evidence: excerpt(t.plain, m[0], m[1])}, true
 	}
 	return Finding{}, false
 }
+
+var (
+	padding = lazy(`(?:[ \t]{150}|(?:[ \t]*\n){25})\s*\S`)
+	comment = lazy(`(?s)<!--[^>]*?\w+\s+\w+.*?-->`)
+)

@@ -39,7 +39,9 @@ func table() []rule {
 	return []rule{
 		{Rule: Rule{
 			ID: "hidden-unicode", Severity: High, Title: "Text that is not seen",
-			Help:   "Characters that are not drawn carry text that a model reads and people do not see, or make text look like another. Tag characters and variation selectors can spell whole sentences. What emoji, and scripts written from right to left or with joined letters, need is not reported.",
+			Help: "Characters that are not drawn carry text that a model reads and people do not see, or make text look like another. Tag characters and " +
+				"variation selectors can spell whole sentences. What emoji, and scripts written from right to left or with joined letters, need is not " +
+				"reported.",
 			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise have who makes it remove them.",
 		}, poison: true, text: hidden},
 		{Rule: Rule{
@@ -124,12 +126,14 @@ func table() []rule {
 		}, world: nearName},
 		{Rule: Rule{
 			ID: "hint-contradiction", Severity: High, Title: "A destructive name without the hint",
-			Help:   "Hosts decide by destructiveHint and readOnlyHint whether to ask before a call. A tool that takes something away and says that it does not is called without asking.",
+			Help: "Hosts decide by destructiveHint and readOnlyHint whether to ask before a call. A tool that takes something away and says that it does not " +
+				"is called without asking.",
 			Advice: "Have the host ask before each call of the tool, whatever its hints say.",
 		}, definition: contradicts},
 		{Rule: Rule{
 			ID: "toxic-flow", Severity: Medium, Title: "Tools that together can carry data away",
-			Help:   "If a model can read what strangers wrote, read private data, and send something out, then a stranger's text can make it send the private data out. None of the tools has to be malicious. What they do is guessed from their names, arguments and hints.",
+			Help: "If a model can read what strangers wrote, read private data, and send something out, then a stranger's text can make it send the private " +
+				"data out. None of the tools has to be malicious. What they do is guessed from their names, arguments and hints.",
 			Advice: "Do not use the tools in one conversation, or have each call of the one that sends confirmed.",
 		}, world: toxicFlow},
 		{Rule: Rule{

@@ -21,8 +21,8 @@
 //
 // # Limits
 //
-// Of a text 16 KiB are looked at, of a server 4 MiB of text, with the names that lead to it, 5,000 definitions, and of each 2,000 strings. That there is more is a finding: nothing goes unlooked at in silence. There is one
-// finding of a rule at a place, 10 of a rule in one definition, and 2,000 altogether: the worst.
+// Of a text 16 KiB are looked at; of a server 4 MiB of text, with the names that lead to it, and 5,000 definitions; of each of them 2,000 strings. That there is more is a finding: nothing
+// goes unlooked at in silence. There is one finding of a rule at a place, 10 of a rule in one definition, and 2,000 altogether: the worst.
 package scan
 
 import (

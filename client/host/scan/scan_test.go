@@ -131,7 +131,7 @@ func TestLimits(t *testing.T) {
 	one(Server{Tools: many}, "The server offers more than 5,000 things; the others are not looked at.")
 	long := make([]json.RawMessage, maxServerText/maxText+1)
 	for i := range long {
-		long[i] = json.RawMessage(fmt.Sprintf(`{"name":"%c%c%c%c","description":%q}`, 'a'+i%26, 'a'+i/26, 'x', 'q', strings.Repeat("a", maxText)))
+		long[i] = json.RawMessage(fmt.Sprintf(`{"name":"%c%c%c%c","description":%q}`, 'a'+i%26, 'a'+i/26, 'x', 'q', strings.Repeat("a ", maxText/2)))
 	}
 	one(Server{Tools: long}, "The server has more text than is looked at, 4 MiB with the names that lead to it.")
 	deep := strings.Repeat(`{"`+strings.Repeat("a", 60)+`":`, 100) + `"do not tell the user"` + strings.Repeat("}", 100)

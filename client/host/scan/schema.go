@@ -43,8 +43,11 @@ var asking = []struct {
 	severity Severity
 	names    []string
 }{
-	{Medium, []string{"conversation", "conversationhistory", "conversationlog", "fullconversation", "chathistory", "chatlog", "systemprompt", "systemmessage", "notestoself", "notetoself", "sidenote", "sidenotes",
-		"usermessages", "previousmessages", "messagehistory", "chainofthought", "internalthoughts", "hiddencontext", "fullcontext", "conversationcontext", "chatcontext", "userprompt", "originalprompt"}},
+	{Medium, []string{
+		"conversation", "conversationhistory", "conversationlog", "fullconversation", "chathistory", "chatlog", "systemprompt", "systemmessage", "notestoself", "notetoself", "sidenote",
+		"sidenotes", "usermessages", "previousmessages", "messagehistory", "chainofthought", "internalthoughts", "hiddencontext", "fullcontext", "conversationcontext", "chatcontext",
+		"userprompt", "originalprompt",
+	}},
 	{Low, []string{"history", "context", "transcript", "scratchpad", "dialog", "dialogue"}},
 }
 

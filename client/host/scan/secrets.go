@@ -112,7 +112,8 @@ func secretIn(name, value string) (kind string, length int) {
 	if kind, n := secretInURL(urlForm().FindString(value)); kind != "" {
 		return kind, n
 	}
-	if secretName().MatchString(name) && !publicName().MatchString(name) && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) && !path().MatchString(value) && random(value) {
+	named := secretName().MatchString(name) && !publicName().MatchString(name)
+	if named && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) && !path().MatchString(value) && random(value) {
 		return "a value that looks random under a name for secrets", len(value)
 	}
 	return "", 0
@@ -144,9 +145,11 @@ func secretInURL(s string) (kind string, length int) {
 }
 
 var (
-	urlForm     = lazy(`[a-z][a-z0-9+.-]*://\S+`)
-	reference   = lazy(`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
-	secretName  = lazy(`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
+	urlForm   = lazy(`[a-z][a-z0-9+.-]*://\S+`)
+	reference = lazy(`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+` +
+		`|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
+	secretName = lazy(`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|` +
+		`(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
 	publicName  = lazy(`(?i)(?:public|_file\b|_path\b|-file\b|-path\b|_url\b|_uri\b|endpoint|max[_-]?tokens|token[_-]?(?:limit|count|budget|url)|author\b|_id\b|keyboard)`)
 	path        = lazy(`^(?:[~.]{0,2}/|[A-Za-z]:[/\\])`)
 	placeholder = lazy(`(?i)^(?:x{4,}|\*{3,}|\.{3,}|.*(?:your|example|change[_-]?me|placeholder|dummy|insert|replace|redacted|todo).*)$`)

@@ -218,14 +218,18 @@ var (
 // common are words that servers and tools are called by, and that texts have in them for other reasons.
 var common = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
-	for _, word := range strings.Fields(`add agent analyze api app apps ask assistant audio base browser build cache calculate calculator calendar call chat check choose clear click clock close cloud code command commands
-		compare compile config connect console context convert copy count create cursor data database date debug default delete describe design desktop diff docs document documents download drag drive echo edit editor email
-		emulate everything exec execute explain export fetch figma file files filesystem fill filter find folder format generate get git github gitlab google graph graphics grep help history hover image images import index
-		info input insert inspect issue issues jira json key lint linear linter list load local log logs mail manage maps memory merge message messages mobile modify monitor move music navigate network news note notes notify
-		notion office open output page pages parse pdf photo photos ping plan play postgres print process project projects prompt proxy pull push python query read refresh remote remove rename replace report request research
-		reset resize resolve resource resources restart result results review root roots route run sample save schedule scan screen screenshot script search secret select send sequence server service set shell show slack snapshot
-		sort sound source space speech split sql sqlite stage start stat state status stop storage store summarize summary switch sync system table task tasks template terminal test tests text think thinking time timer toggle
-		token tool tools trace transform translate trash tree trigger type undo update upload url validate video view voice wait watch weather web website wiki window windows word workflow workspace write youtube`) {
+	for _, word := range strings.Fields(`add agent analyze api app apps ask assistant audio base browser build cache calculate calculator calendar call chat check choose clear click clock
+		close cloud code command commands compare compile config connect console context convert copy count create cursor data database date debug default
+		delete describe design desktop diff docs document documents download drag drive echo edit editor email emulate everything exec execute explain export
+		fetch figma file files filesystem fill filter find folder format generate get git github gitlab google graph graphics grep help history hover image
+		images import index info input insert inspect issue issues jira json key lint linear linter list load local log logs mail manage maps memory merge
+		message messages mobile modify monitor move music navigate network news note notes notify notion office open output page pages parse pdf photo photos
+		ping plan play postgres print process project projects prompt proxy pull push python query read refresh remote remove rename replace report request
+		research reset resize resolve resource resources restart result results review root roots route run sample save schedule scan screen screenshot script
+		search secret select send sequence server service set shell show slack snapshot sort sound source space speech split sql sqlite stage start stat state
+		status stop storage store summarize summary switch sync system table task tasks template terminal test tests text think thinking time timer toggle
+		token tool tools trace transform translate trash tree trigger type undo update upload url validate video view voice wait watch weather web website
+		wiki window windows word workflow workspace write youtube`) {
 		m[word] = true
 	}
 	return m
