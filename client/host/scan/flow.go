@@ -56,7 +56,7 @@ func parts(d *definition) (all []part) {
 	giving := has(name, "send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
 	reading := has(name, "read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
 	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") ||
-		has(name, "run start") && has(name, "command commands script code shell python process program javascript")
+		has(name, "run start") && has(name, "command commands script code shell python process proc program javascript")
 	database := has(of, "sql query queries database db postgres mysql sqlite mongo mongodb table tables")
 	const mail = "email emails mail mails inbox gmail outlook imap slack discord telegram whatsapp"
 	written := has(of, mail) || has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets") // by anybody

@@ -91,6 +91,7 @@ func TestToxicFlow(t *testing.T) {
 		{[]string{`{"name":"browse_web"}`, `{"name":"get-env"}`, `{"name":"run_shell"}`}, `("browse_web" of "s") can make a model read private data ("get-env" of "s") and send it away ("run_shell" of "s")`},
 		{[]string{`{"name":"look_up","annotations":{"openWorldHint":true}}`, read, send}, ""},
 		{[]string{`{"name":"get_price","annotations":{"openWorldHint":true}}`, read, send}, `("get_price" of "s") can make a model read private data ("read_file" of "s") and send it away ("send_message" of "s")`},
+		{[]string{`{"name":"proc_start","annotations":{"openWorldHint":true}}`, read}, `away ("proc_start" of "s")`},
 		{[]string{read, send}, ""}, {[]string{fetch, send}, ""}, {[]string{`{"name":"list_issues"}`, read}, ""},
 		{[]string{fetch, `{"name":"write_file"}`, send}, ""}, {[]string{`{"name":"add_numbers"}`, read, send}, ""},
 		{[]string{fetch, read, `{"name":"proc_send","annotations":{"openWorldHint":false}}`}, `away ("fetch" of "s")`},
