@@ -107,6 +107,8 @@ var fixtures = map[string]func(args []string){
 	"modern": serveModern,
 	// rich has all that a shell can complete, list and show.
 	"rich": func(args []string) { newRich(args).serve() },
+	// shady has tools that nobody should use.
+	"shady": func([]string) { serveShady() },
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

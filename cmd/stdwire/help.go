@@ -48,10 +48,10 @@ URL (--url), or else stdwire's own (--root, --write, …):
   stdwire tools -- npx -y @modelcontextprotocol/server-everything
   stdwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
-Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 4 the server did
-not start, 5 the tool failed, or there is no such thing, 6 no answer in time or
-the server died, 7 refused, 8 wrong configuration, 130 and 143 interrupted.
-More with stdwire help COMMAND.
+Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 3 not without
+authorization, 4 the server did not start, 5 the tool failed, or there is no such
+thing, 6 no answer in time or the server died, 7 refused, 8 wrong configuration,
+10 a scan has found something, 130 and 143 interrupted. More with stdwire help COMMAND.
 `)
 	return b.String()
 }

@@ -54,6 +54,7 @@ var floors = []struct {
 
 	{"client/host", []string{"rpc", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/printable"}},
+	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
@@ -63,7 +64,7 @@ var floors = []struct {
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "internal/ops/host",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "client/host/scan", "internal/ops/host",
 	}},
 }
 

@@ -1,0 +1,127 @@
+package scan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A part is what a tool may play in carrying data away.
+type part int
+
+const (
+	untrusted part = iota // brings in what strangers wrote
+	private               // reads what is not for everybody
+	wayOut                // sends something to where others see it, or runs programs, which can
+)
+
+// toxicFlow finds tools that together let a stranger's text have private data sent away: all three parts are there. It is one finding for all servers.
+func toxicFlow(w *world) []Finding {
+	var has [3]*definition
+	for _, tool := range w.tools() {
+		for _, p := range parts(tool.d) {
+			if has[p] == nil {
+				has[p] = tool.d
+			}
+		}
+	}
+	if has[untrusted] == nil || has[private] == nil || has[wayOut] == nil {
+		return nil
+	}
+	name := func(d *definition) string { return fmt.Sprintf("%q of %q", d.name, d.server.ID) }
+	return []Finding{{
+		Severity: Medium, Place: has[wayOut].place(""), Related: []Place{has[untrusted].place(""), has[private].place("")},
+		What: fmt.Sprintf("with these tools, what a stranger wrote (%s) can make a model read private data (%s) and send it away (%s)",
+			name(has[untrusted]), name(has[private]), name(has[wayOut])),
+	}}
+}
+
+// parts guesses, by a tool's name and arguments, what it may play.
+func parts(d *definition) (all []part) {
+	name := nameWords(d.name)
+	of := append(nameWords(d.server.ID), name...) // a tool "search" of a server "gmail"
+	has := func(words []string, any string) bool {
+		return slices.ContainsFunc(strings.Fields(any), func(word string) bool { return slices.Contains(words, word) })
+	}
+	annotations := jsonscan.Member(d.raw, "annotations")
+	openWorld := string(jsonscan.Member(annotations, "openWorldHint"))
+	takesURL := false
+	for token := range jsonscan.Members(jsonscan.Member(jsonscan.Member(d.raw, "inputSchema"), "properties")) {
+		argument, _ := jsonscan.Text(token)
+		takesURL = takesURL || has([]string{strings.ToLower(argument)}, "url urls href endpoint webhook webhook_url target_url")
+	}
+	giving := has(name, "send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
+	reading := has(name, "read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
+	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") ||
+		has(name, "run start") && has(name, "command commands script code shell python process proc program javascript")
+	database := has(of, "sql query queries database db postgres mysql sqlite mongo mongodb table tables")
+	const mail = "email emails mail mails inbox gmail outlook imap slack discord telegram whatsapp"
+	written := has(of, mail) || has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets") // by anybody
+	web := has(name, "web http url browse browser crawl scrape navigate webpage website") || takesURL && has(name, "fetch get open new page tab load download read")
+	open := openWorld != "false" // an unset hint says that it is
+
+	if !giving && (web && open || takesURL && has(name, "fetch") || written && reading ||
+		openWorld == "true" && (reading || runs) || has(of, "web fetch browser") && has(name, "search fetch")) {
+		all = append(all, untrusted)
+	}
+	content := reading && !has(name, "list tree find browse check")
+	if !giving && (content && has(of, "file files fs filesystem folder folders document documents drive") || reading && has(of, mail)) || database && reading ||
+		reading && has(name, "env environment secret secrets credential credentials password passwords clipboard contacts calendar cookie cookies history notes keychain") {
+		all = append(all, private)
+	}
+	if runs && !database || takesURL && has(name, "fetch http request") || open && (takesURL || has(name, "send publish tweet upload webhook") || has(name, "post reply comment forward create push share") &&
+		(written || has(of, "gist gists pull pr twitter github gitlab status post"))) {
+		all = append(all, wayOut)
+	}
+	return all
+}
+
+// nameWords are the words of which a name is made, in lower case: readFile, read_file and read-file have the same.
+func nameWords(name string) []string {
+	var b strings.Builder
+	var before rune
+	for _, r := range name {
+		if unicode.IsUpper(r) && unicode.IsLower(before) {
+			b.WriteByte(' ')
+		}
+		if !unicode.IsLetter(r) {
+			r = ' '
+		}
+		b.WriteRune(unicode.ToLower(r))
+		before = r
+	}
+	return strings.Fields(b.String())
+}
+
+// contradicts finds tools whose name says that they take something away, and whose hints do not.
+func contradicts(_ *world, d *definition) []Finding {
+	if !d.tool() {
+		return nil
+	}
+	words := nameWords(d.name)
+	takes := slices.IndexFunc(words, func(word string) bool {
+		return slices.Contains([]string{"delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "uninstall", "overwrite"}, word)
+	})
+	if takes < 0 || slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{"list", "get", "show", "find", "search", "count", "preview", "undo", "can", "check", "describe", "explain", "plan", "simulate"}, word)
+	}) {
+		return nil
+	}
+	annotations := jsonscan.Member(d.raw, "annotations")
+	readOnly, destructive := string(jsonscan.Member(annotations, "readOnlyHint")), string(jsonscan.Member(annotations, "destructiveHint"))
+	f := Finding{Place: d.place("annotations")}
+	switch {
+	case readOnly == "true":
+		f.Severity, f.What, f.Evidence = High, "the name says that the tool takes something away, the hints that it only reads: hosts may call it without asking", "readOnlyHint: true"
+	case destructive == "false":
+		f.Severity, f.What, f.Evidence = Medium, "the name says that the tool takes something away, the hints that it does not", "destructiveHint: false"
+	case destructive == "":
+		f.Severity, f.What = Low, "the name says that the tool takes something away, and there is no hint of it"
+	default:
+		return nil
+	}
+	return []Finding{f}
+}

@@ -1,0 +1,116 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// SARIF returns findings as a log of the Static Analysis Results Interchange Format (OASIS SARIF 2.1.0), for the programs that collect them. Each is a result at a logical location, as
+// servers have no files; its partial fingerprint is the [Finding.Fingerprint]. Critical and high are errors, medium is a warning, the others are notes; the severity itself is a property
+// of the result. Version is that of the program that scanned.
+func SARIF(findings []Finding, version string) ([]byte, error) {
+	type (
+		message struct {
+			Text string `json:"text"`
+		}
+		level struct {
+			Level string `json:"level"`
+		}
+		ruleJSON struct {
+			ID      string         `json:"id"`
+			Name    string         `json:"name"`
+			Short   message        `json:"shortDescription"`
+			Full    message        `json:"fullDescription"`
+			Help    message        `json:"help"`
+			Default level          `json:"defaultConfiguration"`
+			More    map[string]any `json:"properties"`
+		}
+		driver struct {
+			Name    string     `json:"name"`
+			Version string     `json:"version"`
+			URI     string     `json:"informationUri"`
+			Rules   []ruleJSON `json:"rules"`
+		}
+		logical struct {
+			Name string `json:"name"`
+			Full string `json:"fullyQualifiedName"`
+			Kind string `json:"kind"`
+		}
+		location struct {
+			ID      *int      `json:"id,omitempty"`
+			Logical []logical `json:"logicalLocations"`
+		}
+		result struct {
+			Rule      string            `json:"ruleId"`
+			Index     int               `json:"ruleIndex"`
+			Level     string            `json:"level"`
+			Message   message           `json:"message"`
+			Locations []location        `json:"locations"`
+			Related   []location        `json:"relatedLocations,omitempty"`
+			Partial   map[string]string `json:"partialFingerprints"`
+			More      map[string]string `json:"properties"`
+		}
+		tool struct {
+			Driver driver `json:"driver"`
+		}
+		run struct {
+			Tool    tool     `json:"tool"`
+			Results []result `json:"results"`
+		}
+	)
+	d := driver{Name: "stdwire", Version: version, URI: "https://github.com/stdwire/stdwire"}
+	for _, r := range Rules() {
+		d.Rules = append(d.Rules, ruleJSON{
+			r.ID, camel(r.ID), message{r.Title}, message{r.Help}, message{r.Help + " " + r.Advice}, level{sarifLevel(r.Severity)},
+			map[string]any{"security-severity": securitySeverity[r.Severity], "tags": []string{"security", "mcp"}},
+		})
+	}
+	at := func(p Place) location {
+		name, full := p.Name, []string{p.Server, string(p.Kind)}
+		if name == "" {
+			name = p.Server
+		}
+		for _, part := range []string{p.Name, p.Where} {
+			if part != "" {
+				full = append(full, part)
+			}
+		}
+		return location{Logical: []logical{{name, strings.Join(full, "/"), string(p.Kind)}}}
+	}
+	results := []result{}
+	for i := range findings {
+		f := &findings[i]
+		text := f.What
+		if f.Evidence != "" {
+			text += " It is: " + f.Evidence
+		}
+		r := result{
+			Rule: f.Rule, Index: slices.IndexFunc(d.Rules, func(r ruleJSON) bool { return r.ID == f.Rule }), Level: sarifLevel(f.Severity), Message: message{text},
+			Locations: []location{at(f.Place)}, Partial: map[string]string{"stdwireScan/v1": f.Fingerprint()}, More: map[string]string{"severity": f.Severity.String()},
+		}
+		for n, p := range f.Related {
+			l := at(p)
+			l.ID = &n
+			r.Related = append(r.Related, l)
+		}
+		results = append(results, r)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(map[string]any{
+		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "version": "2.1.0",
+		"runs": []run{{tool{d}, results}},
+	})
+	return bytes.TrimSpace(b.Bytes()), err
+}
+
+func sarifLevel(s Severity) string {
+	return [...]string{"note", "note", "warning", "error", "error"}[s]
+}
+
+// securitySeverity is the number by which some collectors sort.
+var securitySeverity = [...]string{"0.0", "3.0", "5.5", "8.0", "9.5"}

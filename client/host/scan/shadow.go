@@ -1,0 +1,236 @@
+package scan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// A mention is what a word stands for.
+type mention struct {
+	server *subject
+	tool   *definition // nil for the server itself
+}
+
+func (m mention) String() string {
+	if m.tool == nil {
+		return fmt.Sprintf("the server %q", m.server.ID)
+	}
+	return fmt.Sprintf("the tool %q of the server %q", m.tool.name, m.server.ID)
+}
+
+// mentions maps the words, in lower case, by which a text may mean a server or one of its tools. There is nothing to be mentioned if there is only one server.
+func mentions(servers []*subject) map[string][]mention {
+	words := map[string][]mention{}
+	if len(servers) < 2 {
+		return words
+	}
+	const most = 8 // meanings of one word
+	add := func(word string, m mention) {
+		if word = strings.ToLower(word); len(words[word]) < most {
+			words[word] = append(words[word], m)
+		}
+	}
+	for _, s := range servers {
+		add(s.ID, mention{server: s})
+		for _, d := range s.definitions {
+			if !d.tool() {
+				continue
+			}
+			m := mention{s, d}
+			add(d.name, m)
+			for _, form := range []string{"%s__%s", "mcp__%s__%s", "%s.%s", "%s_%s", "mcp_%s_%s"} {
+				add(fmt.Sprintf(form, s.ID, d.name), m)
+			}
+		}
+	}
+	return words
+}
+
+// A token is a word of a text that may mean something.
+type token struct {
+	start, end int
+	sentence   [2]int // where it begins and ends
+	of         []mention
+}
+
+// shadows finds texts about the tools of others: what a server says must only be about its own.
+func shadows(w *world, d *definition, t *text) (f Finding, found bool) {
+	if len(w.mentions) == 0 || !t.prose() {
+		return f, false
+	}
+	tokens := w.tokens(d, t.plain)
+	read := readings{s: t.plain, first: map[sided]int{}, last: map[sided]int{}, directed: map[int]bool{}}
+	for i := range tokens {
+		for _, m := range tokens[i].of {
+			side := sided{tokens[i].sentence[0], m.server, m.tool != nil}
+			if _, there := read.first[side]; !there {
+				read.first[side] = tokens[i].start
+			}
+			read.last[side] = tokens[i].start
+		}
+	}
+	for i := range tokens {
+		for _, m := range tokens[i].of {
+			severity := read.weigh(&tokens[i], m)
+			if severity < Low || found && severity <= f.Severity {
+				continue
+			}
+			f = Finding{Severity: severity, What: "the text is about something of another server: " + m.String(), Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
+			f.Related = []Place{{Server: m.server.ID, Kind: KindServer}}
+			if m.tool != nil {
+				f.Related[0] = m.tool.place("")
+			}
+			found = true
+		}
+	}
+	return f, found
+}
+
+// tokens are the words of a text that mean something of another server, and nothing of the definition's own.
+func (w *world) tokens(d *definition, s string) (tokens []token) {
+	sentence := [2]int{0, sentenceEnd(s, 0)}
+	for at := 0; at < len(s); {
+		start := strings.IndexFunc(s[at:], inWord)
+		if start < 0 {
+			break
+		}
+		start += at
+		end := len(s)
+		if n := strings.IndexFunc(s[start:], func(r rune) bool { return !inWord(r) }); n >= 0 {
+			end = start + n
+		}
+		at = end
+		for start >= sentence[1] && sentence[1] < len(s) {
+			sentence = [2]int{sentence[1], sentenceEnd(s, sentence[1])}
+		}
+		word := strings.TrimRight(s[start:end], ".-_")
+		if word == "" {
+			continue
+		}
+		of := w.mentions[strings.ToLower(word)]
+		own := d.arguments[strings.ToLower(word)]
+		for _, m := range of {
+			own = own || m.server == d.server
+		}
+		if len(of) > 0 && !own {
+			tokens = append(tokens, token{start, start + len(word), sentence, of})
+		}
+	}
+	return tokens
+}
+
+func inWord(r rune) bool {
+	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// sentenceEnd is where the sentence that begins at i ends.
+func sentenceEnd(s string, i int) int {
+	if m := sentencePattern().FindStringIndex(s[i:]); m != nil {
+		return i + m[1]
+	}
+	return len(s)
+}
+
+var sentencePattern = lazy(`[.!?]\s|\n\s*\n`)
+
+// readings is what is known of a text and its sentences.
+type readings struct {
+	s           string
+	first, last map[sided]int // where the sentence mentions it
+	directed    map[int]bool  // by where a sentence begins
+}
+
+// A sided is a server, or its tools, in a sentence.
+type sided struct {
+	sentence int
+	server   *subject
+	tools    bool
+}
+
+// weigh says how bad it is that a text mentions something. A word that is also one of the language counts only where it is marked as a name.
+func (r *readings) weigh(tok *token, m mention) Severity {
+	word := r.s[tok.start:tok.end]
+	other := sided{tok.sentence[0], m.server, m.tool == nil}
+	first, there := r.first[other]
+	together := there && (first != tok.start || r.last[other] != tok.start) // the server and its tool, by two words
+	what := serverWord
+	if m.tool != nil {
+		what = toolWord
+	}
+	quoted, certain := quoted(r.s, tok.start, tok.end), together || distinctive(word) || called(r.s, tok.end, what)
+	common := common()[strings.ToLower(word)] || len(word) < 4
+	switch {
+	case !certain && !quoted && common:
+		return Info
+	case !certain && (!quoted || common && !r.directs(tok.sentence)):
+		return Low
+	case !certain && common: // in quotes, it may be the name of anything
+		return Medium
+	case r.directs(tok.sentence):
+		return High
+	case m.tool == nil && !quoted && !together && !called(r.s, tok.end, what):
+		return Low
+	}
+	return Medium
+}
+
+// directs reports whether a sentence says what to do.
+func (r *readings) directs(sentence [2]int) bool {
+	directed, known := r.directed[sentence[0]]
+	if !known {
+		directed = directive().MatchString(r.s[sentence[0]:sentence[1]])
+		r.directed[sentence[0]] = directed
+	}
+	return directed
+}
+
+// distinctive reports a word that is a name, and none of the language.
+func distinctive(word string) bool {
+	inner := false
+	for i, r := range word {
+		inner = inner || i > 0 && (unicode.IsUpper(r) && !unicode.IsUpper(rune(word[0]))) || r == '_' || unicode.IsDigit(r) || i > 0 && (r == '-' || r == '.')
+	}
+	return inner
+}
+
+// quoted reports a word in quotes or backticks.
+func quoted(s string, start, end int) bool {
+	const marks = "`'\"“”‘«»*"
+	before, after := strings.TrimSuffix(s[:start], "/"), s[end:]
+	r := []rune(before[max(0, len(before)-4):])
+	return len(r) > 0 && strings.ContainsRune(marks, r[len(r)-1]) && after != "" && (strings.ContainsRune(marks, []rune(after[:min(4, len(after))])[0]) || after[0] == '(')
+}
+
+// called reports a word that is followed by what it is.
+func called(s string, end int, what func() *regexp.Regexp) bool {
+	return what().MatchString(s[end:min(len(s), end+30)])
+}
+
+var (
+	serverWord = lazy(`(?i)^['"` + "`" + `]?(?:'s)?\s+(?:mcp\s+)?(?:server|mcp|tools?|functions?)\b|^__|^/[a-z_]+\b`)
+	toolWord   = lazy(`(?i)^['"` + "`" + `]?\s+(?:tool|function)\b|^\(\)`)
+	directive  = lazy(`(?i)\b(?:instead|before|after|whenever|always|never|must|do\s+not|don't|rather\s+than|override|replaces?|ignore|when(?:\s+\S+){0,6}\s+(?:called|used|invoked|available|present)|prefer|first|avoid|deprecated|broken|unsafe)\b`)
+)
+
+// common are words that servers and tools are called by, and that texts have in them for other reasons.
+var common = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{}
+	for _, word := range strings.Fields(`add agent analyze api app apps ask assistant audio base browser build cache calculate calculator calendar call chat check choose clear click clock
+		close cloud code command commands compare compile config connect console context convert copy count create cursor data database date debug default
+		delete describe design desktop diff docs document documents download drag drive echo edit editor email emulate everything exec execute explain export
+		fetch figma file files filesystem fill filter find folder format generate get git github gitlab google graph graphics grep help history hover image
+		images import index info input insert inspect issue issues jira json key lint linear linter list load local log logs mail manage maps memory merge
+		message messages mobile modify monitor move music navigate network news note notes notify notion office open output page pages parse pdf photo photos
+		ping plan play postgres print process project projects prompt proxy pull push python query read refresh remote remove rename replace report request
+		research reset resize resolve resource resources restart result results review root roots route run sample save schedule scan screen screenshot script
+		search secret select send sequence server service set shell show slack snapshot sort sound source space speech split sql sqlite stage start stat state
+		status stop storage store summarize summary switch sync system table task tasks template terminal test tests text think thinking time timer toggle
+		token tool tools trace transform translate trash tree trigger type undo update upload url validate video view voice wait watch weather web website
+		wiki window windows word workflow workspace write youtube`) {
+		m[word] = true
+	}
+	return m
+})

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+func scanCommand() command {
+	return command{
+		name: "scan", usage: "[-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
+		summary: "look for what could mislead a model or a user",
+		help: "Looks through the definitions of a server, and at what it says of itself, for hidden text, instructions that have no place there, names that are taken for others, " +
+			"combinations of tools that carry data away, and secrets in its command or URL. No tool is called, and nothing leaves the machine. The rules for instructions are patterns: that " +
+			"nothing is found does not mean that a server can be trusted.\n\n" +
+			"The exit code is 10 if something is found that is as bad as --fail-on says. sarif is for what collects findings (SARIF 2.1.0).\n\n" +
+			"  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
+		make: func() (grammar, runner) {
+			t, r := newTarget(), newScanReport()
+			flags := append(r.flags(), t.flags()...)
+			return grammar{flags: flags, command: t.command, more: listRules}, func(ctx context.Context, std *streams) error {
+				var servers []scan.Server
+				err := t.use(ctx, std, func(c *client.Client) error {
+					s, err := inventory(ctx, c, t.name())
+					s.Config = t.config()
+					servers = append(servers, s)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				return r.scan(std, servers)
+			}
+		},
+	}
+}
+
+// config is how the server is reached, as it would stand in a configuration. Headers are no part of it: they are given on the command line because they are kept nowhere.
+func (t *target) config() scan.Config {
+	c := scan.Config{URL: t.remote.url}
+	if len(t.words) > 1 {
+		c.Args = t.words[1:]
+	}
+	return c
+}
+
+// inventory asks a server for all that is to be looked at, under the name by which it is known here.
+func inventory(ctx context.Context, c *client.Client, id string) (scan.Server, error) {
+	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
+	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
+	for _, k := range kinds() {
+		list, err := k.json(ctx, c)
+		switch {
+		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+			continue
+		case err != nil:
+			return s, err
+		}
+		for definition := range jsonscan.Elements(list) {
+			*lists[k.name] = append(*lists[k.name], definition)
+		}
+	}
+	return s, nil
+}
+
+// A scanReport says how findings are told, and which of them fail the program.
+type scanReport struct {
+	output string
+	failOn string // a severity, or never
+	ignore []string
+}
+
+const never = "never"
+
+func newScanReport() *scanReport { return &scanReport{failOn: scan.High.String()} }
+
+func (r *scanReport) flags() []flag {
+	return []flag{
+		format(&r.output, "text", "json", "sarif"),
+		choice(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), never)...),
+		{name: "--ignore", value: "RULE[:SERVER[:NAME]]", many: true, help: "leave findings out that you have looked at", set: func(value string) error {
+			rule, _, _ := strings.Cut(value, ":")
+			if ids := ruleIDs(); !slices.Contains(ids, rule) {
+				return usagef("--ignore: there is no rule %q", rule).withHint(near.Instead(rule, ids))
+			}
+			r.ignore = append(r.ignore, value)
+			return nil
+		}},
+	}
+}
+
+// scan looks at all servers together, and prints what is found. The error is a [*failure] if that is bad enough.
+func (r *scanReport) scan(std *streams, servers []scan.Server) error {
+	found := scan.Scan(servers)
+	used := map[string]bool{}
+	kept := slices.DeleteFunc(slices.Clone(found), func(f scan.Finding) bool {
+		i := slices.IndexFunc(r.ignore, f.Ignored)
+		if i >= 0 {
+			used[r.ignore[i]] = true
+		}
+		return i >= 0
+	})
+	for _, each := range r.ignore {
+		if !used[each] {
+			std.err.printf("note: --ignore %s: there is nothing of it", each)
+		}
+	}
+	s := scanSummary{Servers: len(servers), Ignored: len(found) - len(kept)}
+	s.count(servers, kept)
+	if err := r.print(std, kept, s); err != nil {
+		return err
+	}
+	return r.verdict(kept)
+}
+
+func (r *scanReport) print(std *streams, found []scan.Finding, s scanSummary) error {
+	switch r.output {
+	case "json":
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		err := e.Encode(struct {
+			Findings []scan.Finding `json:"findings"`
+			Summary  scanSummary    `json:"summary"`
+		}{append([]scan.Finding{}, found...), s})
+		std.out.json(bytes.TrimSpace(b.Bytes()))
+		return err
+	case "sarif":
+		text, err := scan.SARIF(found, version())
+		if err == nil {
+			std.out.json(text)
+		}
+		return err
+	}
+	std.out.print(scanText(found) + s.text() + "\n")
+	return nil
+}
+
+// verdict is the failure of findings that are bad enough; nil if none is.
+func (r *scanReport) verdict(found []scan.Finding) error {
+	var least scan.Severity
+	if r.failOn == never || least.UnmarshalText([]byte(r.failOn)) != nil {
+		return nil
+	}
+	n := 0
+	for _, f := range found {
+		if f.Severity >= least {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	or := " or worse"
+	if least == scan.Critical {
+		or = ""
+	}
+	return &failure{code: "findings", why: fmt.Sprintf("%s of severity %s%s", plural(n, "finding"), least, or),
+		hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
+}
+
+func ruleIDs() (ids []string) {
+	for _, rule := range scan.Rules() {
+		ids = append(ids, rule.ID)
+	}
+	return ids
+}
+
+// listRules explains what is looked for.
+func listRules(_ context.Context, std *streams) error {
+	var b strings.Builder
+	b.WriteString("Rules:\n")
+	for _, rule := range scan.Rules() {
+		const column = 28
+		head := fmt.Sprintf("  %-*s", column-3, rule.ID)
+		b.WriteString(wrapWords(append([]string{head}, strings.Fields(rule.Title)...), 0, column) + "\n")
+	}
+	std.out.print(b.String())
+	return nil
+}
