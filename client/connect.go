@@ -202,7 +202,7 @@ func (h *opening) sendProbe(ctx context.Context) error {
 }
 
 func (h *opening) sendInitialize(ctx context.Context, revision mcp.Revision) error {
-	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.capabilities(), ClientInfo: h.c.o.Info}
+	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(), ClientInfo: h.c.o.Info}
 	raw, err := mcp.Marshal(params)
 	if err != nil {
 		return err

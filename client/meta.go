@@ -24,7 +24,7 @@ func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *
 	}
 	m.members = jsonscan.AppendString([]byte(`"`+mcp.MetaProtocolVersion+`":`), string(revision))
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientInfo+`":`...), o.Info) // withDefaults has tried it
-	can := o.capabilities()
+	can := o.Capabilities()
 	can.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), can)
 	if level != "" {

@@ -123,8 +123,8 @@ func (o Options) withDefaults(name string) (Options, error) {
 
 func (o *Options) wish() wish { return wish{o.Era, o.Revision} }
 
-// capabilities is what the client can do.
-func (o *Options) capabilities() mcp.ClientCapabilities {
+// Capabilities returns what a client with these options says that it can do. Servers may offer more or other tools for it.
+func (o *Options) Capabilities() mcp.ClientCapabilities {
 	var c mcp.ClientCapabilities
 	if o.Roots != nil {
 		c.Roots = new(mcp.RootsCapability)

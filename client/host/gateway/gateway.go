@@ -34,6 +34,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -41,6 +42,10 @@ import (
 type Options struct {
 	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
 	MaxName int
+	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
+	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
+	Pins     *pin.Lock
+	PinsWarn bool
 	// Logger hears of tools that are left out, and of questions that cannot be passed on; nil is slog.Default().
 	Logger *slog.Logger
 }

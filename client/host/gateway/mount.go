@@ -46,7 +46,7 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
-	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, put: m.putTool, remove: g.server.RemoveTools,
+	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, admit: m.admit, put: m.putTool, remove: g.server.RemoveTools,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Tool, error) { return collect(c.Tools(ctx)) },
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {

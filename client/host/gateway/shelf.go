@@ -25,6 +25,8 @@ type shelf[T any] struct {
 	kind string
 	// list fetches all from the server.
 	list func(ctx context.Context, c *client.Client) ([]T, error)
+	// admit leaves out what must not be offered; nil admits all.
+	admit func(c *client.Client, items []T) []T
 	// name returns what an item is called by the server, and what by the gateway; "" leaves it out.
 	name func(item T) (own, public string)
 	// put has the gateway's server offer an item, and remove takes away what is called so.
@@ -53,6 +55,12 @@ func (s *shelf[T]) changed(items []T, err error) {
 // sync offers what the server has. anew says that its client is another than the last time.
 func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error {
 	fresh, stale := s.fresh.Swap(nil), s.stale.Swap(false)
+	admitted := func(items []T) []T {
+		if s.admit == nil {
+			return items
+		}
+		return s.admit(c, items)
+	}
 	switch {
 	case anew || stale:
 		all, err := s.list(ctx, c)
@@ -60,9 +68,9 @@ func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error 
 			s.stale.Store(true)
 			return err
 		}
-		s.offer(all)
+		s.offer(admitted(all))
 	case fresh != nil:
-		s.offer(*fresh)
+		s.offer(admitted(*fresh))
 	case s.short.Load():
 		s.offer(s.all)
 	}

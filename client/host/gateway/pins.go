@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// errNobody is the answer to questions of a server when nobody is there.
+var errNobody = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody can be asked here")
+
+// Declare makes a client say that it can do what those of a gateway can, so that a server offers it the same tools; it refuses to do it, though. It is for who looks at servers
+// as a gateway does: to compare their tools with pins.
+func Declare(o *client.Options) {
+	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
+	o.SampleTools = true
+	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errNobody }
+	o.OnSample = func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return nil, errNobody
+	}
+}
+
+// Pinned is how pins know the server that a client of a gateway, or one like it, talks to, and the definitions of its tools.
+func Pinned(id string, c *client.Client, tools []*mcp.Tool) (pin.Server, []json.RawMessage, error) {
+	var like client.Options
+	Declare(&like)
+	declared, err := mcp.Marshal(like.Capabilities())
+	if err != nil {
+		return pin.Server{}, nil, err
+	}
+	definitions := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		if definitions[i], err = mcp.Marshal(tool); err != nil {
+			return pin.Server{}, nil, err
+		}
+	}
+	return pin.Server{ID: id, Name: c.ServerInfo().Name, Declared: declared}, definitions, nil
+}
+
+// admit leaves out those tools that are not what they were when they were first used, and tells the log.
+func (m *mount) admit(c *client.Client, tools []*mcp.Tool) []*mcp.Tool {
+	lock := m.g.o.Pins
+	if lock == nil {
+		return tools
+	}
+	server, definitions, err := Pinned(m.id, c, tools)
+	var report pin.Report
+	if err == nil {
+		report, err = lock.Check(server, definitions)
+	}
+	if err != nil {
+		m.warn("its tools cannot be compared with what they were, and are not offered", err)
+		return nil
+	}
+	var usable []*mcp.Tool
+	for i, v := range report.Verdicts {
+		if v.Usable() || m.g.o.PinsWarn {
+			usable = append(usable, tools[i])
+		}
+		if v.Usable() {
+			continue
+		}
+		attrs := []any{slog.String("server", m.id), slog.String("tool", v.Tool), slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+		if len(v.Changes) > 0 {
+			attrs = append(attrs, slog.String("first_change", v.Changes[0].String()))
+		}
+		if report.Another != "" {
+			attrs = append(attrs, slog.String("another", report.Another))
+		}
+		m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+	}
+	return usable
+}
