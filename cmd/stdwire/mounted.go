@@ -19,14 +19,16 @@ import (
 type mounted struct {
 	configuration
 	profile string
-	all     bool // of what is configured
-	control bool // clients may enable, disable and restart servers
+	all     bool   // of what is configured
+	pins    string // "", block, warn, off
+	control bool   // clients may enable, disable and restart servers
 }
 
 func (m *mounted) flags() []flag {
 	return append(m.configuration.flags(),
 		profileFlag(&m.profile),
 		toggle(&m.all, "--servers", "offer what all servers of the configuration have"),
+		choice(&m.pins, "--pins", "a tool of these servers that is not what it was when it was first used: leave it out, warn only, or do not compare (default block)", "block", "warn", "off"),
 		toggle(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
 	)
 }
@@ -65,7 +67,13 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			return nil, &failure{code: "config", why: fmt.Sprintf("%s: %s", f.Path, f.State)}
 		}
 	}
-	g := gateway.Options{Logger: log}.New(s)
+	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn"}
+	if m.pins != "off" {
+		if o.Pins, err = openPins(); err != nil {
+			return nil, err
+		}
+	}
+	g := o.New(s)
 	store := config.UserStore(env)
 	for _, server := range servers {
 		if server.Err != nil {

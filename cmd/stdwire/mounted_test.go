@@ -37,6 +37,8 @@ func TestServeOthers(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	path := mountFile(t)
+	t.Setenv("HOME", t.TempDir()) // where pins are kept
+	t.Setenv("XDG_STATE_HOME", "")
 	behind := func(args string, serve ...string) ran {
 		t.Helper()
 		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path), serve...)...)
@@ -74,6 +76,67 @@ func TestServeOthers(t *testing.T) {
 	got = behind("call host_restart server=nobody", "--allow-host")
 	assert.Equal(t, got.code, 5)
 	assert.Assert(t, cmp.Contains(got.stderr, `not_found: there is no server "nobody"`))
+}
+
+// What was seen of a server at first is what there is, until the user agrees to something else.
+func TestPins(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", "")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	configure := func(flags ...string) {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": self, "args": append([]string{"serve", "--root", dir}, flags...)}}})
+		assert.NilError(t, err)
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+	}
+	tools := func(serve ...string) ran {
+		t.Helper()
+		return run(t, append([]string{"tools", "--", self, "serve", "--config", path}, serve...)...)
+	}
+	pin := func(args ...string) ran {
+		return run(t, append(append([]string{"pin"}, args...), "-s", "files", "--config", path)...)
+	}
+	configure()
+	got := pin("diff")
+	assert.Equal(t, got.code, 10, "nothing is known yet")
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_read is new\n"))
+	got = tools()
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
+	assert.Equal(t, pin("diff"), ran{0, "", ""})
+
+	configure("--write") // more tools, and other texts
+	got = tools()
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
+	assert.Assert(t, !strings.Contains(got.stdout, "files__fs_write("), got.stdout)
+	got = tools("--pins", "warn")
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_write("))
+	got = tools("--pins", "off")
+	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_write("))
+	got = pin("diff")
+	assert.Equal(t, got.code, 10)
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is new\n"))
+	assert.Assert(t, strings.HasSuffix(got.stderr, "not as accepted\nhint: if that is right: stdwire pin accept\n"), got.stderr)
+	got = pin("accept", "fs_write", "no_such_tool")
+	assert.Equal(t, got.code, 5)
+	assert.Equal(t, pin("accept", "fs_write"), ran{0, "", ""})
+	got = tools()
+	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") && !strings.Contains(got.stdout, "files__fs_move("), got.stdout)
+	assert.Equal(t, pin("accept"), ran{0, "", ""})
+	assert.Equal(t, pin("diff"), ran{0, "", ""})
+	configure()
+	got = pin("diff")
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is not there any more\n"))
+	assert.Equal(t, got.code, 0)
+	assert.Equal(t, pin("rm"), ran{0, "", ""})
+	assert.Equal(t, pin("rm").code, 5)
+	for args, want := range map[string]string{"pin": "what about them?", "pin dif -s files": "did you mean diff?", "pin diff": "which server?"} {
+		got := run(t, strings.Fields(args)...)
+		assert.Equal(t, got.code, 2)
+		assert.Assert(t, cmp.Contains(got.stderr, want))
+	}
 }
 
 func TestServeOthersUsage(t *testing.T) {

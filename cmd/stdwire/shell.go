@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/lineedit"
@@ -90,7 +89,7 @@ func (s *shell) run(ctx context.Context, std *streams) error {
 
 // becomeInteractive prepares for a person at a terminal.
 func (s *shell) becomeInteractive(ctx context.Context) (end func()) {
-	path, err := historyFile()
+	path, err := stateFile("history") // of the lines that were typed
 	if err == nil {
 		s.history, err = lineedit.OpenHistory(path)
 	}
@@ -110,18 +109,6 @@ func (s *shell) becomeInteractive(ctx context.Context) (end func()) {
 		signal.Stop(s.interrupts)
 		_ = s.editor.Close()
 	}
-}
-
-// historyFile is where the lines are kept that were typed (XDG Base Directory Specification).
-func historyFile() (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "stdwire", "history"), nil
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "", fmt.Errorf("no history: %w", err)
-	}
-	return filepath.Join(home, ".local", "state", "stdwire", "history"), nil
 }
 
 // greet says what there is.

@@ -168,7 +168,7 @@ func TestHistoryFileOfTheShell(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
 	for state, want := range map[string]string{"": "/home/ada/.local/state/stdwire/history", "relative": "/home/ada/.local/state/stdwire/history", "/state": "/state/stdwire/history"} {
 		t.Setenv("XDG_STATE_HOME", state)
-		path, err := historyFile()
+		path, err := stateFile("history")
 		assert.NilError(t, err)
 		assert.Equal(t, path, filepath.FromSlash(want))
 	}

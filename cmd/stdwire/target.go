@@ -105,7 +105,12 @@ func (t *target) start() (client.Command, error) {
 
 // use connects to the server, lets f talk to it, and sees that nothing is left of it. An error of f becomes a [*failure] that names the server.
 func (t *target) use(ctx context.Context, std *streams, f func(*client.Client) error) error {
-	c, err := t.connect(ctx, std, nil)
+	return t.useAs(ctx, std, nil, f)
+}
+
+// useAs is use with the last word on the client's options.
+func (t *target) useAs(ctx context.Context, std *streams, adjust func(*client.Options), f func(*client.Client) error) error {
+	c, err := t.connect(ctx, std, adjust)
 	if err != nil {
 		return err
 	}
