@@ -32,6 +32,7 @@ var floors = []struct {
 	{"internal/lineedit", nil},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
+	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
 	{"internal/guard", nil},
 	{"internal/sse", nil},
@@ -53,7 +54,7 @@ var floors = []struct {
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"rpc", "client"}},
-	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/printable"}},
+	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
