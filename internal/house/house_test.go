@@ -40,6 +40,7 @@ var floors = []struct {
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
+	{"internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/jsonscan", "internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
@@ -64,7 +65,7 @@ var floors = []struct {
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "internal/ops/host",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "internal/ops/host",
 	}},
 }
 
