@@ -16,20 +16,36 @@ type liveView struct {
 	console *console
 	lines   chan string
 	missed  int // lines that are not shown, and not told of yet
+	quit    chan struct{}
 	done    chan struct{}
 }
 
 // newLiveView starts a view, which has a goroutine until it is closed.
 func newLiveView(c *console) *liveView {
 	const waiting = 1024
-	v := &liveView{console: c, lines: make(chan string, waiting), done: make(chan struct{})}
-	go func() {
-		defer close(v.done)
-		for line := range v.lines {
-			_, _ = io.WriteString(c, lineedit.Cut(line, v.columns())+"\n")
-		}
-	}()
+	v := &liveView{console: c, lines: make(chan string, waiting), quit: make(chan struct{}), done: make(chan struct{})}
+	go v.run()
 	return v
+}
+
+// run shows lines until it is to end, and then what there is.
+func (v *liveView) run() {
+	defer close(v.done)
+	for {
+		select {
+		case line := <-v.lines:
+			v.print(line)
+		case <-v.quit:
+			for len(v.lines) > 0 { // nobody else takes any
+				v.print(<-v.lines)
+			}
+			return
+		}
+	}
+}
+
+func (v *liveView) print(line string) {
+	_, _ = io.WriteString(v.console, lineedit.Cut(line, v.columns())+"\n")
 }
 
 func (v *liveView) columns() int {
@@ -64,9 +80,9 @@ func (v *liveView) offer(line string) bool {
 	}
 }
 
-// close waits a moment for what is still to be shown, and reports whether it was.
+// close waits a moment for what is still to be shown, and reports whether it was. What is shown later is not.
 func (v *liveView) close() bool {
-	close(v.lines)
+	close(v.quit)
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
