@@ -27,7 +27,8 @@ type runner func(ctx context.Context, std *streams) error
 func commands() []command {
 	return []command{
 		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
-		shellCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(), runCommand(), manifestCommand(), versionCommand(), helpCommand(),
+		shellCommand(), tapCommand(), bridgeCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(),
+		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }
 
@@ -54,6 +55,9 @@ func execute(ctx context.Context, args []string, std *streams) int {
 	}
 	if err == nil {
 		return 0
+	}
+	if status, ok := errors.AsType[childStatus](err); ok {
+		return int(status)
 	}
 	f := asFailure(ctx, err)
 	status, told := errors.AsType[exitStatus](err)

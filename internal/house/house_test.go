@@ -32,6 +32,7 @@ var floors = []struct {
 	{"internal/lineedit", nil},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
+	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
 	{"internal/guard", nil},
 	{"internal/sse", nil},
@@ -39,6 +40,7 @@ var floors = []struct {
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 
+	{"internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/jsonscan", "internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
 
@@ -53,7 +55,7 @@ var floors = []struct {
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"rpc", "client"}},
-	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/printable"}},
+	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},
 	{"client/host/gateway", []string{"internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "client/host/pin", "server"}},
@@ -64,7 +66,7 @@ var floors = []struct {
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "client/host/scan", "internal/ops/host",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
 	}},
 }
 

@@ -1,4 +1,4 @@
-// Package terminal tells whether a person is at the other end of a standard stream, and forgets what was typed too early.
+// Package terminal tells whether a person is at the other end of a standard stream and how wide the screen is, and forgets what was typed too early.
 package terminal
 
 import "os"

@@ -31,6 +31,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -47,6 +48,9 @@ type Verdict struct {
 	State   State
 	Changes []Change // Changed: what is different
 }
+
+// A Change is one difference between two definitions: where it is, as in inputSchema.properties.path.description, and what was and is there, as canonical JSON.
+type Change = jsondiff.Change
 
 // A State says how a tool stands to its pin.
 type State string
@@ -90,7 +94,7 @@ func pinTool(definition []byte) (name string, p pinned, err error) {
 	if !ok {
 		return "", p, errors.New("a tool's definition has no name")
 	}
-	text, err := canonical(nil, definition, 0)
+	text, err := jsondiff.Canonical(definition)
 	if err != nil {
 		return name, p, fmt.Errorf("the definition of the tool %.100q cannot be pinned: %w", name, err)
 	}
@@ -122,7 +126,7 @@ func (s *Server) declared() (json.RawMessage, error) {
 	if err := jsonscan.Valid(s.Declared); err != nil {
 		return nil, err
 	}
-	return canonical(nil, s.Declared, 0)
+	return jsondiff.Canonical(s.Declared)
 }
 
 // compare judges tools by what is known of their server.
@@ -138,7 +142,7 @@ func compare(k *known, s *Server, declared json.RawMessage, names []string, pins
 		if old, ok := k.Tools[name]; ok && r.Another == "" {
 			v.State = Same
 			if old.SHA256 != pins[name].SHA256 {
-				v.State, v.Changes = Changed, Diff(old.Definition, pins[name].Definition)
+				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition, pins[name].Definition)
 			}
 		}
 		r.Verdicts = append(r.Verdicts, v)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -211,7 +212,7 @@ func FuzzCanonical(f *testing.F) {
 		assert.NilError(t, json.Unmarshal(a, &x))
 		assert.NilError(t, json.Unmarshal(p.Definition, &y))
 		if _, q, err := pinTool(b); err == nil {
-			assert.Equal(t, len(Diff(p.Definition, q.Definition)) == 0, p.SHA256 == q.SHA256)
+			assert.Equal(t, len(jsondiff.Diff(p.Definition, q.Definition)) == 0, p.SHA256 == q.SHA256)
 		}
 	})
 }

@@ -1,21 +1,23 @@
-package pin
+// Package jsondiff says what is different between two JSON texts, once they are in the form in which the same is written the same.
+package jsondiff
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A Change is one difference between two definitions.
+// A Change is one difference between two texts.
 type Change struct {
 	Path     string // where: "inputSchema.properties.path.description"
 	Old, New string // canonical JSON; "" for what is not there
 }
 
 const (
-	maxChanges = 100 // of one tool; what is more is one change of the whole
+	maxChanges = 100 // of one text; what is more is one change of the whole
 	maxShown   = 200 // characters of a value
 )
 
@@ -38,9 +40,10 @@ func show(text string) string {
 	return string(runes)
 }
 
-// Diff returns what is different between two JSON texts in canonical form, in the order of their paths.
-func Diff(old, now []byte) []Change {
-	d := differ{}
+// Diff returns what is different between two JSON texts in canonical form, in the order of their paths. Members of the names to ignore, wherever they are, do not count.
+// Behind 100 changes comes one last, of the whole.
+func Diff(old, now []byte, ignore ...string) []Change {
+	d := differ{ignore: ignore}
 	d.diff("", old, now)
 	if len(d.changes) > maxChanges {
 		return append(d.changes[:maxChanges], Change{Path: "(and more)", Old: string(old), New: string(now)})
@@ -48,7 +51,10 @@ func Diff(old, now []byte) []Change {
 	return d.changes
 }
 
-type differ struct{ changes []Change }
+type differ struct {
+	ignore  []string
+	changes []Change
+}
 
 func (d *differ) diff(path string, old, now []byte) {
 	switch {
@@ -71,16 +77,26 @@ func (d *differ) objects(path string, old, now []byte) {
 	for len(a) > 0 || len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].name < b[0].name:
-			d.diff(join(path, a[0].name), a[0].value, nil)
+			d.member(path, a[0].name, a[0].value, nil)
 			a = a[1:]
 		case len(a) == 0 || b[0].name < a[0].name:
-			d.diff(join(path, b[0].name), nil, b[0].value)
+			d.member(path, b[0].name, nil, b[0].value)
 			b = b[1:]
 		default:
-			d.diff(join(path, a[0].name), a[0].value, b[0].value)
+			d.member(path, a[0].name, a[0].value, b[0].value)
 			a, b = a[1:], b[1:]
 		}
 	}
+}
+
+func (d *differ) member(path, name string, old, now []byte) {
+	if slices.Contains(d.ignore, name) {
+		return
+	}
+	if path != "" {
+		name = path + "." + name
+	}
+	d.diff(name, old, now)
 }
 
 func (d *differ) arrays(path string, old, now []byte) {
@@ -101,11 +117,4 @@ func (d *differ) arrays(path string, old, now []byte) {
 		}
 		d.diff(path+"["+strconv.Itoa(i)+"]", x, y)
 	}
-}
-
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }

@@ -1,4 +1,4 @@
-package pin
+package jsondiff
 
 import (
 	"bytes"
@@ -8,11 +8,13 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxNesting is how deep a definition may be.
+// maxNesting is how deep a text may be.
 const maxNesting = 200
 
-// canonical appends a JSON text in the one form that all texts with the same meaning have: no white space, members in the order of their names, strings with as few escapes as
-// can be. Numbers stay as they are written. What is there twice in an object is an error: readers differ in which of the two they take.
+// Canonical returns a JSON text, which must be valid, in the one form that all texts with the same meaning have: no white space, members in the order of their names, strings with as
+// few escapes as can be. Numbers stay as they are written. What is there twice in an object is an error: readers differ in which of the two they take; so is nesting of more than 200.
+func Canonical(text []byte) ([]byte, error) { return canonical(nil, text, 0) }
+
 func canonical(dst, text []byte, depth int) ([]byte, error) {
 	i := jsonscan.Space(text, 0)
 	if i == len(text) {

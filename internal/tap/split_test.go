@@ -1,0 +1,134 @@
+package tap
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/framing"
+	"gotest.tools/v3/assert"
+)
+
+// split finds the pieces of a stream that comes in chunks of the sizes that size returns.
+func split(stream []byte, limit int, size func() int) (all []piece) {
+	s := splitter{limit: limit, emit: func(p piece) {
+		p.payload = bytes.Clone(p.payload)
+		all = append(all, p)
+	}}
+	for len(stream) > 0 {
+		n := min(max(1, size()), len(stream))
+		s.write(stream[:n])
+		stream = stream[n:]
+	}
+	s.end()
+	return all
+}
+
+func (p piece) String() string {
+	text := fmt.Sprintf("%q", p.payload)
+	if p.byLength {
+		text = "length " + text
+	}
+	if p.partial {
+		text += " partial"
+	}
+	if p.sha256 != "" {
+		text += fmt.Sprintf(" of %d", p.size)
+	}
+	return text
+}
+
+func TestSplit(t *testing.T) {
+	for _, tt := range []struct{ stream, want string }{
+		{"a\nb\r\n\n \t\r\nc", `"a" "b" "c"`},
+		{"Content-Length: 3\r\n\r\na\nbContent-Length: 1\r\n\r\nc", `length "a\nb" length "c"`},
+		{"content-length:3\nX: y\nContent-Type: z\n\nabcd\n", `length "abc" "d"`},
+		{"Content-Type: x\r\nContent-Length: 1\r\n\r\na", `length "a"`},
+		{"hello\nContent-Length: 2\r\n\r\n{}{}\n", `"hello" length "{}" "{}"`},
+		{"Content-Length: 5\r\n\r\nab", `length "ab" partial`},
+		{"Content-Length: 5\r\n\r\n", `length "" partial`},
+		{"Content-Length: 5\r\nX", `"Content-Length: 5\r\nX" partial`},
+		{"Content-Length: 5\r\nno header\n{}\n", `"Content-Length: 5\r\nno header" "{}"`},
+		{"Content-Length: -5\n{}\n", `"Content-Length: -5" "{}"`},
+		{"Content-Length: 99999999999999999999\n{}\n", `"Content-Length: 99999999999999999999" "{}"`},
+		{"Content-Length: 0\r\n\r\n{}\n", `"Content-Length: 0\r\n" "{}"`},
+		{"Content-Type: x\r\n\r\n{}\n", `"Content-Type: x\r\n" "{}"`},
+		{"Content-Lengthy: 3\n{}\n", `"Content-Lengthy: 3" "{}"`},
+		{"", ``},
+	} {
+		for _, size := range []func() int{func() int { return 1 << 20 }, func() int { return 1 }, func() int { return 7 }} {
+			var got []string
+			for _, p := range split([]byte(tt.stream), 1<<20, size) {
+				got = append(got, p.String())
+			}
+			assert.Equal(t, strings.Join(got, " "), tt.want, "%q", tt.stream)
+		}
+	}
+}
+
+// A header block without an end does not grow, and what is larger than the limit is cut, counted and hashed.
+func TestSplitIsBounded(t *testing.T) {
+	large := strings.Repeat("0123456789", 1000)
+	for _, tt := range []struct{ stream, want string }{
+		{large + "\n{}\n", fmt.Sprintf(`"%s" of 10000 "{}"`, large[:5000])},
+		{"Content-Length: 10000\r\n\r\n" + large + "{}\n", fmt.Sprintf(`length "%s" of 10000 "{}"`, large[:5000])},
+	} {
+		for _, chunk := range []int{1 << 20, 999} {
+			all := split([]byte(tt.stream), 5000, func() int { return chunk })
+			assert.Equal(t, fmt.Sprint(all), "["+tt.want+"]")
+			sum := sha256.Sum256([]byte(large))
+			assert.Equal(t, all[0].sha256, hex.EncodeToString(sum[:]))
+		}
+	}
+	s := splitter{limit: 1 << 20, emit: func(piece) {}}
+	s.write([]byte("Content-Length: 5\r\n" + strings.Repeat("X: y\r\n", 1000)))
+	assert.Equal(t, s.state, inLine)
+	s.write([]byte("\nContent-Length: 5\r\nX: "))
+	for range 100 {
+		s.write(bytes.Repeat([]byte("y"), 100))
+	}
+	assert.Equal(t, s.state, inLine, "nobody waits for its end")
+}
+
+// What the codecs read is what is found here.
+func TestSplitLikeTheCodecs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for name, framed := range map[string]framing.Framing{"newline": framing.Newline, "content-length": framing.ContentLength} {
+		var stream []byte
+		for range 200 {
+			payload := bytes.Repeat([]byte("abc def"), 1+r.IntN(300))
+			stream, _ = framed(nil, framing.Limits{}).AppendFrame(stream, payload)
+		}
+		all := split(stream, 1<<20, func() int { return 1 + r.IntN(3000) })
+		codec := framed(bytes.NewReader(stream), framing.Limits{})
+		for _, p := range all {
+			want, err := codec.ReadFrame(nil)
+			assert.NilError(t, err)
+			assert.Equal(t, string(p.payload), string(want), name)
+		}
+		_, err := codec.ReadFrame(nil)
+		assert.Equal(t, err, io.EOF)
+	}
+}
+
+// However a stream is cut into chunks, its pieces are the same.
+func FuzzSplit(f *testing.F) {
+	f.Add([]byte("{}\r\nContent-Length: 2\r\nX: y\r\n\r\n{}junk\n"), uint64(1))
+	f.Add([]byte("Content-Length: 9\n\nab"), uint64(2))
+	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
+		const limit = 100
+		r := rand.New(rand.NewPCG(seed, seed))
+		whole := split(stream, limit, func() int { return len(stream) })
+		cut := split(stream, limit, func() int { return r.IntN(20) })
+		assert.Equal(t, fmt.Sprint(cut), fmt.Sprint(whole))
+		for _, p := range whole {
+			assert.Assert(t, len(p.payload) <= limit && p.size >= int64(len(p.payload)))
+			assert.Equal(t, p.sha256 != "", p.size > limit, p)
+		}
+	})
+}
