@@ -1,0 +1,59 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/server"
+)
+
+// Offer what two other servers have, beside one's own.
+func Example() {
+	ctx := context.Background()
+	s := server.New(server.Info{Name: "all", Version: "1.0.0"}, dispatch.NewCatalog())
+	g := gateway.New(s)
+	defer g.Close()
+	for _, id := range []string{"oslo", "bergen"} {
+		_ = g.Add(host.Server{ID: id, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			return o.Connect(ctx, weather(id)) // or o.Spawn(ctx, client.Command{Path: "weather-server"})
+		}})
+	}
+	g.Settle(ctx)
+
+	here, there := net.Pipe()
+	go s.Serve(ctx, there) // or s.ServeStdio(ctx)
+	c, err := client.Connect(ctx, client.Stream(here))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(tool.Name + ": " + tool.Description)
+	}
+	result, err := c.CallToolRaw(ctx, "oslo__weather_get", nil)
+	fmt.Println(err, len(result) > 0)
+	// Output:
+	// bergen__weather_get: [bergen] The weather in bergen.
+	// oslo__weather_get: [oslo] The weather in oslo.
+	// <nil> true
+}
+
+// weather leads to a server in this process.
+func weather(city string) client.Transport {
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "The weather in " + city + ".", Kind: dispatch.Read},
+		func(context.Context, struct{}) (string, error) { return "light rain", nil })
+	here, there := net.Pipe()
+	go server.New(server.Info{Name: city, Version: "1"}, catalog).Serve(context.Background(), there)
+	return client.Stream(here)
+}
