@@ -17,6 +17,8 @@ type Server struct {
 	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
 	// Options are those of the client. The name is the ID.
 	Options client.Options
+	// Digest, if set, stands for the definition of the server: as long as it is the same, what the server has is likely to be the same.
+	Digest string
 	// Filter says which of the server's tools there are.
 	Filter Filter
 

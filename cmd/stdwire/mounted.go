@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -73,6 +75,9 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			return nil, err
 		}
 	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Remember = filepath.Join(dir, "stdwire", "servers")
+	}
 	g := o.New(s)
 	store := config.UserStore(env)
 	for _, server := range servers {
@@ -93,7 +98,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 // server is one of the configuration as the gateway keeps it.
 func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Logger) host.Server {
 	return host.Server{
-		ID: s.ID, Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
+		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now

@@ -33,12 +33,18 @@ func mountFile(t *testing.T) (path string) {
 	return path
 }
 
+// ownHome is a directory for what is kept from run to run.
+func ownHome(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+}
+
 func TestServeOthers(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	path := mountFile(t)
-	t.Setenv("HOME", t.TempDir()) // where pins are kept
-	t.Setenv("XDG_STATE_HOME", "")
+	ownHome(t)
 	behind := func(args string, serve ...string) ran {
 		t.Helper()
 		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path), serve...)...)
@@ -67,7 +73,8 @@ func TestServeOthers(t *testing.T) {
 
 	got = behind("call host_status -o raw")
 	assert.Equal(t, got.code, 0, got.stderr)
-	for _, state := range []string{`"server":"files","state":"ready"`, `"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`, `"server":"off","state":"disabled"`} {
+	for _, state := range []string{`"server":"files","state":"stopped"`, // what it has is remembered
+		`"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`, `"server":"off","state":"disabled"`} {
 		assert.Assert(t, cmp.Contains(got.stdout, state))
 	}
 	assert.Equal(t, behind("call host_disable server=files").code, 5, "not without --allow-host")
@@ -82,8 +89,7 @@ func TestServeOthers(t *testing.T) {
 func TestPins(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_STATE_HOME", "")
+	ownHome(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	configure := func(flags ...string) {

@@ -42,6 +42,8 @@ import (
 type Options struct {
 	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
 	MaxName int
+	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
+	Remember string
 	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
 	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
@@ -94,7 +96,7 @@ func (o Options) New(s *server.Server) *Gateway {
 // Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
 
-// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so. The error is that of
+// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. The error is that of
 // [host.Manager.Add].
 func (g *Gateway) Add(s host.Server) error {
 	g.Remove(s.ID)
@@ -119,7 +121,6 @@ func (g *Gateway) Add(s host.Server) error {
 	}
 	g.mounts[s.ID] = m
 	g.wg.Go(m.run)
-	m.look()
 	return nil
 }
 

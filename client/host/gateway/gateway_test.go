@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,6 +284,96 @@ func TestSettle(t *testing.T) {
 		w.gateway.Settle(ctx)
 		assert.Equal(t, time.Since(began), time.Second)
 	})
+}
+
+// What a server had is offered before it is started; when it is used, what it has.
+func TestRemember(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	var starts atomic.Int64
+	gate := func(w *world, digest string) {
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: quiet, Remember: dir}.New(w.front)
+		s := w.server("up", mcp.Modern)
+		connect := s.Connect
+		s.Digest, s.Connect = digest, func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			starts.Add(1)
+			return connect(ctx, session, o)
+		}
+		assert.NilError(t, w.gateway.Add(s))
+		time.Sleep(5 * time.Second)
+	}
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.readable()
+		gate(w, "one")
+		assert.Equal(t, starts.Load(), int64(1))
+		gate(w, "one")
+		w.gateway.Settle(t.Context())
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			for p, err := range c.Prompts(t.Context()) {
+				assert.NilError(t, err)
+				assert.Equal(t, p.Name, "up__greet")
+			}
+			assert.Equal(t, starts.Load(), int64(1), "nobody has used it")
+			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil })
+			raw, err := c.CallToolRaw(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, string(raw), result)
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"})
+			assert.Equal(t, starts.Load(), int64(2))
+		})
+		gate(w, "one")
+		w.client(client.Options{}, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"}) })
+		assert.Equal(t, starts.Load(), int64(2))
+		gate(w, "two") // another definition
+		assert.Equal(t, starts.Load(), int64(3))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "up.json"), []byte("{"), 0o600))
+		gate(w, "two") // a broken file
+		assert.Equal(t, starts.Load(), int64(4))
+	})
+}
+
+// The list of twenty servers that are remembered is there at once, and none of them is started.
+func BenchmarkListOfRemembered(b *testing.B) {
+	dir := b.TempDir()
+	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+	for i := range 20 {
+		tool := mcp.Tool{Name: fmt.Sprint("tool", i), Description: strings.Repeat("Does it. ", 30), InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+		assert.NilError(b, up.AddTool(server.Tool{Tool: tool, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }}))
+	}
+	open := func() (*gateway.Gateway, *server.Server) {
+		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		g := gateway.Options{Logger: quiet, Remember: dir}.New(front)
+		for i := range 20 {
+			assert.NilError(b, g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				here, there := net.Pipe()
+				go up.Serve(context.Background(), there)
+				return o.Connect(ctx, client.Stream(here))
+			}}))
+		}
+		g.Settle(b.Context())
+		return g, front
+	}
+	first, _ := open()
+	first.Close()
+	g, front := open()
+	defer g.Close()
+	here, there := net.Pipe()
+	go front.Serve(context.Background(), there)
+	c, err := client.Connect(b.Context(), client.Stream(here))
+	assert.NilError(b, err)
+	defer c.Close()
+	for b.Loop() {
+		n := 0
+		for range c.Tools(b.Context()) {
+			n++
+		}
+		assert.Equal(b, n, 400)
+	}
+	for _, s := range g.Manager().Status() {
+		assert.Equal(b, s.State, host.Stopped)
+	}
 }
 
 // A tool that changes is withdrawn until somebody has accepted it; one that is new is not offered before.

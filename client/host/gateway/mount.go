@@ -20,6 +20,9 @@ type mount struct {
 	id         string
 	filter     host.Filter
 	perSession bool
+	digest     string
+	disabled   bool
+	saved      []byte // what is remembered
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
@@ -42,7 +45,7 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
@@ -93,16 +96,17 @@ func (m *mount) run() {
 	var watching sync.WaitGroup
 	watching.Go(m.keepWatching)
 	defer watching.Wait()
-	for first := true; ; first = false {
+	if m.disabled || !m.recall() {
+		m.update()
+	}
+	close(m.looked)
+	for {
 		select {
 		case <-m.wake:
 		case <-m.ctx.Done():
 			return
 		}
 		m.update()
-		if first {
-			close(m.looked)
-		}
 	}
 }
 
@@ -132,6 +136,7 @@ func (m *mount) sync() error {
 			}
 		}
 		m.listed = c
+		m.remember(c.ServerInfo().Name)
 		return nil
 	})
 }

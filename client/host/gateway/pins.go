@@ -27,6 +27,10 @@ func Declare(o *client.Options) {
 
 // Pinned is how pins know the server that a client of a gateway, or one like it, talks to, and the definitions of its tools.
 func Pinned(id string, c *client.Client, tools []*mcp.Tool) (pin.Server, []json.RawMessage, error) {
+	return pinned(id, c.ServerInfo().Name, tools)
+}
+
+func pinned(id, name string, tools []*mcp.Tool) (pin.Server, []json.RawMessage, error) {
 	var like client.Options
 	Declare(&like)
 	declared, err := mcp.Marshal(like.Capabilities())
@@ -39,16 +43,16 @@ func Pinned(id string, c *client.Client, tools []*mcp.Tool) (pin.Server, []json.
 			return pin.Server{}, nil, err
 		}
 	}
-	return pin.Server{ID: id, Name: c.ServerInfo().Name, Declared: declared}, definitions, nil
+	return pin.Server{ID: id, Name: name, Declared: declared}, definitions, nil
 }
 
 // admit leaves out those tools that are not what they were when they were first used, and tells the log.
-func (m *mount) admit(c *client.Client, tools []*mcp.Tool) []*mcp.Tool {
+func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 	lock := m.g.o.Pins
 	if lock == nil {
 		return tools
 	}
-	server, definitions, err := Pinned(m.id, c, tools)
+	server, definitions, err := pinned(m.id, name, tools)
 	var report pin.Report
 	if err == nil {
 		report, err = lock.Check(server, definitions)

@@ -26,7 +26,7 @@ type shelf[T any] struct {
 	// list fetches all from the server.
 	list func(ctx context.Context, c *client.Client) ([]T, error)
 	// admit leaves out what must not be offered; nil admits all.
-	admit func(c *client.Client, items []T) []T
+	admit func(server string, items []T) []T
 	// name returns what an item is called by the server, and what by the gateway; "" leaves it out.
 	name func(item T) (own, public string)
 	// put has the gateway's server offer an item, and remove takes away what is called so.
@@ -37,7 +37,8 @@ type shelf[T any] struct {
 	stale atomic.Bool         // it has changed, and is still to be fetched
 
 	// Of the mount's goroutine, and of who has waited for its end.
-	all     []T               // the latest list
+	listed  []T               // all that the server has
+	all     []T               // of these, what is admitted
 	offered map[string]string // of it: definitions, by their public names
 	short   atomic.Bool       // something is left out, as its name is another's
 }
@@ -55,12 +56,7 @@ func (s *shelf[T]) changed(items []T, err error) {
 // sync offers what the server has. anew says that its client is another than the last time.
 func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error {
 	fresh, stale := s.fresh.Swap(nil), s.stale.Swap(false)
-	admitted := func(items []T) []T {
-		if s.admit == nil {
-			return items
-		}
-		return s.admit(c, items)
-	}
+	name := c.ServerInfo().Name
 	switch {
 	case anew || stale:
 		all, err := s.list(ctx, c)
@@ -68,13 +64,22 @@ func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error 
 			s.stale.Store(true)
 			return err
 		}
-		s.offer(admitted(all))
+		s.show(name, all)
 	case fresh != nil:
-		s.offer(admitted(*fresh))
+		s.show(name, *fresh)
 	case s.short.Load():
 		s.offer(s.all)
 	}
 	return nil
+}
+
+// show offers what a server of that name has, as far as it is admitted.
+func (s *shelf[T]) show(server string, items []T) {
+	s.listed = items
+	if s.admit != nil {
+		items = s.admit(server, items)
+	}
+	s.offer(items)
 }
 
 // offer has the gateway's server offer these items of this mount, and no others.
