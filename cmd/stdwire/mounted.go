@@ -99,6 +99,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Logger) host.Server {
 	return host.Server{
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
+		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now

@@ -26,6 +26,8 @@ type definition struct {
 	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
 	IdleStop       string            `json:"idleStop,omitempty"`
 	PerSession     bool              `json:"perSession,omitempty"`
+	MaxArguments   int               `json:"maxArguments,omitempty"`
+	MaxResult      int               `json:"maxResult,omitempty"`
 	Disabled       bool              `json:"disabled,omitempty"`
 	Tools          *tools            `json:"tools,omitempty"`
 }
@@ -39,6 +41,7 @@ func (s *Server) definition() definition {
 	d := definition{
 		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers,
 		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout), PerSession: s.PerSession, Disabled: s.Disabled,
+		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}
 	if s.URL != "" {
 		d.Type = "http"

@@ -37,6 +37,8 @@ func fields() []field {
 		{[]string{"startTimeoutMs"}, func(r *reader, v value) { r.server.StartTimeout = r.time(v, time.Millisecond) }},
 		{[]string{"callTimeoutMs"}, func(r *reader, v value) { r.server.CallTimeout = r.time(v, time.Millisecond) }},
 		{[]string{"idleStop"}, (*reader).idleStop},
+		{[]string{"maxArguments"}, func(r *reader, v value) { r.server.MaxArguments = r.bytes(v) }},
+		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.bytes(v) }},
 		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
 		{[]string{"tools"}, (*reader).filter},
 		{[]string{"includeTools"}, func(r *reader, v value) { r.allow(v, r.patterns(v)) }},
@@ -257,6 +259,17 @@ func (r *reader) yes(v value) bool {
 		r.wants(v, "true or false")
 	}
 	return is
+}
+
+// bytes reads a size.
+func (r *reader) bytes(v value) int {
+	const most = 1 << 30
+	n, ok := v.integer()
+	if !ok || n <= 0 || n > most {
+		r.errorf(v.start, "%s wants a whole number of bytes, from 1 to %d", r.field, most)
+		return 0
+	}
+	return int(n)
 }
 
 const maxTime = 30 * 24 * time.Hour

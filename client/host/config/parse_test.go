@@ -160,12 +160,12 @@ remote-freecad {"type":"http","url":"http://192.168.1.100:9876/mcp"}
   "mcpServers": {
     "all": {
       "command": "x", "args": ["y"], "cwd": "sub", "env": {"B": "2", "A": "1"}, "envFile": ".env", "inheritEnv": ["AWS_*"], "era": "modern",
-      "startTimeoutMs": 1000, "callTimeoutMs": 0, "idleStop": "10m", "perSession": true, "disabled": true, "tools": {"allow": ["read_*"], "deny": ["read_secret"]}
+      "startTimeoutMs": 1000, "callTimeoutMs": 0, "idleStop": "10m", "perSession": true, "maxArguments": 100, "maxResult": 1073741824, "disabled": true, "tools": {"allow": ["read_*"], "deny": ["read_secret"]}
     },
     "least": {"command": "x", "inheritEnv": true, "idleStop": 0, "tools": {"allow": []}, "era": "auto"}
   },
   "profiles": {"web": ["all", "least"]}
-}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
+}`, `all {"command":"x","args":["y"],"cwd":"sub","env":{"A":"1","B":"2"},"envFile":".env","inheritEnv":["AWS_*"],"era":"modern","startTimeoutMs":1000,"callTimeoutMs":0,"idleStop":"10m","perSession":true,"maxArguments":100,"maxResult":1073741824,"disabled":true,"tools":{"allow":["read_*"],"deny":["read_secret"]}}
 least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {
@@ -244,6 +244,8 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "x", "callTimeoutMs": -1}`, `error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
 		{`{"command": "x", "startTimeoutMs": 99999999999999}`, `error: f.json:1:54: server "s": startTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
 		{`{"command": "x", "timeout": "9s"}`, `error: f.json:1:47: server "s": timeout wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+		{`{"command": "x", "maxArguments": 0}`, `error: f.json:1:52: server "s": maxArguments wants a whole number of bytes, from 1 to 1073741824`},
+		{`{"command": "x", "maxResult": "1MiB"}`, `error: f.json:1:49: server "s": maxResult wants a whole number of bytes, from 1 to 1073741824`},
 		{`{"command": "x", "idleStop": 600}`, `error: f.json:1:48: server "s": idleStop wants text, and is a number`},
 		{`{"command": "x", "idleStop": "soon"}`, `error: f.json:1:48: server "s": idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`},
 		{`{"command": "x", "tools": {"allow": ["["]}}`, `error: f.json:1:55: server "s": tools.allow: the pattern "[" has characters that no tool's name has: only '*' and '?' mean something`},

@@ -35,6 +35,8 @@ type Server struct {
 	CallTimeout  time.Duration // of a call
 	IdleStop     time.Duration // without calls, until the server is stopped
 	PerSession   bool          // it must not be shared: every session gets a process of its own
+	// Bytes of a call through a gateway; zero is its default.
+	MaxArguments, MaxResult int
 
 	Disabled bool // it is not to be started
 	Filter   host.Filter

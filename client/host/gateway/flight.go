@@ -158,7 +158,7 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 		case <-f.done:
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
-			err := server.RequireInput(ctx, questions, stateOfFlight+f.token)
+			err := require(ctx, questions, stateOfFlight+f.token)
 			if _, refused := errors.AsType[*rpc.Error](err); refused {
 				f.refuse(questions)
 				continue

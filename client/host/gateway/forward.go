@@ -19,6 +19,8 @@ type upstream struct {
 	id, name   string // the name is the server's own
 	idempotent bool
 	session    string // of a server that is not shared
+
+	maxArguments, maxResult int // bytes
 }
 
 // address is which of the clients that the gateway has it is called by.
@@ -30,7 +32,17 @@ const (
 	stateOfFlight = "f" // that of a call that goes on meanwhile
 )
 
-// forward calls a tool for the client of the request that ctx belongs to.
+// call calls a tool for the client of the request that ctx belongs to.
+func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
+	c := &call{kind: kindTool, u: u, Event: Event{Arguments: arguments}}
+	err := g.pass(ctx, c, func() (json.RawMessage, error) { return g.forward(ctx, u, c.Arguments) })
+	if err != nil {
+		return nil, err
+	}
+	return c.Result, nil
+}
+
+// forward has a server call a tool, or go on with a call that has asked something.
 func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
 	answers, state := server.Inputs(ctx)
 	if token, ok := strings.CutPrefix(state, stateOfFlight); ok {
@@ -57,11 +69,20 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 }
 
 // ask makes a call of another kind for the client of the request that ctx belongs to. What a modern server asks is passed on; a legacy one does not ask there.
-func (g *Gateway) ask(ctx context.Context, u upstream, call func(c *client.Client, opts []client.CallOption) error) error {
+func (g *Gateway) ask(ctx context.Context, c *call, do func(c *client.Client, opts []client.CallOption) (result any, err error)) error {
 	answers, state := server.Inputs(ctx)
 	opts := answering(ctx, answers, state)
-	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) error { return call(c, opts) })
-	return outcome(ctx, err)
+	return g.pass(ctx, c, func() (json.RawMessage, error) {
+		var result any
+		err := g.manager.Use(ctx, c.u.id, c.u.session, c.u.idempotent, func(c *client.Client) (err error) {
+			result, err = do(c, opts)
+			return err
+		})
+		if err != nil {
+			return nil, outcome(ctx, err)
+		}
+		return mcp.Marshal(result)
+	})
 }
 
 // answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
@@ -76,9 +97,23 @@ func answering(ctx context.Context, answers mcp.InputResponses, state string) []
 // outcome is the error that a client gets: the questions of a modern server, or what it may be told.
 func outcome(ctx context.Context, err error) error {
 	if asked, ok := errors.AsType[*client.InputRequiredError](err); ok {
-		return server.RequireInput(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
+		return require(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
 	}
 	return told(err)
+}
+
+// A question is the error with which a client is asked something.
+type question struct{ error }
+
+func (q *question) Unwrap() error { return q.error }
+
+// require asks the client: the error is a *question, or an *rpc.Error if it cannot be asked that.
+func require(ctx context.Context, questions mcp.InputRequests, state string) error {
+	err := server.RequireInput(ctx, questions, state)
+	if _, refused := errors.AsType[*rpc.Error](err); refused {
+		return err
+	}
+	return &question{err}
 }
 
 // callOptions are what of the client's request goes on to the server.

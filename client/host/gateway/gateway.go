@@ -21,11 +21,24 @@
 // What a modern server asks within a call becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
 // call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most. A legacy server does not say which call
 // it asks for: with two calls under way its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+//
+// # Control
+//
+// Arguments and results that are too large are refused, by host.Server.MaxArguments and MaxResult. Options.Before and After look at each call of a tool, change it or refuse it. Options.Audit
+// gets a JSON line for each call of a tool, read resource and prompt, when it has ended:
+//
+//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read","arguments":[{"name":"path","type":"string","size":7}],
+//	 "arguments_size":16,"arguments_sha256":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
+//
+// The arguments are those that the server was sent, or would have been, without their values; the first 64, and the hash is that of their canonical form, which those do not have that have a name twice.
+// The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit, before or after), cancelled, or input_required: the client was asked something, and when it has answered
+// there is another line, with "resumed":true. Lines that could not be written are counted, in a line with "dropped".
 package gateway
 
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -48,7 +61,13 @@ type Options struct {
 	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
-	// Logger hears of tools that are left out, and of questions that cannot be passed on; nil is slog.Default().
+	// Before sees each call of a tool before it is made, and After what has come of it, unless that is an error or a question. Each sees what the one ahead of it has made of the call.
+	Before, After []Interceptor
+	// Audit, if set, gets a line for each call: see above. It need not be fast nor work: no call waits for it. One that is stuck for good keeps a goroutine.
+	Audit io.Writer
+	// AuditValues has the audit log contain the arguments themselves.
+	AuditValues bool
+	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions that cannot be passed on; nil is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -58,6 +77,7 @@ type Gateway struct {
 	server  *server.Server
 	manager *host.Manager
 	flights flights
+	audit   *trail // nil for none
 	ctx     context.Context
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -87,6 +107,9 @@ func (o Options) New(s *server.Server) *Gateway {
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.watched = make(chan struct{}, 1)
+	if o.Audit != nil {
+		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
+	}
 	g.unwatch = s.OnWatch(g.look)
 	g.wg.Go(g.spreadWatches)
 	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
@@ -215,7 +238,8 @@ func (g *Gateway) fillIn(changed *mount) {
 	}
 }
 
-// Close ends all servers, and blocks until nothing is left of them. What they had is taken away.
+// Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.
+// What the servers had is taken away. It is to be called once.
 func (g *Gateway) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -229,6 +253,9 @@ func (g *Gateway) Close() {
 	g.flights.wait()
 	for _, m := range mounts {
 		m.withdraw()
+	}
+	if g.audit != nil {
+		g.audit.close()
 	}
 }
 

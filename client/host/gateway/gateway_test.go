@@ -34,6 +34,7 @@ var quiet = slog.New(slog.DiscardHandler)
 // A world is a gateway with one server behind it, "up", and clients in front.
 type world struct {
 	t       *testing.T
+	era     mcp.Era // of up
 	up      *server.Server
 	gateway *gateway.Gateway
 	front   *server.Server
@@ -47,7 +48,7 @@ const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","conten
 // inWorld runs a test in a bubble, with a server behind that speaks an era.
 func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t}
+		w := &world{t: t, era: era}
 		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
 		w.up.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 		w.up.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)

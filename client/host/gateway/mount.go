@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,8 @@ type mount struct {
 	gone       atomic.Bool    // the server has failed, or is disabled
 	listed     *client.Client // whose lists are offered; of the goroutine
 
+	maxArguments, maxResult int // bytes
+
 	watch watch
 
 	tools     *shelf[*mcp.Tool]
@@ -46,6 +49,7 @@ type mount struct {
 
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
@@ -161,7 +165,7 @@ func (m *mount) isShort() bool {
 
 // upstream is something of the server's for the client of a request.
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
-	u := upstream{id: m.id, name: own, idempotent: idempotent}
+	u := upstream{id: m.id, name: own, idempotent: idempotent, maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession {
 		u.session = server.PrincipalFrom(ctx)
 	}
@@ -175,7 +179,7 @@ func (m *mount) putTool(public string, t *mcp.Tool) error {
 	own.Name, own.Description = public, m.describe(t.Description)
 	name, idempotent := t.Name, t.Annotations.Idempotent()
 	return m.g.server.AddTool(server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-		return m.g.forward(ctx, m.upstream(ctx, name, idempotent), arguments)
+		return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
 	}})
 }
 
@@ -185,9 +189,14 @@ func (m *mount) putPrompt(public string, p *mcp.Prompt) error {
 	name := p.Name
 	return m.g.server.AddPrompt(server.Prompt{Prompt: own,
 		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
-			err = m.g.ask(ctx, m.upstream(ctx, name, true), func(c *client.Client, opts []client.CallOption) error {
+			text, err := mcp.Marshal(arguments)
+			if err != nil {
+				return nil, err
+			}
+			c := &call{kind: kindPrompt, u: m.upstream(ctx, name, true), Event: Event{Arguments: text}}
+			err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
 				result, err = c.GetPrompt(ctx, name, arguments, opts...)
-				return err
+				return result, err
 			})
 			return result, err
 		},
@@ -209,9 +218,10 @@ func (m *mount) putTemplate(_ string, t *mcp.ResourceTemplate) error {
 }
 
 func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {
-	err = m.g.ask(ctx, m.upstream(ctx, uri, true), func(c *client.Client, opts []client.CallOption) error {
+	c := &call{kind: kindResource, u: m.upstream(ctx, uri, true)}
+	err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
 		result, err = c.ReadResource(ctx, uri, opts...)
-		return err
+		return result, err
 	})
 	return result, err
 }
