@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -24,6 +25,11 @@ type mounted struct {
 	all     bool   // of what is configured
 	pins    string // "", block, warn, off
 	control bool   // clients may enable, disable and restart servers
+
+	before, after [][]string // commands that see calls
+	audit         string     // the file of the audit log, "" for none
+	values        bool       // it has values
+	trail         *os.File   // it, when it is open
 }
 
 func (m *mounted) flags() []flag {
@@ -32,6 +38,16 @@ func (m *mounted) flags() []flag {
 		toggle(&m.all, "--servers", "offer what all servers of the configuration have"),
 		choice(&m.pins, "--pins", "a tool of these servers that is not what it was when it was first used: leave it out, warn only, or do not compare (default block)", "block", "warn", "off"),
 		toggle(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
+		flag{name: "--audit", value: "FILE", help: "append a line of JSON for each call, read and prompt of these servers", set: func(value string) error {
+			if value == "" {
+				return errors.New("it wants the name of a file")
+			}
+			m.audit = value
+			return nil
+		}},
+		toggle(&m.values, "--audit-values", "with the values of arguments, which may be secrets"),
+		hookFlag(&m.before, "--before", "run this command before each call of a tool of these servers, to see, change or refuse it"),
+		hookFlag(&m.after, "--after", "run this command after each, to see, change or refuse the result"),
 	)
 }
 
@@ -47,8 +63,11 @@ func (m *mounted) gates() []dispatch.Gate {
 }
 
 func (m *mounted) check() error {
-	if !m.wanted() && (m.control || m.inputs != nil) {
+	if !m.wanted() && (m.control || m.inputs != nil || m.audit != "" || m.before != nil || m.after != nil) {
 		return usagef("there are no servers to be offered").withHint("name them: --config FILE, --profile NAME, or --servers for all that are configured")
+	}
+	if m.values && m.audit == "" {
+		return usagef("--audit-values is for an audit log").withHint("say where it is to be: --audit FILE")
 	}
 	return nil
 }
@@ -69,7 +88,13 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			return nil, &failure{code: "config", why: fmt.Sprintf("%s: %s", f.Path, f.State)}
 		}
 	}
-	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn"}
+	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
+	if m.audit != "" {
+		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+			return nil, usagef("--audit: %v", err)
+		}
+		o.Audit = m.trail
+	}
 	if m.pins != "off" {
 		if o.Pins, err = openPins(); err != nil {
 			return nil, err
@@ -93,6 +118,14 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		}
 	}
 	return g, ops.Register(catalog, g.Manager())
+}
+
+// close closes what mount has opened, when the gateway is closed.
+func (m *mounted) close() error {
+	if m.trail == nil {
+		return nil
+	}
+	return m.trail.Close()
 }
 
 // server is one of the configuration as the gateway keeps it.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
@@ -145,6 +149,95 @@ func TestPins(t *testing.T) {
 	}
 }
 
+// Who is behind the gateway is called only as far as the commands allow it, and all that is called is written down.
+func TestServeControlled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path := mountFile(t)
+	ownHome(t)
+	audit := filepath.Join(t.TempDir(), "audit.jsonl")
+	behind := func(args string, serve ...string) ran {
+		t.Helper()
+		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path, "--audit", audit), serve...)...)
+	}
+	taken := 0
+	entry := func() (e map[string]any) {
+		t.Helper()
+		text, err := os.ReadFile(audit)
+		assert.NilError(t, err)
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		assert.Equal(t, len(lines), taken+1, "one more than the last time")
+		assert.NilError(t, json.Unmarshal([]byte(lines[taken]), &e))
+		taken++
+		_, err = time.Parse(time.RFC3339, e["time"].(string))
+		assert.NilError(t, err)
+		assert.Assert(t, e["duration_ms"].(float64) > 0)
+		return e
+	}
+	deny := `sh -c 'if grep -q "\"path\":\"b"; then echo "{\"deny\":\"b is private\"}"; fi'`
+	replace := `sh -c 'echo "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"redacted\"}]}}"'`
+	for _, era := range []string{"modern", "legacy"} {
+		got := behind("call files__fs_read path=a.txt --era " + era)
+		assert.Equal(t, got, ran{0, "hello", ""})
+		e := entry()
+		assert.Assert(t, e["server"] == "files" && e["tool"] == "fs_read" && e["outcome"] == "ok" && e["principal"] == nil && e["arguments_values"] == nil)
+		assert.DeepEqual(t, e["arguments"], []any{map[string]any{"name": "path", "type": "string", "size": 7.0}})
+		assert.Equal(t, e["arguments_sha256"], fmt.Sprintf("%x", sha256.Sum256([]byte(`{"path":"a.txt"}`))))
+
+		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny, "--audit-values")
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t, cmp.Contains(got.stderr, `server "files": tool "fs_read": refused before the call: b is private`))
+		e = entry()
+		assert.Assert(t, e["outcome"] == "refused" && e["refused_by"] == "before")
+		assert.DeepEqual(t, e["arguments_values"], map[string]any{"path": "b.txt"})
+
+		got = behind("call files__fs_read path=a.txt --era "+era, "--before", deny, "--after", replace)
+		assert.Equal(t, got.stdout, "redacted\n", got.stderr)
+		assert.Equal(t, entry()["outcome"], "ok")
+
+		got = behind("call files__fs_read path=a.txt --era "+era, "--before", "true", "--before", "false")
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t, cmp.Contains(got.stderr, `the command that is to see it, "false", has not worked: exited with status 1`))
+		assert.Equal(t, entry()["refused_by"], "before")
+
+		got = behind("call hand__fail --era " + era)
+		assert.Equal(t, got.code, 5)
+		assert.Equal(t, entry()["outcome"], "tool_error")
+	}
+	info, err := os.Stat(audit)
+	assert.NilError(t, err)
+	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
+	if _, err := os.Stat("/dev/full"); err == nil {
+		got := run(t, "call", "files__fs_read", "path=a.txt", "--server-logs", "--", self, "serve", "--config", path, "--audit", "/dev/full")
+		assert.Equal(t, got.code, 0, got.stderr)
+		assert.Equal(t, got.stdout, "hello")
+		assert.Assert(t, cmp.Contains(got.stderr, "the audit log cannot be written; calls go on"))
+	}
+}
+
+// The limits of a server are those of its configuration.
+func TestServeLimited(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	ownHome(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"hand": map[string]any{"command": self, "args": []string{"fixture:good"}, "maxArguments": 30, "maxResult": 100}}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	for args, want := range map[string]string{
+		"call hand__echo text=x":                          "",
+		"call hand__echo text=" + strings.Repeat("x", 20): `server "hand": tool "echo": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent`,
+		"call hand__big":                                  `server "hand": tool "big": its result has`,
+	} {
+		got := run(t, append(strings.Fields(args), "--", self, "serve", "--config", path)...)
+		assert.Equal(t, got.code == 0, want == "", got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, want))
+	}
+}
+
 func TestServeOthersUsage(t *testing.T) {
 	path := mountFile(t)
 	broken := filepath.Join(t.TempDir(), "broken.json")
@@ -155,6 +248,14 @@ func TestServeOthersUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"serve", "--allow-host"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--audit", "x"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--before", "x"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--after", "x"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--config", path, "--audit-values"}, 2, "--audit-values is for an audit log\nhint: say where it is to be: --audit FILE"},
+		{[]string{"serve", "--config", path, "--audit", ""}, 2, "--audit: it wants the name of a file"},
+		{[]string{"serve", "--config", path, "--audit", filepath.Join(path, "x")}, 2, "--audit: open "},
+		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2, `--before: "a 'b" is not whole: ' is never closed`},
+		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: there is no command"},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},
 		{[]string{"serve", "--config", broken + ".none"}, 8, broken + ".none"},

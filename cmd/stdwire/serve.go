@@ -12,7 +12,7 @@ import (
 
 func serveCommand() command {
 	return command{
-		name: "serve", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--http ADDR]",
+		name: "serve", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--audit FILE] [--http ADDR]",
 		summary: "be an MCP server, with own tools or those of many others",
 		help: "Serves MCP clients of all revisions until stdin ends, or SIGINT or SIGTERM comes; that is success. The file operations reach nothing outside of the roots, " +
 			"and without --write they change nothing. Without --allow-exec and --allow-eval no program can be run; one that is run can do whatever this user can. Logs go to stderr.\n\n" +
@@ -20,6 +20,11 @@ func serveCommand() command {
 			"asks by itself.\n\n" +
 			"With --config, --profile or --servers, what other servers have is offered: tools and prompts by their server's id and name, as in files__read. Their own tools stdwire then offers only " +
 			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call.\n\n" +
+			"With --audit there is a line of JSON for each of their calls, reads and prompts: when, for whom, which, how long, what came of it, and of the arguments the names, types, sizes and SHA-256. " +
+			"No call waits for it, and what cannot be written is counted. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +
+			"{\"phase\":\"after\",…,\"result\":{…}}. It writes nothing to let the call pass, {\"arguments\":{…}} or {\"result\":{…}} to put another in its place, or {\"deny\":\"why\"}. The call is refused as well if it " +
+			"exits with another status than 0, writes anything else, or takes more than 10 seconds. It is started without a shell; several are asked in their order.\n\n" +
+			"  stdwire serve --config mcp.json --audit audit.jsonl --before 'python3 policy.py'\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
 			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
@@ -51,6 +56,7 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
 	if m.wanted() {
+		defer func() { err = errors.Join(err, m.close()) }()
 		g, err := m.mount(s, o.catalog, std, log)
 		if err != nil {
 			return errors.Join(err, o.close())
