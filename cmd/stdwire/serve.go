@@ -24,7 +24,7 @@ func serveCommand() command {
 			"No call waits for it, and what cannot be written is counted. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +
 			"{\"phase\":\"after\",…,\"result\":{…}}. It writes nothing to let the call pass, {\"arguments\":{…}} or {\"result\":{…}} to put another in its place, or {\"deny\":\"why\"}. The call is refused as well if it " +
 			"exits with another status than 0, writes anything else, or takes more than 10 seconds. It is started without a shell; several are asked in their order.\n\n" +
-			"  stdwire serve --config mcp.json --audit audit.jsonl --before 'python3 policy.py'\n\n" +
+			"  stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
 			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +

@@ -110,6 +110,8 @@ func TestAudit(t *testing.T) {
 				return errors.New("no")
 			case bytes.Contains(e.Arguments, []byte(`"oops"`)):
 				panic("oops")
+			case bytes.Contains(e.Arguments, []byte(`"change"`)):
+				e.Arguments = json.RawMessage(`{}`)
 			}
 			return nil
 		}
@@ -128,6 +130,7 @@ func TestAudit(t *testing.T) {
 				{"fail", `{"i":7}`, `"tool":"fail","arguments":[{"name":"i","type":"number","size":1}],"arguments_size":7,"arguments_sha256":"` + sum(`{"i":7}`) +
 					`","duration_ms":1500,"outcome":"tool_error","result_size":53`},
 				{"refuse", `{}`, `"tool":"refuse",` + none + `,"outcome":"error","code":4242`},
+				{"verbatim", `{"change":1}`, `"tool":"verbatim",` + none + `,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
 				{"verbatim", `{"deny":1}`, `"tool":"verbatim","arguments":[{"name":"deny","type":"number","size":1}],"arguments_size":10,"arguments_sha256":"` + sum(`{"deny":1}`) +
 					`","duration_ms":0,"outcome":"refused","refused_by":"before"`},
 				{"verbatim", `{"oops":1}`, `"tool":"verbatim","arguments":[{"name":"oops","type":"number","size":1}],"arguments_size":10,"arguments_sha256":"` + sum(`{"oops":1}`) +

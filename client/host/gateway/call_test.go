@@ -83,6 +83,7 @@ func TestInterceptors(t *testing.T) {
 		s.MaxArguments, s.MaxResult = 100, 100
 		w.reopen(gateway.Options{
 			Before: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error { return before(e) }, func(_ context.Context, e *gateway.Event) error {
+				assert.Check(t, e.Server == "up" && e.Tool == "echo" && e.Result == nil, "only the arguments are the first one's to change")
 				last = string(e.Arguments)
 				return nil
 			}},

@@ -239,7 +239,7 @@ func (g *Gateway) fillIn(changed *mount) {
 }
 
 // Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.
-// What the servers had is taken away. It is to be called once.
+// What the servers had is taken away.
 func (g *Gateway) Close() {
 	g.mu.Lock()
 	g.closed = true
