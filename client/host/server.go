@@ -22,7 +22,7 @@ type Server struct {
 	// Filter says which of the server's tools there are.
 	Filter Filter
 
-	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 1 MiB and
+	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB and
 	// 16 MiB. The Manager does not look at them.
 	MaxArguments, MaxResult int
 

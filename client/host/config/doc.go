@@ -43,7 +43,7 @@
 //	timeout               what the application means by it: milliseconds of a call; in Zed seconds; in opencode milliseconds of the start; in mcp-proxy nanoseconds
 //	idleStop              "10m": without calls, until the server is stopped
 //	perSession            true: the server must not be shared
-//	maxArguments          bytes of the arguments of a call through stdwire serve, 1 MiB if it is not said
+//	maxArguments          bytes of the arguments of a call through stdwire serve, 8 MiB if it is not said
 //	maxResult             bytes of a result, 16 MiB
 //
 // Beside mcpServers and servers, stdwire knows profiles, sets of servers for a task:

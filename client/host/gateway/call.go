@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	defaultMaxArguments = 1 << 20
+	defaultMaxArguments = 8 << 20 // many servers end when they get a message of 10 MiB
 	defaultMaxResult    = 16 << 20
 )
 

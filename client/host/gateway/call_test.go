@@ -65,8 +65,8 @@ func TestLimits(t *testing.T) {
 			assert.NilError(t, err)
 			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 16<<20 + 1})
 			assert.ErrorContains(t, err, "maxResult allows 16777216")
-			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 100, "x": strings.Repeat("x", 1<<20)})
-			assert.ErrorContains(t, err, "maxArguments allows 1048576")
+			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 100, "x": strings.Repeat("x", 8<<20)})
+			assert.ErrorContains(t, err, "maxArguments allows 8388608")
 		})
 	})
 }
