@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -55,20 +54,11 @@ func (m *mounted) check() error {
 
 // mount has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
 func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*gateway.Gateway, error) {
-	c, env, err := m.load()
+	c, err := m.choose(m.profile)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := c.Select(m.profile)
-	if err != nil {
-		return nil, misconfigured(err)
-	}
-	printDiagnostics(std, c.Diagnostics)
-	for _, f := range c.Files {
-		if f.State == config.Broken || f.State == config.Absent && m.files != nil {
-			return nil, &failure{code: "config", why: fmt.Sprintf("%s: %s", f.Path, f.State)}
-		}
-	}
+	printDiagnostics(std, c.diagnostics)
 	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn"}
 	if m.pins != "off" {
 		if o.Pins, err = openPins(); err != nil {
@@ -79,8 +69,8 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		o.Remember = filepath.Join(dir, "stdwire", "servers")
 	}
 	g := o.New(s)
-	store := config.UserStore(env)
-	for _, server := range servers {
+	store := config.UserStore(c.env)
+	for _, server := range c.servers {
 		if server.Err != nil {
 			continue // it was told
 		}
@@ -88,7 +78,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			std.err.printf("warning: %v, and not offered: see stdwire trust", err)
 			continue
 		}
-		if err := g.Add(m.server(server, env, log)); err != nil {
+		if err := g.Add(m.server(server, c.env, log)); err != nil {
 			std.err.printf("warning: %v", err)
 		}
 	}
@@ -101,14 +91,7 @@ func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Lo
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now
-			if err != nil {
-				return nil, err
-			}
-			if endpoint.URL != "" {
-				return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
-			}
-			return o.Spawn(ctx, endpoint.Command)
+			return reach(ctx, s, env, o)
 		},
 	}
 }
