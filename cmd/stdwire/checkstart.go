@@ -24,7 +24,7 @@ var obstacles = []struct {
 	{is[x509.UnknownAuthorityError], "its certificate is signed by nobody whom this machine trusts", "add the certificate of the authority to the system's, or name its file in SSL_CERT_FILE"},
 	{is[x509.HostnameError], "its certificate is for another host", "use the name in the URL that the certificate has"},
 	{is[x509.CertificateInvalidError], "its certificate is not valid", "whoever runs the server has to renew it; or the clock of this machine is wrong"},
-	{is[tls.RecordHeaderError], "there is no TLS at that port", "write http:// if that is what it speaks, or look for the right port"},
+	{func(err error) bool { return errors.Is(err, http.ErrSchemeMismatch) || is[tls.RecordHeaderError](err) }, "there is no TLS at that port", "write http:// if that is what it speaks, or look for the right port"},
 	{is[*tls.CertificateVerificationError], "its certificate is not good", "whoever runs the server has to look at it"},
 	{is[*net.DNSError], "its host name cannot be resolved", "check the name, the network, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY"},
 	{matches(syscall.ECONNREFUSED), "nothing listens there", "start it; or look at the port in the URL"},

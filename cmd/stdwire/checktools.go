@@ -66,9 +66,12 @@ var toolChecks = []toolCheck{
 	{broke, "tools whose outputSchema is no JSON Schema", schemasOwn, func(t *mcp.Tool) (string, bool) { return uncompilable(t.OutputSchema, false) }},
 	{warns, "tools whose inputSchema cannot be used here to check arguments", "", func(t *mcp.Tool) (string, bool) { return uncompilable(t.InputSchema, true) }},
 	{warns, "tools whose outputSchema cannot be used here to check results", "", func(t *mcp.Tool) (string, bool) { return uncompilable(t.OutputSchema, true) }},
+	{warns, "tools without an inputSchema", "the specification wants one, also of tools without arguments: {\"type\":\"object\"}", func(t *mcp.Tool) (string, bool) {
+		return "", t.InputSchema == nil
+	}},
 	{warns, `tools whose inputSchema does not say "type": "object"`, "the specification wants it, also of tools without arguments; strict clients take no list with such a tool", func(t *mcp.Tool) (string, bool) {
 		kind, _ := jsonscan.Text(jsonscan.Member(t.InputSchema, "type"))
-		return "", kind != "object"
+		return "", t.InputSchema != nil && kind != "object"
 	}},
 	{warns, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'", "models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
 		return "", !mcp.ValidToolName(t.Name)
@@ -168,7 +171,7 @@ func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool)
 		report, err = lock.Compare(server, definitions)
 	}
 	if err != nil {
-		chart.add(warns, "its tools cannot be compared with what they were: "+err.Error(), "")
+		chart.add(warns, "its tools cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")
 		return
 	}
 	var changed, unseen []string

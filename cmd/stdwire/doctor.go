@@ -151,7 +151,7 @@ func (d *doctor) patients(std *streams) ([]*patient, error) {
 		})
 	}
 	if all == nil {
-		std.err.printf("no servers are configured; stdwire config where shows which files are searched")
+		std.err.printf(nothingConfigured)
 	}
 	return all, nil
 }

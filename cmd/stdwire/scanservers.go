@@ -52,6 +52,9 @@ func (s *scanning) inventories(ctx context.Context, std *streams) (all []scan.Se
 		return nil, 0, err
 	}
 	printDiagnostics(std, c.diagnostics)
+	if len(c.servers) == 0 {
+		std.err.printf(nothingConfigured)
+	}
 	stop := std.err.during(3*time.Second, func(elapsed time.Duration) string {
 		return "still asking the servers what they have " + elapsed.Round(time.Second).String()
 	})
@@ -81,9 +84,10 @@ func (s *scanning) inventories(ctx context.Context, std *streams) (all []scan.Se
 		if a.err != nil && a.server != nil {
 			f := explain(a.err)
 			if f == nil {
-				f = asFailure(ctx, misconfigured(a.err))
+				f = asFailure(ctx, misconfigured(a.err)) // which names the server
+			} else {
+				f.server = c.servers[i].ID
 			}
-			f.server = c.servers[i].ID
 			std.err.printf("warning: %v: its definitions were not looked at", f)
 			if f.hint != "" {
 				std.err.printf("hint: %s", f.hint)

@@ -17,6 +17,8 @@ type chosen struct {
 	env         *config.Environment
 }
 
+const nothingConfigured = "no servers are configured; stdwire config where shows which files are searched"
+
 // choose loads the servers of a profile, "" for all. A file that is broken, and so may have others, is an error.
 func (c *configuration) choose(profile string) (*chosen, error) {
 	loaded, env, err := c.load()
