@@ -24,7 +24,7 @@ var obstacles = []struct {
 	{is[x509.UnknownAuthorityError], "its certificate is signed by nobody whom this machine trusts", "add the certificate of the authority to the system's, or name its file in SSL_CERT_FILE"},
 	{is[x509.HostnameError], "its certificate is for another host", "use the name in the URL that the certificate has"},
 	{is[x509.CertificateInvalidError], "its certificate is not valid", "whoever runs the server has to renew it; or the clock of this machine is wrong"},
-	{func(err error) bool { return errors.Is(err, http.ErrSchemeMismatch) || is[tls.RecordHeaderError](err) }, "there is no TLS at that port", "write http:// if that is what it speaks, or look for the right port"},
+	{either(matches(http.ErrSchemeMismatch), is[tls.RecordHeaderError]), "there is no TLS at that port", "write http:// if that is what it speaks, or look for the right port"},
 	{is[*tls.CertificateVerificationError], "its certificate is not good", "whoever runs the server has to look at it"},
 	{is[*net.DNSError], "its host name cannot be resolved", "check the name, the network, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY"},
 	{matches(syscall.ECONNREFUSED), "nothing listens there", "start it; or look at the port in the URL"},
@@ -34,10 +34,7 @@ var obstacles = []struct {
 	{status(http.StatusMethodNotAllowed), "at that path there is something else than MCP", "many servers are at /mcp, older ones at /sse"},
 	{status(http.StatusProxyAuthRequired), "the proxy before it wants to know who is there", "write user and password into HTTPS_PROXY, or name the host in NO_PROXY"},
 	{status(http.StatusTooManyRequests), "it is asked too often", "try again later"},
-	{func(err error) bool {
-		e, ok := errors.AsType[*streamable.StatusError](err)
-		return ok && e.Status >= 500
-	}, "it has failed, or what stands before it does not reach it", "its log has the reason"},
+	{failing, "it has failed, or what stands before it does not reach it", "its log has the reason"},
 	{is[*streamable.StatusError], "it refuses what a client of MCP sends", "look whether the URL is that of an MCP server"},
 }
 
@@ -47,6 +44,16 @@ func status(code int) func(error) bool {
 		e, ok := errors.AsType[*streamable.StatusError](err)
 		return ok && e.Status == code
 	}
+}
+
+// failing matches an answer that says that it is not the request's fault.
+func failing(err error) bool {
+	e, ok := errors.AsType[*streamable.StatusError](err)
+	return ok && e.Status >= http.StatusInternalServerError
+}
+
+func either(a, b func(error) bool) func(error) bool {
+	return func(err error) bool { return a(err) || b(err) }
 }
 
 // notStarted writes down why there is no connection to a server.

@@ -164,7 +164,7 @@ func (chart *chart) about(severity, what string, names []string, hint string) {
 }
 
 // compare writes down which tools are not what they were when they were first used. Nothing is pinned.
-func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool) {
+func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool, p *patient) {
 	server, definitions, err := gateway.Pinned(chart.ID, c, tools)
 	var report pin.Report
 	if err == nil {
@@ -186,11 +186,11 @@ func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool)
 	if report.Another == "" && report.Missing == nil && len(unseen) == len(tools) { // it was never seen
 		return
 	}
-	const look = "stdwire serve leaves them out; see stdwire pin diff -s "
+	look := "stdwire serve leaves them out; see stdwire pin diff " + p.again
 	if report.Another != "" {
-		chart.add(warns, "the server is another than it was: "+report.Another, look+chart.ID)
+		chart.add(warns, "the server is another than it was: "+report.Another, look)
 	}
-	chart.about(warns, "tools that are not what they were when they were first used", changed, look+chart.ID)
-	chart.about(warns, "tools that it did not have when it was first used", unseen, look+chart.ID)
+	chart.about(warns, "tools that are not what they were when they were first used", changed, look)
+	chart.about(warns, "tools that it did not have when it was first used", unseen, look)
 	chart.about(note, "tools that it has no more", report.Missing, "")
 }

@@ -44,7 +44,7 @@ func (d *doctor) examine(ctx context.Context, p *patient) *chart {
 	}
 	tools := chart.lists(ctx, c)
 	if p.server != nil && chart.Verdict != broke {
-		chart.compare(d.pins, c, tools)
+		chart.compare(d.pins, c, tools, p)
 	}
 	chart.stop(c)
 	chart.noise(c.Noise())

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 func doctorCommand() command {
@@ -142,10 +143,14 @@ func (d *doctor) patients(std *streams) ([]*patient, error) {
 	}
 	printDiagnostics(std, c.about(""))
 	store := config.UserStore(c.env)
+	files := ""
+	for _, file := range d.from.files {
+		files += " --config " + shellwords.Quote(file)
+	}
 	var all []*patient
 	for _, s := range c.servers {
 		all = append(all, &patient{
-			id: s.ID, server: s, told: c.about(s.ID), again: "-s " + s.ID, launcher: s.Command,
+			id: s.ID, server: s, told: c.about(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) { return reach(ctx, s, c.env, o) },
 			trusted: func() error { return store.Check(s) },
 		})

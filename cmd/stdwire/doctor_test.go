@@ -236,7 +236,7 @@ func TestDoctorPins(t *testing.T) {
 	assert.Equal(t, got.Verdict, warns)
 	last := got.Symptoms[len(got.Symptoms)-1]
 	assert.Assert(t, cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
-	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files"))
+	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+path))
 }
 
 func TestDoctorTrust(t *testing.T) {
