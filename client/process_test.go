@@ -197,6 +197,7 @@ func TestSpawn(t *testing.T) {
 			assert.Equal(t, c.Era(), want)
 			p := c.Process()
 			assert.Equal(t, p.Command.Path, os.Args[0])
+			assert.Assert(t, p.Exit == nil)
 			assert.Assert(t, slices.Contains(p.EnvNames, "COLOUR") && slices.Contains(p.EnvNames, "PATH"))
 			_, err = c.CallTool(t.Context(), "t", nil)
 			assert.NilError(t, err)
@@ -343,7 +344,8 @@ func TestLastWords(t *testing.T) {
 	shut(t, c)
 	assert.Equal(t, stderr.String(), "said it all\n")
 	assert.Equal(t, c.StderrTail(), "said it all\n")
-	assert.Equal(t, c.proc.Wait().Error(), `exited with status 0: "said it all"`)
+	assert.Equal(t, c.Process().Exit.Error(), `exited with status 0: "said it all"`)
+	assert.Assert(t, c.Process().Exit.Stopped)
 }
 
 // Close does not wait for a server that ignores everything any longer than it must.

@@ -100,7 +100,8 @@ func (p *pipes) Close() error { return errors.Join(p.stdin.Close(), p.ReadCloser
 type Process struct {
 	Pid      int
 	Command  Command
-	EnvNames []string // the variables that it has, sorted; their values are nobody's business
+	EnvNames []string   // the variables that it has, sorted; their values are nobody's business
+	Exit     *ExitError // how it ended, also after Close; nil as long as it has not
 }
 
 // Process returns what there is to know of the server's process; nil if the stream came from elsewhere.
@@ -109,5 +110,11 @@ func (c *Client) Process() *Process {
 		return nil
 	}
 	names, _ := c.spawn.config().EnvNames() // no error: the process was started with it
-	return &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
+	p := &Process{Pid: c.proc.Pid(), Command: c.spawn, EnvNames: names}
+	select {
+	case <-c.proc.Done():
+		p.Exit = c.proc.Wait()
+	default:
+	}
+	return p
 }

@@ -85,7 +85,7 @@ func checkConfig(std *streams, from *configuration, profile, output string) erro
 		std.out.print(table(rows))
 		printDiagnostics(std, c.Diagnostics)
 		if len(all) == 0 && failures == 0 {
-			std.err.printf("no servers are configured; stdwire config where shows which files are searched")
+			std.err.printf(nothingConfigured)
 		}
 	}
 	if failures > 0 {

@@ -36,7 +36,7 @@ var exits = map[string]int{
 
 	"config": 8, // something is wrong with the configuration
 
-	"findings": 10, // a scan has found something, or what was compared is not the same
+	"findings": 10, // a scan has found something, a server is broken, or what was compared is not the same
 
 	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and the signal's number.
 	"hangup":      129,

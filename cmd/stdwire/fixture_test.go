@@ -109,6 +109,8 @@ var fixtures = map[string]func(args []string){
 	"rich": func(args []string) { newRich(args).serve() },
 	// shady has tools that nobody should use.
 	"shady": func([]string) { serveShady() },
+	// odd does what its arguments say, see there.
+	"odd": serveOdd,
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

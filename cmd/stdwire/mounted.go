@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -74,20 +73,11 @@ func (m *mounted) check() error {
 
 // mount has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
 func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*gateway.Gateway, error) {
-	c, env, err := m.load()
+	c, err := m.choose(m.profile)
 	if err != nil {
 		return nil, err
 	}
-	servers, err := c.Select(m.profile)
-	if err != nil {
-		return nil, misconfigured(err)
-	}
-	printDiagnostics(std, c.Diagnostics)
-	for _, f := range c.Files {
-		if f.State == config.Broken || f.State == config.Absent && m.files != nil {
-			return nil, &failure{code: "config", why: fmt.Sprintf("%s: %s", f.Path, f.State)}
-		}
-	}
+	printDiagnostics(std, c.diagnostics)
 	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
@@ -104,8 +94,8 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		o.Remember = filepath.Join(dir, "stdwire", "servers")
 	}
 	g := o.New(s)
-	store := config.UserStore(env)
-	for _, server := range servers {
+	store := config.UserStore(c.env)
+	for _, server := range c.servers {
 		if server.Err != nil {
 			continue // it was told
 		}
@@ -113,7 +103,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			std.err.printf("warning: %v, and not offered: see stdwire trust", err)
 			continue
 		}
-		if err := g.Add(m.server(server, env, log)); err != nil {
+		if err := g.Add(m.server(server, c.env, log)); err != nil {
 			std.err.printf("warning: %v", err)
 		}
 	}
@@ -135,14 +125,7 @@ func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Lo
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now
-			if err != nil {
-				return nil, err
-			}
-			if endpoint.URL != "" {
-				return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
-			}
-			return o.Spawn(ctx, endpoint.Command)
+			return reach(ctx, s, env, o)
 		},
 	}
 }

@@ -18,17 +18,28 @@ import (
 
 func scanCommand() command {
 	return command{
-		name: "scan", usage: "[-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
+		name: "scan", usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
 		summary: "look for what could mislead a model or a user",
 		help: "Looks through the definitions of a server, and at what it says of itself, for hidden text, instructions that have no place there, names that are taken for others, " +
-			"combinations of tools that carry data away, and secrets in its command or URL. No tool is called, and nothing leaves the machine. The rules for instructions are patterns: that " +
+			"combinations of tools that carry data away, and secrets in its command or URL. With --servers, --profile or --config alone it is all servers of the configuration, also for what " +
+			"they could do together; one that cannot be asked is told, and makes the exit code 4 if nothing is found. No tool is called, and nothing leaves the machine. The rules for instructions are patterns: that " +
 			"nothing is found does not mean that a server can be trusted.\n\n" +
 			"The exit code is 10 if something is found that is as bad as --fail-on says. sarif is for what collects findings (SARIF 2.1.0).\n\n" +
-			"  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
+			"  stdwire scan --servers\n  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
 		make: func() (grammar, runner) {
 			t, r := newTarget(), newScanReport()
-			flags := append(r.flags(), t.flags()...)
-			return grammar{flags: flags, command: t.command, more: listRules}, func(ctx context.Context, std *streams) error {
+			s := &scanning{one: t}
+			return grammar{flags: append(r.flags(), s.flags()...), command: t.command, more: listRules}, func(ctx context.Context, std *streams) error {
+				if s.several() {
+					servers, missed, err := s.inventories(ctx, std)
+					if err == nil {
+						err = r.scan(std, servers)
+					}
+					if err == nil && missed > 0 {
+						err = notSeen(missed)
+					}
+					return err
+				}
 				var servers []scan.Server
 				err := t.use(ctx, std, func(c *client.Client) error {
 					s, err := inventory(ctx, c, t.name())
@@ -47,6 +58,9 @@ func scanCommand() command {
 
 // config is how the server is reached, as it would stand in a configuration. Headers are no part of it: they are given on the command line because they are kept nowhere.
 func (t *target) config() scan.Config {
+	if t.selected.server != nil {
+		return configOf(t.selected.server)
+	}
 	c := scan.Config{URL: t.remote.url}
 	if len(t.words) > 1 {
 		c.Args = t.words[1:]

@@ -30,14 +30,19 @@ type target struct {
 func newTarget() *target { return &target{} }
 
 func (t *target) flags() []flag {
-	t.startTimeout = 60 * time.Second
-	start := duration(&t.startTimeout, "--start-timeout", "how long the server may take to start and answer")
-	t.startTimeout = 0 // unless it is given it is up to the client, or to the configuration
 	return append(append(append(t.selected.flags(), t.remote.flags()...), t.builtin.serverFlags()...),
 		choice(&t.era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
-		start,
+		startTimeoutFlag(&t.startTimeout),
 		toggle(&t.serverLogs, "--server-logs", "show what the server writes to stderr"),
 	)
+}
+
+// startTimeoutFlag is the flag --start-timeout. Unless it is given, the target is 0: it is up to the client, or to the configuration.
+func startTimeoutFlag(target *time.Duration) flag {
+	*target = 60 * time.Second
+	start := duration(target, "--start-timeout", "how long the server may take to start and answer")
+	*target = 0
+	return start
 }
 
 func (t *target) command(words []string) { t.words = words }
@@ -173,7 +178,7 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 		o = t.selected.server.Options(o)
 	}
 	if t.era != "" {
-		o.Era = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]
+		o.Era = eras[t.era]
 	}
 	o.StartTimeout = cmp.Or(t.startTimeout, o.StartTimeout)
 	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
@@ -206,6 +211,9 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 	defer stop()
 	return o.Spawn(ctx, cmd)
 }
+
+// eras are the values of --era; the zero value finds out.
+var eras = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}
 
 // dial is the way to a server with a URL; nil if it has none.
 func (t *target) dial() client.Transport {

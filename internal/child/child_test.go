@@ -104,6 +104,7 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 		p := startAs(t, shell("sleep 300 >/dev/null 2>&1 & echo $!"), awaitExit)
 		grandchild := readPid(t, p.Stdout())
 		within(t, 5*time.Second, "Done", p.Done())
+		assert.Assert(t, !p.Wait().Held)
 		gone(t, grandchild)
 	})
 }
@@ -117,6 +118,7 @@ func TestGrandchildEscapes(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(rest), 0)
 	within(t, 5*time.Second, "Done", p.Done())
+	assert.Assert(t, p.Wait().Held)
 	assert.Assert(t, alive(escaped))
 }
 

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"os"
 	"time"
 )
@@ -15,8 +16,8 @@ const (
 	readSize = 8 << 10 // on the stack of a goroutine that every child has
 )
 
-// drain reads f to its end, or to one of the limits above, and passes what it read to sink.
-func drain(f *os.File, sink func([]byte)) {
+// drain reads f to its end, or to one of the limits above, and passes what it read to sink. It reports whether it was a limit: then somebody holds f open.
+func drain(f *os.File, sink func([]byte)) (held bool) {
 	buf := make([]byte, readSize)
 	end := time.Now().Add(drainTime)
 	for total := 0; total < drainBytes && time.Now().Before(end); {
@@ -24,10 +25,11 @@ func drain(f *os.File, sink func([]byte)) {
 		n, err := f.Read(buf)
 		sink(buf[:n])
 		if err != nil {
-			return
+			return errors.Is(err, os.ErrDeadlineExceeded)
 		}
 		total += n
 	}
+	return true
 }
 
 // interrupt makes reads of f that are in progress end with

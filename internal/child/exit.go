@@ -18,6 +18,10 @@ type ExitError struct {
 	Stopped     bool // Stop or Close had been called before
 	BeforeReady bool // it had never been marked ready
 
+	// Held says that, when it had exited, something else still held its stdout open: a process that it has started and left behind. Other systems than Linux see
+	// that only of one that has left the group.
+	Held bool
+
 	// LastStderr is the last line on stderr that says something, fit to be shown
 	// and at most 256 characters long. Stack frames, and what Node.js and npm
 	// always write last, say nothing.

@@ -83,7 +83,7 @@ func (o *output) isTaken() bool {
 }
 
 // drain ends reads in progress, and reads the rest of what there is; see [drain].
-func (o *output) drain() {
+func (o *output) drain() (held bool) {
 	o.deadline.Lock()
 	o.taken = true
 	cancel := interrupt(o.f)
@@ -92,7 +92,8 @@ func (o *output) drain() {
 
 	o.reading.Lock()
 	defer o.reading.Unlock()
-	drain(o.f, func(b []byte) { o.rest = append(o.rest, b...) })
+	held = drain(o.f, func(b []byte) { o.rest = append(o.rest, b...) })
 	o.f.Close()
 	close(o.drained)
+	return held
 }

@@ -20,7 +20,7 @@ func (p *Process) watch(awaitExit func(pid int) bool) {
 
 	p.stdin.Close()
 	defer interrupt(p.stderr.f)()
-	p.stdout.drain()
+	p.exit.Held = p.stdout.drain()
 	if held {
 		p.endGroup()
 		state, err = p.proc.Wait() // at once: the process is dead

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// lists has a server list all that it says it has, and looks at its tools, which it returns.
+func (chart *chart) lists(ctx context.Context, c *client.Client) (tools []*mcp.Tool) {
+	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
+	for _, k := range kinds() {
+		list, err := k.json(ctx, c)
+		severity := warns
+		if k.name == "tools" {
+			severity = broke
+		}
+		switch {
+		case err == nil && k.name == "tools":
+			tools = chart.tools(list, c.Process() == nil)
+		case err == nil, is[*client.UndeclaredError](err):
+		case errors.Is(err, rpc.ErrMethodNotFound):
+			capability := strings.Replace(k.name, "templates", "resources", 1)
+			if jsonscan.Member(capabilities, capability) != nil {
+				chart.add(severity, fmt.Sprintf("it declares %s, and does not know %s", capability, k.method), "it should do the one or leave out the other")
+			}
+		case is[*client.LostError](err):
+			chart.add(broke, fmt.Sprintf("it has ended at %s: %s", k.method, explain(err).why), "")
+			return nil
+		default:
+			f := asFailure(ctx, err)
+			if told := explain(err); told != nil {
+				f = told
+			}
+			chart.add(severity, k.method+": "+f.why, "")
+			if ctx.Err() != nil {
+				return tools
+			}
+		}
+	}
+	return tools
+}
+
+// A toolCheck is a question to a tool's definition.
+type toolCheck struct {
+	severity  string
+	what, way string
+	fault     func(t *mcp.Tool) (detail string, wrong bool)
+}
+
+const schemasOwn = "look at what the keyword means in JSON Schema 2020-12"
+
+var toolChecks = []toolCheck{
+	{broke, "tools whose inputSchema is no JSON Schema", schemasOwn, func(t *mcp.Tool) (string, bool) { return uncompilable(t.InputSchema, false) }},
+	{broke, "tools whose outputSchema is no JSON Schema", schemasOwn, func(t *mcp.Tool) (string, bool) { return uncompilable(t.OutputSchema, false) }},
+	{warns, "tools whose inputSchema cannot be used here to check arguments", "", func(t *mcp.Tool) (string, bool) { return uncompilable(t.InputSchema, true) }},
+	{warns, "tools whose outputSchema cannot be used here to check results", "", func(t *mcp.Tool) (string, bool) { return uncompilable(t.OutputSchema, true) }},
+	{warns, "tools without an inputSchema", "the specification wants one, also of tools without arguments: {\"type\":\"object\"}", func(t *mcp.Tool) (string, bool) {
+		return "", t.InputSchema == nil
+	}},
+	{warns, `tools whose inputSchema does not say "type": "object"`, "the specification wants it, also of tools without arguments; strict clients take no list with such a tool", func(t *mcp.Tool) (string, bool) {
+		kind, _ := jsonscan.Text(jsonscan.Member(t.InputSchema, "type"))
+		return "", t.InputSchema != nil && kind != "object"
+	}},
+	{warns, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'", "models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
+		return "", !mcp.ValidToolName(t.Name)
+	}},
+	{warns, "tools without a description", "a model chooses by it", func(t *mcp.Tool) (string, bool) { return "", strings.TrimSpace(t.Description) == "" }},
+}
+
+// annotated is the check of x-mcp-header. Over HTTP, a client must not use a tool where it is wrong (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
+func annotated(overHTTP bool) toolCheck {
+	check := toolCheck{warns, "tools with a wrong x-mcp-header", "over HTTP they could not be used", func(t *mcp.Tool) (string, bool) {
+		_, err := mcp.HeaderParams(t.InputSchema)
+		if err == nil {
+			return "", false
+		}
+		return err.Error(), true
+	}}
+	if overHTTP {
+		check.severity, check.way = broke, "a client must not offer them"
+	}
+	return check
+}
+
+// uncompilable says why a schema does not compile: because it is wrong, or for a reason that leaves it right, as far as can be told, but cannot be checked here. One that is
+// not there is all right.
+func uncompilable(text json.RawMessage, harmless bool) (why string, wrong bool) {
+	if text == nil {
+		return "", false
+	}
+	_, err := schema.Compile(text)
+	known := errors.Is(err, schema.ErrPattern) || errors.Is(err, schema.ErrDialect) || errors.Is(err, schema.ErrReference) || errors.Is(err, schema.ErrLimit)
+	if err == nil || known != harmless {
+		return "", false
+	}
+	return err.Error(), true
+}
+
+// tools looks at the definitions of tools, and returns those that are some.
+func (chart *chart) tools(list []byte, overHTTP bool) (tools []*mcp.Tool) {
+	var unreadable, twice []string
+	seen := map[string]bool{}
+	n := 0
+	for definition := range jsonscan.Elements(list) {
+		n++
+		t := new(mcp.Tool)
+		if err := mcp.Unmarshal(definition, t); err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("the %d. (%v)", n, err))
+			continue
+		}
+		if seen[t.Name] {
+			twice = append(twice, t.Name)
+		}
+		seen[t.Name] = true
+		tools = append(tools, t)
+	}
+	chart.Tools = &n
+	chart.about(broke, "tools that are none", unreadable, "")
+	chart.about(broke, "tools that are there more than once", twice, "nobody can tell which is called")
+	for _, check := range append(slices.Clone(toolChecks), annotated(overHTTP)) {
+		var names []string
+		for _, t := range tools {
+			if detail, wrong := check.fault(t); wrong && detail != "" {
+				names = append(names, fmt.Sprintf("%s (%s)", t.Name, detail))
+			} else if wrong {
+				names = append(names, t.Name)
+			}
+		}
+		chart.about(check.severity, check.what, names, check.way)
+	}
+	if overHTTP {
+		tools = slices.DeleteFunc(tools, func(t *mcp.Tool) bool { _, err := mcp.HeaderParams(t.InputSchema); return err != nil })
+	}
+	return tools
+}
+
+// about writes down a symptom that some tools have; none if no tool has it.
+func (chart *chart) about(severity, what string, names []string, hint string) {
+	if len(names) == 0 {
+		return
+	}
+	const most, long = 5, 200
+	var told []string
+	for _, name := range names[:min(most, len(names))] {
+		told = append(told, cut(name, long))
+	}
+	text := what + ": " + strings.Join(told, ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	chart.add(severity, text, hint)
+}
+
+// compare writes down which tools are not what they were when they were first used. Nothing is pinned.
+func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool, p *patient) {
+	server, definitions, err := gateway.Pinned(chart.ID, c, tools)
+	var report pin.Report
+	if err == nil {
+		report, err = lock.Compare(server, definitions)
+	}
+	if err != nil {
+		chart.add(warns, "its tools cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")
+		return
+	}
+	var changed, unseen []string
+	for _, v := range report.Verdicts {
+		switch v.State {
+		case pin.Changed:
+			changed = append(changed, v.Tool)
+		case pin.New:
+			unseen = append(unseen, v.Tool)
+		}
+	}
+	if report.Another == "" && report.Missing == nil && len(unseen) == len(tools) { // it was never seen
+		return
+	}
+	look := "stdwire serve leaves them out; see stdwire pin diff " + p.again
+	if report.Another != "" {
+		chart.add(warns, "the server is another than it was: "+report.Another, look)
+	}
+	chart.about(warns, "tools that are not what they were when they were first used", changed, look)
+	chart.about(warns, "tools that it did not have when it was first used", unseen, look)
+	chart.about(note, "tools that it has no more", report.Missing, "")
+}

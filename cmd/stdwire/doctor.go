@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/internal/shellwords"
+)
+
+func doctorCommand() command {
+	return command{
+		name: "doctor", usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		summary: "tell what is wrong with servers, and what to do about it",
+		help: "Looks at every server of the configuration, at those that are named, or at the one behind -- or at --url: whether it may and can be started, how it answers, whether what it " +
+			"lists can be used, whether its tools are what they were, and how it stops. No tool is called.\n\n" +
+			"A server is ok; or there is a warning, as it does not work everywhere or in full; or it is broken. The exit code is 10 if one is broken.\n\n" +
+			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
+		make: func() (grammar, runner) {
+			d := new(doctor)
+			flags := []flag{format(&d.output, "text", "json"), profileFlag(&d.profile)}
+			flags = append(append(append(flags, d.from.flags()...), d.remote.flags()...), startTimeoutFlag(&d.startTimeout))
+			word := func(w string) error {
+				d.ids = append(d.ids, w)
+				return nil
+			}
+			return grammar{flags: flags, word: word, command: func(words []string) { d.words = words }}, d.run
+		},
+	}
+}
+
+// A doctor is what the command line says of which servers are looked at, and how.
+type doctor struct {
+	from         configuration
+	profile      string
+	ids          []string // none: all
+	remote       remote
+	words        []string // of a command
+	output       string
+	startTimeout time.Duration // 0: that of the configuration, or the client's
+
+	pins *pin.Lock
+}
+
+// A patient is a server that is looked at.
+type patient struct {
+	id       string
+	server   *config.Server // nil if it is not from the configuration
+	told     []config.Diagnostic
+	again    string // how it is given to another command
+	launcher string // what is started; "" if nothing is
+	connect  func(context.Context, client.Options) (*client.Client, error)
+	trusted  func() error
+}
+
+func (d *doctor) check() error {
+	configured := d.from.given()
+	switch {
+	case d.ids != nil:
+		configured = d.ids[0]
+	case d.profile != "":
+		configured = "--profile"
+	}
+	switch {
+	case d.words != nil && d.remote.url != "":
+		return usagef("there is a --url, and a command behind --: which of them is the server?")
+	case d.remote.url == "" && d.remote.header != nil:
+		return usagef("--header is for a server at a --url")
+	case configured != "" && (d.words != nil || d.remote.url != ""):
+		return usagef("%s is for servers of the configuration, and there is another server: which of them is it?", configured)
+	}
+	return nil
+}
+
+func (d *doctor) run(ctx context.Context, std *streams) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	patients, err := d.patients(std)
+	if err != nil {
+		return err
+	}
+	if d.pins, err = openPins(); err != nil {
+		return err
+	}
+	var left atomic.Int64
+	left.Store(int64(len(patients)))
+	stop := std.err.during(3*time.Second, func(elapsed time.Duration) string {
+		return fmt.Sprintf("still looking at %s %s", count(int(left.Load()), "server"), elapsed.Round(time.Second))
+	})
+	charts := forEach(patients, func(p *patient) *chart {
+		defer left.Add(-1)
+		return d.examine(ctx, p)
+	})
+	stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := printCharts(std, d.output, charts); err != nil {
+		return err
+	}
+	broken := 0
+	for _, c := range charts {
+		if c.Verdict == broke {
+			broken++
+		}
+	}
+	if broken > 0 {
+		return &failure{code: "findings", why: fmt.Sprintf("%d of %s cannot be used", broken, count(len(charts), "server"))}
+	}
+	return nil
+}
+
+// patients are the servers to look at.
+func (d *doctor) patients(std *streams) ([]*patient, error) {
+	switch {
+	case d.words != nil:
+		return []*patient{{
+			id: filepath.Base(d.words[0]), again: "-- COMMAND…", launcher: d.words[0],
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:]})
+			},
+		}}, nil
+	case d.remote.url != "":
+		return []*patient{{
+			id: d.remote.host(), again: "--url URL",
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return o.Connect(ctx, d.remote.dial())
+			},
+		}}, nil
+	}
+	c, err := d.from.choose(d.profile)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.only(d.ids); err != nil {
+		return nil, err
+	}
+	printDiagnostics(std, c.about(""))
+	store := config.UserStore(c.env)
+	files := ""
+	for _, file := range d.from.files {
+		files += " --config " + shellwords.Quote(file)
+	}
+	var all []*patient
+	for _, s := range c.servers {
+		all = append(all, &patient{
+			id: s.ID, server: s, told: c.about(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) { return reach(ctx, s, c.env, o) },
+			trusted: func() error { return store.Check(s) },
+		})
+	}
+	if all == nil {
+		std.err.printf(nothingConfigured)
+	}
+	return all, nil
+}

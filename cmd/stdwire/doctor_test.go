@@ -1,0 +1,294 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+)
+
+// configured writes a configuration of the user's own; SELF is this program.
+func configured(t *testing.T, servers string) (path string) {
+	t.Helper()
+	executable, err := os.Executable()
+	assert.NilError(t, err)
+	path = filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(servers, "SELF", executable)), 0o600))
+	return path
+}
+
+// charts runs the doctor, and returns what it says by the names of the servers.
+func charts(t *testing.T, args ...string) (code int, all map[string]chart) {
+	t.Helper()
+	got := run(t, append([]string{"doctor", "-o", "json"}, args...)...)
+	var document struct{ Servers []chart }
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document), got.stderr)
+	all = map[string]chart{}
+	for _, c := range document.Servers {
+		all[c.ID] = c
+	}
+	return got.code, all
+}
+
+// Each server has its own trouble, and no other.
+func TestDoctor(t *testing.T) {
+	ownHome(t)
+	path := configured(t, `{"mcpServers": {
+		"own": {"command": "SELF", "args": ["serve"]}, "fine": {"command": "SELF", "args": ["fixture:odd"]},
+		"crash": {"command": "SELF", "args": ["fixture:crash"]}, "gone": {"command": "no-such-program-anywhere"},
+		"silent": {"command": "SELF", "args": ["fixture:silent"], "startTimeoutMs": 300}, "chatty": {"command": "SELF", "args": ["fixture:odd", "say-hello", "say-nothing"], "startTimeoutMs": 300},
+		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:odd", "say-hello"]},
+		"twice": {"command": "SELF", "args": ["fixture:odd", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:odd", "end-at-probe"]},
+		"deaf": {"command": "SELF", "args": ["fixture:odd", "say-hello", "ignore-probe"]}, "dies": {"command": "SELF", "args": ["fixture:odd", "end-at-list"]},
+		"unlisted": {"command": "SELF", "args": ["fixture:odd", "ignore-list"], "startTimeoutMs": 500}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
+		"stays": {"command": "SELF", "args": ["fixture:odd", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:odd", "stay", "ignore-term"]},
+		"unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "nothing": {}, "off": {"command": "SELF", "disabled": true},
+		"typo": {"command": "SELF", "args": ["fixture:odd"], "agrs": []}}}`)
+	code, all := charts(t, "--config", path)
+	assert.Equal(t, code, 10)
+	const hello = "what is no message, 1 line, the first: Starting server…"
+	for id, want := range map[string]struct {
+		verdict  string
+		findings []string
+	}{
+		"own": {fine, nil}, "fine": {fine, nil},
+		"crash":    {broke, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
+		"gone":     {broke, []string{`broken: cannot start "no-such-program-anywhere": executable file not found in $PATH (PATH `}},
+		"silent":   {broke, []string{"broken: no answer to server/discover after "}},
+		"chatty":   {broke, []string{"broken: no answer to server/discover after ", "warning: it wrote to stdout " + hello}},
+		"refuse":   {broke, []string{"broken: it refuses to begin: go away"}},
+		"noisy":    {warns, []string{"warning: it writes to stdout " + hello}},
+		"twice":    {warns, []string{"warning: it answers what nobody has asked: 1 message"}},
+		"fatal":    {fine, []string{"note: it ends when it is asked server/discover"}},
+		"deaf":     {warns, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
+		"dies":     {broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
+		"unlisted": {broke, []string{"broken: tools/list: no answer after "}},
+		"toolless": {broke, []string{"broken: it declares tools, and does not know tools/list"}},
+		"stays":    {warns, []string{"warning: it did not end within 2s of the end of its stdin"}},
+		"stubborn": {warns, []string{"warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"}},
+		"unset":    {broke, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
+		"nothing":  {broke, []string{"broken: " + path + ":"}},
+		"off":      {fine, []string{"note: it is disabled at "}},
+		"typo":     {warns, []string{"warning: " + path + ":"}},
+	} {
+		t.Run(id, func(t *testing.T) {
+			got, ok := all[id]
+			assert.Assert(t, ok)
+			assert.Equal(t, got.Verdict, want.verdict, "%v", got.Symptoms)
+			assert.Equal(t, len(got.Symptoms), len(want.findings), "%v", got.Symptoms)
+			for i, s := range got.Symptoms {
+				assert.Assert(t, strings.HasPrefix(s.Severity+": "+s.What, want.findings[i]), "%v", s)
+			}
+			assert.Assert(t, strings.HasPrefix(got.Source, path+":"))
+		})
+		delete(all, id)
+	}
+	assert.Equal(t, len(all), 0)
+
+	code, all = charts(t, "fine", "off", "--config", path)
+	assert.Equal(t, code, 0)
+	assert.Equal(t, len(all), 2)
+	c := all["fine"]
+	assert.Equal(t, c.Era+" "+string(c.Revision)+" "+c.By, "legacy 2025-06-18 initialize")
+	assert.Assert(t, *c.Tools == 1 && c.ReadyMs > 0 && c.StopMs > 0)
+	code, _ = charts(t, "noisy", "--config", path)
+	assert.Equal(t, code, 0, "a warning is no failure")
+}
+
+func TestDoctorTools(t *testing.T) {
+	ownHome(t)
+	got := against(t, "doctor", "odd", "faulty")
+	assert.Equal(t, got.code, 10)
+	assert.Equal(t, got.stderr, "stdwire: doctor: 1 of 1 server cannot be used\n")
+	text := strings.Join(strings.Fields(got.stdout), " ")
+	for _, want := range []string{
+		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools; stopped after ",
+		"broken tools that are none: the 3. (", "broken tools that are there more than once: ok →",
+		"broken tools whose inputSchema is no JSON Schema: wrong (schema #/required: ", "broken tools whose outputSchema is no JSON Schema: wrong (schema #/type: ",
+		"warning tools without an inputSchema: bare →", "warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
+		"warning tools with a wrong x-mcp-header: header (", "warning it declares prompts, and does not know prompts/list →",
+	} {
+		assert.Assert(t, cmp.Contains(text, want))
+	}
+	assert.Assert(t, !strings.Contains(text, "without a description"), text)
+	for line := range strings.SplitSeq(got.stdout, "\n") {
+		assert.Assert(t, len([]rune(line)) <= width+1, line)
+	}
+
+	got = against(t, "doctor", "good")
+	assert.Equal(t, got.code, 0)
+	text = strings.Join(strings.Fields(got.stdout), " ")
+	for _, want := range []string{
+		"warning tools whose inputSchema cannot be used here to check arguments: strange (schema #/pattern: ", `warning tools whose inputSchema does not say "type": "object": slow →`,
+		"warning tools without a description: hang, die, fail, refuse, big, and 2 more →",
+	} {
+		assert.Assert(t, cmp.Contains(text, want))
+	}
+}
+
+func TestDoctorOverHTTP(t *testing.T) {
+	ownHome(t)
+	answering := func(status int) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.1:1/mcp", http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(elsewhere.Close)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	plain := answering(http.StatusNotFound)
+	for url, want := range map[string]string{
+		plain:                                       "broken there is nothing at that path (",
+		answering(http.StatusUnauthorized):          "broken it wants to know who is there (",
+		answering(http.StatusForbidden):             "broken it knows who is there, and refuses (",
+		answering(http.StatusTooManyRequests):       "broken it is asked too often (",
+		answering(http.StatusBadGateway):            "broken it has failed, or what stands before it does not reach it (",
+		elsewhere.URL:                               "redirected to http://127.0.0.1:1/mcp, which is another server",
+		secure.URL:                                  "broken its certificate is signed by nobody whom this machine trusts (",
+		"https" + strings.TrimPrefix(plain, "http"): "broken there is no TLS at that port (",
+		closed.URL:                                  "broken nothing listens there (",
+	} {
+		got := run(t, "doctor", "--url", url)
+		assert.Equal(t, got.code, 10, got.stdout)
+		assert.Assert(t, cmp.Contains(strings.Join(strings.Fields(got.stdout), " "), want))
+	}
+	s := echoServer(t, "secret1")
+	got := run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header", "Authorization:Bearer secret1")
+	assert.Equal(t, got.code, 0, got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, " ok "))
+	got = run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header", "Authorization:Bearer secret3")
+	assert.Equal(t, got.code, 10)
+	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "secret"), got.stdout)
+}
+
+// A tool with a wrong annotation must not be offered over HTTP, and may be elsewhere.
+func TestDoctorHeaders(t *testing.T) {
+	list := []byte(`[{"name":"a","description":"A.","inputSchema":{"type":"object","properties":{"b":{"type":"object","x-mcp-header":"B"}}}}]`)
+	for overHTTP, verdict := range map[bool]string{true: broke, false: warns} {
+		c := chart{Verdict: fine}
+		usable := c.tools(list, overHTTP)
+		assert.Equal(t, c.Verdict, verdict)
+		assert.Equal(t, len(usable) == 0, overHTTP)
+	}
+}
+
+func TestDoctorTimes(t *testing.T) {
+	c := chart{Verdict: fine}
+	c.slow(9*time.Second, "npx")
+	c.ending(&client.ExitError{}, time.Second)
+	assert.Equal(t, len(c.Symptoms), 0)
+	c.slow(11550*time.Millisecond, "npx")
+	assert.Equal(t, c.Symptoms[0].What, "it took 11.6s to start, and many applications wait no longer than 10s")
+	assert.Assert(t, cmp.Contains(c.Symptoms[0].Hint, "npx may have downloaded it"))
+	c.ending(&client.ExitError{Held: true}, time.Second)
+	assert.Assert(t, cmp.Contains(c.Symptoms[1].What, "left a process behind"))
+	assert.Equal(t, c.Verdict, warns)
+}
+
+// What was seen of a server before is compared, and nothing is pinned.
+func TestDoctorPins(t *testing.T) {
+	ownHome(t)
+	executable, err := os.Executable()
+	assert.NilError(t, err)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	configure := func(args string) {
+		t.Helper()
+		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+executable+`","args":["serve","--root","`+dir+`"`+args+`]}}}`), 0o600))
+	}
+	check := func() chart {
+		t.Helper()
+		code, all := charts(t, "--config", path)
+		assert.Equal(t, code, 0)
+		return all["files"]
+	}
+	configure("")
+	assert.Equal(t, check().Verdict, fine, "it was never seen")
+	configure(`,"--write"`)
+	assert.Equal(t, check().Verdict, fine, "the first look has pinned nothing")
+	configure("")
+	assert.Equal(t, run(t, "tools", "--", executable, "serve", "--config", path).code, 0)
+	assert.Equal(t, check().Verdict, fine)
+	configure(`,"--write"`)
+	got := check()
+	assert.Equal(t, got.Verdict, warns)
+	last := got.Symptoms[len(got.Symptoms)-1]
+	assert.Assert(t, cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
+	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+path))
+}
+
+func TestDoctorTrust(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "started")
+	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+mark+`"]}}`)
+	code, all := charts(t)
+	assert.Equal(t, code, 0)
+	assert.Equal(t, all["touch"].Verdict, warns)
+	assert.Assert(t, cmp.Contains(all["touch"].Symptoms[0].Hint, "stdwire trust touch"))
+	_, err := os.Stat(mark)
+	assert.Assert(t, os.IsNotExist(err), "it was not started")
+	assert.Equal(t, run(t, "trust", "touch", "--yes").code, 0)
+	_, all = charts(t)
+	_, err = os.Stat(mark)
+	assert.NilError(t, err)
+	assert.Equal(t, *all["touch"].Tools, 8)
+
+	project(t, nil)
+	assert.Equal(t, run(t, "doctor"), ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
+}
+
+// All servers end with the doctor.
+func TestDoctorInterrupted(t *testing.T) {
+	ownHome(t)
+	notes := newNotes(t)
+	path := configured(t, `{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}}}`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan ran)
+	go func() { done <- runWith(ctx, capture(false), "doctor", "--config", path) }()
+	assert.Equal(t, notes.line(t)+notes.line(t), "started\nstarted\n")
+	cancel(signalled{syscall.SIGINT})
+	assert.Equal(t, <-done, ran{130, "", "stdwire: interrupted\n"})
+	assert.Equal(t, notes.all(t), "", "none is left")
+}
+
+func TestDoctorUsage(t *testing.T) {
+	path := configured(t, `{"mcpServers": {"files": {"command": "SELF"}}}`)
+	broken := configured(t, `{"mcpServers": nonsense`)
+	for _, tt := range []struct {
+		args, stderr string
+		code         int
+	}{
+		{"doctor fils --config " + path, "stdwire: doctor: there is no server \"fils\"\nhint: did you mean files?\n", 2},
+		{"doctor --profile x --config " + path, `stdwire: doctor: there is no profile "x"`, 2},
+		{"doctor --config " + broken, "stdwire: doctor: " + broken + ":1:", 8},
+		{"doctor files -- x", "stdwire: doctor: files is for servers of the configuration, and there is another server", 2},
+		{"doctor --profile p --url http://x", "stdwire: doctor: --profile is for servers of the configuration, and there is another server", 2},
+		{"doctor --url http://x -- y", "stdwire: doctor: there is a --url, and a command behind --", 2},
+		{"doctor --header A:b", "stdwire: doctor: --header is for a server at a --url", 2},
+	} {
+		got := run(t, strings.Fields(tt.args)...)
+		assert.Equal(t, got.code, tt.code, got.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The tools of an odd server that is faulty, each in another way.
+const faultyTools = `[{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},` +
+	`{"name":17},{"name":"bare","description":"Has no schema."},{"name":"bad name","description":"Has one.","inputSchema":{"type":"object"}},` +
+	`{"name":"wrong","description":"Has a wrong one.","inputSchema":{"type":"object","required":"x"},"outputSchema":{"type":"objekt"}},` +
+	`{"name":"header","description":"Has a header.","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}]`
+
+// serveOdd is a legacy server that does what its arguments say.
+func serveOdd(args []string) {
+	does := func(what string) bool { return slices.Contains(args, what) }
+	if does("ignore-term") {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if does("say-hello") {
+		fmt.Println("Starting server…")
+	}
+	name := "act"
+	for _, arg := range args {
+		if file, ok := strings.CutPrefix(arg, "hold="); ok {
+			f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+			if err != nil {
+				panic(err)
+			}
+			fmt.Fprintln(f, "started")
+		}
+		if given, ok := strings.CutPrefix(arg, "tool="); ok {
+			name = given
+		}
+	}
+	tools := fmt.Sprintf(`[{"name":%q,"description":"Acts.","inputSchema":{"type":"object"}}]`, name)
+	if does("faulty") {
+		tools = faultyTools
+	}
+	serveLines(func(m message, reply func(string)) {
+		answer := func(body string) {
+			if m.ID != nil && !does("say-nothing") {
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, m.ID, body))
+			}
+		}
+		switch {
+		case m.Method == "server/discover" && does("end-at-probe"):
+			syscall.Exit(1)
+		case m.Method == "server/discover" && does("ignore-probe"):
+		case m.Method == "initialize":
+			answer(`"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"prompts":{}},"serverInfo":{"name":"odd","version":"1"}}`)
+		case m.Method == "tools/list" && does("end-at-list"):
+			fmt.Fprintln(os.Stderr, "out of tools")
+			syscall.Exit(9)
+		case m.Method == "tools/list" && does("ignore-list"):
+		case m.Method == "tools/list":
+			answer(`"result":{"tools":` + tools + `}`)
+			if does("answer-twice") {
+				answer(`"result":{"tools":[]}`)
+			}
+		case m.Method == "prompts/list" && !does("faulty"):
+			answer(`"result":{"prompts":[]}`)
+		default:
+			answer(`"error":{"code":-32601,"message":"Method not found"}`)
+		}
+	})
+	if does("stay") {
+		time.Sleep(time.Hour)
+	}
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// A chosen is the servers of the configuration that a command is about.
+type chosen struct {
+	servers     []*config.Server // those with errors and disabled ones too
+	diagnostics []config.Diagnostic
+	env         *config.Environment
+}
+
+const nothingConfigured = "no servers are configured; stdwire config where shows which files are searched"
+
+// choose loads the servers of a profile, "" for all. A file that is broken, and so may have others, is an error.
+func (c *configuration) choose(profile string) (*chosen, error) {
+	loaded, env, err := c.load()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range loaded.Files {
+		if f.Err != nil {
+			return nil, misconfigured(f.Err)
+		}
+	}
+	servers, err := loaded.Select(profile)
+	if err != nil {
+		return nil, misconfigured(err)
+	}
+	return &chosen{servers, loaded.Diagnostics, env}, nil
+}
+
+// about are the diagnostics of a server; of "", those of the files.
+func (c *chosen) about(id string) (told []config.Diagnostic) {
+	for _, d := range c.diagnostics {
+		if d.Server == id {
+			told = append(told, d)
+		}
+	}
+	return told
+}
+
+// only leaves those servers that have these ids; all if there are none.
+func (c *chosen) only(ids []string) error {
+	var known []string
+	for _, s := range c.servers {
+		known = append(known, s.ID)
+	}
+	for _, id := range ids {
+		if !slices.Contains(known, id) {
+			return misconfigured(&config.UnknownError{What: "server", Name: id, Hint: near.Instead(id, known)})
+		}
+	}
+	if ids != nil {
+		c.servers = slices.DeleteFunc(slices.Clone(c.servers), func(s *config.Server) bool { return !slices.Contains(ids, s.ID) })
+	}
+	return nil
+}
+
+// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. An error is one of the configuration, or a
+// [*client.StartError].
+func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options) (*client.Client, error) {
+	endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now
+	if err != nil {
+		return nil, err
+	}
+	if endpoint.URL != "" {
+		return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
+	}
+	return o.Spawn(ctx, endpoint.Command)
+}
+
+// maxAtOnce is how many servers are started at a time: each may be some processes of 100 MiB.
+const maxAtOnce = 4
+
+// forEach does something about each of several things, a few at a time, and returns what comes of it in their order.
+func forEach[T, R any](all []T, do func(T) R) []R {
+	results := make([]R, len(all))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(maxAtOnce, len(all)) {
+		wg.Go(func() {
+			for i := range next {
+				results[i] = do(all[i])
+			}
+		})
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
