@@ -74,7 +74,6 @@ type Options struct {
 // A Gateway offers what servers have. Its methods may be called from anywhere at any time.
 type Gateway struct {
 	o       Options
-	server  *server.Server
 	manager *host.Manager
 	flights flights
 	audit   *trail // nil for none
@@ -82,10 +81,10 @@ type Gateway struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 	watched chan struct{} // capacity 1: what clients watch may be something else
-	unwatch func()
 
 	mu     sync.Mutex
 	closed bool
+	fronts []*front // replaced, never changed
 	mounts map[string]*mount
 	owners map[name]owner
 }
@@ -96,23 +95,25 @@ type name struct{ kind, public string }
 // An owner is whose it is, and what it is called there.
 type owner struct{ id, own string }
 
-// New returns a gateway without servers, that adds what they have to s.
+// New returns a gateway without servers, that adds what they have to s. If s is nil, only [Gateway.Offer] says where it is offered.
 func New(s *server.Server) *Gateway { return Options{}.New(s) }
 
 // New is [New] with options.
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	g := &Gateway{o: o, server: s, mounts: make(map[string]*mount), owners: make(map[name]owner)}
+	g := &Gateway{o: o, mounts: make(map[string]*mount), owners: make(map[name]owner)}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.watched = make(chan struct{}, 1)
 	if o.Audit != nil {
 		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
 	}
-	g.unwatch = s.OnWatch(g.look)
 	g.wg.Go(g.spreadWatches)
-	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	if s != nil {
+		s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+		g.setFront(&front{server: s, all: true})
+	}
 	return g
 }
 
@@ -246,7 +247,9 @@ func (g *Gateway) Close() {
 	mounts := g.mounts
 	g.mounts = make(map[string]*mount)
 	g.mu.Unlock()
-	g.unwatch()
+	for _, f := range g.allFronts() {
+		f.unwatch()
+	}
 	g.cancel()
 	g.manager.Close()
 	g.wg.Wait()

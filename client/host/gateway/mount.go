@@ -42,6 +42,7 @@ type mount struct {
 	templates *shelf[*mcp.ResourceTemplate]
 	shelves   []interface { // all of them
 		sync(ctx context.Context, c *client.Client, anew bool) error
+		spread()
 		withdraw()
 		isShort() bool
 	}
@@ -53,7 +54,7 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
-	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, admit: m.admit, put: m.putTool, remove: g.server.RemoveTools,
+	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Tool, error) { return collect(c.Tools(ctx)) },
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
@@ -61,13 +62,13 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 			}
 			return t.Name, public(t.Name)
 		}}
-	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: kindPrompt, put: m.putPrompt, remove: g.server.RemovePrompts,
+	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: kindPrompt, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Prompt, error) { return collect(c.Prompts(ctx)) },
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, public(p.Name) }}
-	m.resources = &shelf[*mcp.Resource]{m: m, kind: kindResource, put: m.putResource, remove: g.server.RemoveResources,
+	m.resources = &shelf[*mcp.Resource]{m: m, kind: kindResource, put: m.putResource, remove: (*server.Server).RemoveResources,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Resource, error) { return collect(c.Resources(ctx)) },
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: kindTemplate, put: m.putTemplate, remove: g.server.RemoveResourceTemplates,
+	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: kindTemplate, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.ResourceTemplate, error) {
 			return collect(c.ResourceTemplates(ctx))
 		},
@@ -78,7 +79,7 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 
 // wantChanges has a client tell of changes.
 func (m *mount) wantChanges(o *client.Options) {
-	o.OnResourceUpdated = m.g.server.ResourceUpdated
+	o.OnResourceUpdated = m.updated
 	o.OnToolsChanged = m.tools.changed
 	o.OnPromptsChanged = m.prompts.changed
 	o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
@@ -145,6 +146,20 @@ func (m *mount) sync() error {
 	})
 }
 
+// updated tells who watches a resource that it has changed.
+func (m *mount) updated(uri string) {
+	for _, s := range m.g.frontsOf(m.id) {
+		s.ResourceUpdated(uri)
+	}
+}
+
+// spread has the fronts offer what is offered, as they are now.
+func (m *mount) spread() {
+	for _, s := range m.shelves {
+		s.spread()
+	}
+}
+
 // withdraw takes away what is offered.
 func (m *mount) withdraw() {
 	for _, s := range m.shelves {
@@ -174,20 +189,20 @@ func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstr
 
 func (m *mount) describe(description string) string { return "[" + m.id + "] " + description }
 
-func (m *mount) putTool(public string, t *mcp.Tool) error {
+func (m *mount) putTool(s *server.Server, public string, t *mcp.Tool) error {
 	own := *t
 	own.Name, own.Description = public, m.describe(t.Description)
 	name, idempotent := t.Name, t.Annotations.Idempotent()
-	return m.g.server.AddTool(server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	return s.AddTool(server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 		return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
 	}})
 }
 
-func (m *mount) putPrompt(public string, p *mcp.Prompt) error {
+func (m *mount) putPrompt(s *server.Server, public string, p *mcp.Prompt) error {
 	own := *p
 	own.Name, own.Description = public, m.describe(p.Description)
 	name := p.Name
-	return m.g.server.AddPrompt(server.Prompt{Prompt: own,
+	return s.AddPrompt(server.Prompt{Prompt: own,
 		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
@@ -204,12 +219,12 @@ func (m *mount) putPrompt(public string, p *mcp.Prompt) error {
 	})
 }
 
-func (m *mount) putResource(_ string, r *mcp.Resource) error {
-	return m.g.server.AddResource(server.Resource{Resource: *r, Read: m.read})
+func (m *mount) putResource(s *server.Server, _ string, r *mcp.Resource) error {
+	return s.AddResource(server.Resource{Resource: *r, Read: m.read})
 }
 
-func (m *mount) putTemplate(_ string, t *mcp.ResourceTemplate) error {
-	return m.g.server.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *t,
+func (m *mount) putTemplate(s *server.Server, _ string, t *mcp.ResourceTemplate) error {
+	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *t,
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			return m.read(ctx, uri)
 		},

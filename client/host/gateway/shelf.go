@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // The kinds of what servers have, as the log calls them.
@@ -29,18 +32,28 @@ type shelf[T any] struct {
 	admit func(server string, items []T) []T
 	// name returns what an item is called by the server, and what by the gateway; "" leaves it out.
 	name func(item T) (own, public string)
-	// put has the gateway's server offer an item, and remove takes away what is called so.
-	put    func(public string, item T) error
-	remove func(public ...string) int
+	// put has a front offer an item, and remove takes away what is called so.
+	put    func(s *server.Server, public string, item T) error
+	remove func(s *server.Server, public ...string) int
 
 	fresh atomic.Pointer[[]T] // a list that the client has fetched because it has changed
 	stale atomic.Bool         // it has changed, and is still to be fetched
 
 	// Of the mount's goroutine, and of who has waited for its end.
-	listed  []T               // all that the server has
-	all     []T               // of these, what is admitted
-	offered map[string]string // of it: definitions, by their public names
-	short   atomic.Bool       // something is left out, as its name is another's
+	listed []T         // all that the server has
+	all    []T         // of these, what is admitted
+	short  atomic.Bool // something is left out, as its name is another's
+
+	mu      sync.Mutex
+	offered map[string]offering[T]               // by public names
+	owned   map[string]struct{}                  // the names
+	on      map[*server.Server]map[string]string // the definitions that each front has
+}
+
+// An offering is an item that is offered.
+type offering[T any] struct {
+	item       T
+	definition string
 }
 
 // changed is a callback for the changes of a list.
@@ -82,10 +95,10 @@ func (s *shelf[T]) show(server string, items []T) {
 	s.offer(items)
 }
 
-// offer has the gateway's server offer these items of this mount, and no others.
+// offer has the fronts offer these items of this mount, and no others.
 func (s *shelf[T]) offer(items []T) {
 	g := s.m.g
-	now := make(map[string]string, len(items))
+	now := make(map[string]offering[T], len(items))
 	s.short.Store(false)
 	for _, item := range items {
 		own, public := s.name(item)
@@ -99,24 +112,63 @@ func (s *shelf[T]) offer(items []T) {
 			continue
 		}
 		text, _ := mcp.Marshal(item)
-		now[public] = string(text)
-		if s.offered[public] == now[public] {
-			continue
+		now[public] = offering[T]{item, string(text)}
+	}
+	s.all = items
+	s.mu.Lock()
+	s.offered = now
+	if s.owned == nil {
+		s.owned, s.on = make(map[string]struct{}), make(map[*server.Server]map[string]string)
+	}
+	for public := range now {
+		s.owned[public] = struct{}{}
+	}
+	s.mu.Unlock()
+	s.spread()
+}
+
+// spread brings the fronts up to date, and gives names back that are not used any more.
+func (s *shelf[T]) spread() {
+	g := s.m.g
+	s.mu.Lock()
+	fronts := g.frontsOf(s.m.id)
+	for _, f := range fronts {
+		for public, o := range s.offered {
+			if s.on[f][public] == o.definition {
+				continue
+			}
+			if err := s.put(f, public, o.item); err != nil {
+				g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("name", public), slog.Any("error", err))
+				delete(s.offered, public)
+				continue
+			}
+			if s.on[f] == nil {
+				s.on[f] = make(map[string]string)
+			}
+			s.on[f][public] = o.definition
 		}
-		if err := s.put(public, item); err != nil {
-			g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("own_name", own), slog.Any("error", err))
-			delete(now, public)
+	}
+	for f, has := range s.on {
+		included := slices.Contains(fronts, f)
+		for public := range has {
+			if _, still := s.offered[public]; !still || !included {
+				s.remove(f, public)
+				delete(has, public)
+			}
+		}
+		if !included {
+			delete(s.on, f)
 		}
 	}
 	freed := false
-	for public := range s.offered {
-		if _, still := now[public]; !still {
-			s.remove(public)
+	for public := range s.owned {
+		if _, still := s.offered[public]; !still {
 			g.disown(name{s.kind, public})
+			delete(s.owned, public)
 			freed = true
 		}
 	}
-	s.all, s.offered = items, now
+	s.mu.Unlock()
 	if freed {
 		g.fillIn(s.m)
 	}

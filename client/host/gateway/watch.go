@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/uritemplate"
 )
 
-// A watch is which resources of a mount clients of the gateway have subscribed to. The server is subscribed to in their place, and stays in use as long.
+// A watch is which resources of a mount clients of the gateway have subscribed to, at any of its fronts. The server is subscribed to in their place, and stays in use as long.
 type watch struct {
 	changed chan struct{} // capacity 1
 
@@ -41,9 +41,11 @@ func (g *Gateway) spreadWatches() {
 			return
 		}
 		uris := map[*mount][]string{}
-		for _, uri := range g.server.Watched() {
-			if m := g.ownerOf(uri); m != nil {
-				uris[m] = append(uris[m], uri)
+		for _, f := range g.allFronts() {
+			for _, uri := range f.server.Watched() {
+				if m := g.ownerOf(f, uri); m != nil {
+					uris[m] = append(uris[m], uri) // which some fronts have in common
+				}
 			}
 		}
 		g.mu.Lock()
@@ -54,15 +56,15 @@ func (g *Gateway) spreadWatches() {
 	}
 }
 
-// ownerOf returns the mount whose resource that is; nil if it is nobody's.
-func (g *Gateway) ownerOf(uri string) *mount {
+// ownerOf returns the mount whose resource that is, among those that a front includes; nil if it is nobody's.
+func (g *Gateway) ownerOf(f *front, uri string) *mount {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if o, ok := g.owners[name{kindResource, uri}]; ok {
+	if o, ok := g.owners[name{kindResource, uri}]; ok && f.includes(o.id) {
 		return g.mounts[o.id]
 	}
 	for n, o := range g.owners {
-		if n.kind != kindTemplate {
+		if n.kind != kindTemplate || !f.includes(o.id) {
 			continue
 		}
 		if t, err := uritemplate.Parse(n.public); err == nil {
@@ -126,7 +128,7 @@ func (m *mount) watchWith(c *client.Client) error {
 		case <-m.watch.changed:
 		case <-c.Done():
 			for uri := range wanted { // nobody knows what has happened meanwhile
-				m.g.server.ResourceUpdated(uri)
+				m.updated(uri)
 			}
 			return c.Err()
 		case <-m.ctx.Done():

@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/stdwire/stdwire/server"
+)
+
+// A front is a server that offers what all of the gateway's servers have, or some of them. It does not change.
+type front struct {
+	server  *server.Server
+	all     bool
+	ids     []string // unless all
+	unwatch func()
+}
+
+func (f *front) includes(id string) bool { return f.all || slices.Contains(f.ids, id) }
+
+// Offer has another server s offer what the gateway's servers with these IDs have, those too that are added later. All of them share the upstream servers. A name or URI stands for the
+// same wherever it is offered: what is left out because another has its name is left out everywhere. Called again for s, or for the server that the gateway was made
+// with, the IDs take the place of what it was to offer; without any it offers nothing of the gateway's. What is known of the servers is there when Offer returns; it does not
+// wait for more. What s declares before there is the first of it is up to the caller: see [server.Server.Expect]. After Close it does nothing.
+func (g *Gateway) Offer(s *server.Server, ids ...string) {
+	g.setFront(&front{server: s, ids: slices.Clone(ids)})
+}
+
+// setFront adds a front, in place of the one of the same server, or only takes that away.
+func (g *Gateway) setFront(f *front) {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return
+	}
+	fronts := slices.DeleteFunc(slices.Clone(g.fronts), func(other *front) bool {
+		if other.server != f.server {
+			return false
+		}
+		other.unwatch()
+		return true
+	})
+	if f.all || len(f.ids) > 0 {
+		f.unwatch = f.server.OnWatch(g.look)
+		fronts = append(fronts, f)
+	}
+	g.fronts = fronts
+	mounts := slices.Collect(maps.Values(g.mounts))
+	g.mu.Unlock()
+	for _, m := range mounts {
+		m.spread()
+	}
+	g.look()
+}
+
+// frontsOf returns the servers that offer what a server has.
+func (g *Gateway) frontsOf(id string) (servers []*server.Server) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, f := range g.fronts {
+		if f.includes(id) {
+			servers = append(servers, f.server)
+		}
+	}
+	return servers
+}
+
+// allFronts returns those that there are now.
+func (g *Gateway) allFronts() []*front {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fronts
+}

@@ -1,0 +1,243 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// another returns one more front, with what these servers have.
+func (w *world) another(ids ...string) *server.Server {
+	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"}, dispatch.NewCatalog())
+	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	w.gateway.Offer(s, ids...)
+	return s
+}
+
+// at returns a client of a front, for f.
+func (w *world) at(front *server.Server, o client.Options, f func(c *client.Client)) {
+	w.t.Helper()
+	was := w.front
+	w.front = front
+	w.client(o, f)
+	w.front = was
+}
+
+func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage, error) {
+	return func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("%s", name), nil }
+}
+
+// second adds a server with a tool, and counts how often it is started.
+func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
+	w.t.Helper()
+	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"}, dispatch.NewCatalog()), new(atomic.Int64)
+	up.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	assert.NilError(w.t, up.AddTool(server.Tool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
+	assert.NilError(w.t, w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		starts.Add(1)
+		return o.Connect(ctx, w.pipe(up))
+	}}))
+	time.Sleep(5 * time.Second)
+	return up, starts
+}
+
+// Several servers offer what some of the upstream servers have, each of which is started once.
+func TestFronts(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		o := client.Options{Era: era}
+		early := w.another("b", "later") // before there is any of them
+		b, starts := w.second("b")
+		both := w.another("b", "up")
+		w.at(both, o, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"}) })
+		w.at(w.front, o, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"}) })
+		changes := make(chan int, 10)
+		watching := o
+		watching.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
+		w.at(early, watching, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"b__who"})
+			raw, err := c.CallToolRaw(t.Context(), "b__who", nil)
+			assert.NilError(t, err)
+			assert.Assert(t, strings.Contains(string(raw), `"b"`), string(raw))
+			_, err = c.CallToolRaw(t.Context(), "up__verbatim", nil)
+			assert.ErrorContains(t, err, "Unknown tool")
+
+			w.add("more", reads("up")) // which is nothing to this front
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, len(changes), 0)
+			assert.NilError(t, b.AddTool(server.Tool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
+			assert.Equal(t, <-changes, 2)
+			w.second("later")
+			assert.Equal(t, <-changes, 3)
+			assert.NilError(t, w.gateway.Manager().Disable("b"))
+			assert.Equal(t, <-changes, 1)
+			assert.NilError(t, w.gateway.Manager().Enable("b"))
+			assert.Equal(t, <-changes, 3)
+			assert.Assert(t, w.gateway.Remove("later"))
+			assert.Equal(t, <-changes, 2)
+		})
+		w.at(both, o, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"b__more", "b__who", "up__more", "up__verbatim"})
+		})
+		assert.Equal(t, starts.Load(), int64(2), "one process for all, and another after it was disabled")
+	})
+}
+
+// What a front offers can be changed while clients are there, and taken away.
+func TestFrontChanges(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.second("b")
+		front := w.another("b")
+		changes := make(chan int, 10)
+		w.at(front, client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+			for _, tt := range []struct {
+				ids  []string
+				want []string
+			}{{[]string{"b", "up"}, []string{"b__who", "up__verbatim"}}, {[]string{"up"}, []string{"up__verbatim"}}, {nil, nil}, {[]string{"b"}, []string{"b__who"}}} {
+				w.gateway.Offer(front, tt.ids...)
+				assert.DeepEqual(t, w.names(c), tt.want) // at once
+				time.Sleep(5 * time.Second)
+				assert.DeepEqual(t, w.names(c), tt.want)
+			}
+			assert.Assert(t, len(changes) >= 3)
+			w.gateway.Close()
+			assert.Equal(t, len(w.names(c)), 0)
+			w.gateway.Offer(front, "b", "up")
+			assert.Equal(t, len(w.names(c)), 0)
+		})
+	})
+}
+
+// The server that the gateway was made with is a front like the others; or there is none.
+func TestNoFront(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.gateway.Offer(w.front)
+		w.client(client.Options{}, func(c *client.Client) { assert.Equal(t, len(w.names(c)), 0) })
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: quiet}.New(nil)
+		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
+		w.gateway.Settle(t.Context())
+		w.gateway.Offer(w.front, "up")
+		w.client(client.Options{}, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"up__verbatim"}) })
+	})
+}
+
+// A name is the same server's at all fronts, and when that goes the other's.
+func TestFrontCollision(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		resource := func(text string) server.Resource {
+			return server.Resource{Resource: mcp.Resource{URI: "mem://x", Name: text}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, nil
+			}}
+		}
+		assert.NilError(t, w.up.AddResource(resource("up")))
+		time.Sleep(5 * time.Second)
+		b, _ := w.second("b")
+		assert.NilError(t, b.AddResource(resource("b")))
+		onlyB, both := w.another("b"), w.another("b", "up")
+		time.Sleep(5 * time.Second)
+		read := func(front *server.Server) (text string) {
+			w.at(front, client.Options{}, func(c *client.Client) {
+				if r, err := c.ReadResource(t.Context(), "mem://x"); err == nil {
+					text = r.Contents[0].Text
+				}
+			})
+			return text
+		}
+		for _, front := range []*server.Server{w.front, both} {
+			assert.Equal(t, read(front), "up")
+		}
+		assert.Equal(t, read(onlyB), "")
+		assert.Assert(t, w.gateway.Remove("up"))
+		time.Sleep(5 * time.Second)
+		for _, front := range []*server.Server{w.front, both, onlyB} {
+			assert.Equal(t, read(front), "b")
+		}
+	})
+}
+
+// Whoever watches a resource hears of it wherever it is offered, and the server is subscribed to as long as anybody does.
+func TestFrontWatches(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		other := w.another("up")
+		w.second("b")
+		without := w.another("b")
+		watch := func(front *server.Server, f func(c *client.Client, updates chan string)) {
+			updates := make(chan string, 100)
+			w.at(front, client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }}, func(c *client.Client) { f(c, updates) })
+		}
+		watch(w.front, func(first *client.Client, atFirst chan string) {
+			watch(other, func(second *client.Client, atSecond chan string) {
+				watch(without, func(third *client.Client, atThird chan string) {
+					assert.NilError(t, first.Subscribe(t.Context(), "mem://a"))
+					assert.NilError(t, second.Subscribe(t.Context(), "mem://a", "mem://all/7"))
+					_ = third.Subscribe(t.Context(), "mem://a") // a legacy one is refused, a modern one hears nothing
+					time.Sleep(5 * time.Second)
+					w.up.ResourceUpdated("mem://a")
+					assert.Equal(t, <-atFirst, "mem://a")
+					assert.Equal(t, <-atSecond, "mem://a")
+					w.up.ResourceUpdated("mem://all/7")
+					assert.Equal(t, <-atSecond, "mem://all/7")
+					assert.NilError(t, first.Unsubscribe(t.Context(), "mem://a"))
+					time.Sleep(5 * time.Second)
+					w.up.ResourceUpdated("mem://a")
+					assert.Equal(t, <-atSecond, "mem://a")
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					assert.Equal(t, len(atFirst)+len(atSecond)+len(atThird), 0)
+					assert.Equal(t, w.state("up"), host.Ready)
+					assert.NilError(t, second.Unsubscribe(t.Context(), "mem://a", "mem://all/7"))
+					time.Sleep(time.Hour)
+					assert.Equal(t, w.state("up"), host.Stopped)
+				})
+			})
+		})
+	})
+}
+
+func (w *world) state(id string) host.State {
+	for _, s := range w.gateway.Manager().Status() {
+		if s.ID == id {
+			return s.State
+		}
+	}
+	return ""
+}
+
+// Each client answers for itself, whichever front it is at.
+func TestFrontQuestions(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			answer, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return text("%s", answer.Content), nil
+		})
+		fronts := map[string]*server.Server{"first": w.another("up"), "second": w.another("up", "b"), "main": w.front}
+		time.Sleep(5 * time.Second)
+		for name, front := range fronts {
+			o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"` + name + `"}`)}, nil
+			}}
+			w.at(front, o, func(c *client.Client) {
+				result, err := c.CallTool(t.Context(), "up__ask", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `{"name":"`+name+`"}`)
+			})
+		}
+	})
+}
