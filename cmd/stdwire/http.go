@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -15,7 +16,6 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
-	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -56,11 +56,11 @@ func (w *web) flags() []flag {
 	}
 }
 
-// serve serves until ctx ends.
-func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog *dispatch.Catalog, log *slog.Logger) error {
+// serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
+func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *dispatch.Catalog, log *slog.Logger) error {
 	listener, err := net.Listen("tcp", w.address)
 	if err != nil {
-		return &failure{code: "usage", what: "serve", why: err.Error()}
+		return usagef("%v", err).withHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
 	}
 	defer listener.Close()
 	address, _ := listener.Addr().(*net.TCPAddr)
@@ -68,12 +68,16 @@ func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
 	principal := w.principal(std)
-	mcp := streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil}.New(s)
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcp)
-	mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+	e.handle(mux, streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil})
+	also := ""
+	if catalog != nil {
+		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
+		mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	std.err.printf("stdwire: serving MCP at http://%s/mcp, and the same as an HTTP API at http://%[1]s/v1/", address)
+	std.err.printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
+	e.tell(std, address)
 	web := &http.Server{
 		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -88,12 +92,12 @@ func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog
 	const drain = 3 * time.Second
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
-	_ = mcp.Shutdown(grace) // in time or not, what is open ends
+	e.finish(grace)
 	err = web.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = web.Close() // what still runs is cancelled
 	}
-	err = errors.Join(err, s.Close(grace))
+	err = errors.Join(err, e.close(grace))
 	<-served
 	return err
 }

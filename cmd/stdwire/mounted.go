@@ -20,10 +20,11 @@ import (
 // A mounted is what of the configuration stdwire serve offers.
 type mounted struct {
 	configuration
-	profile string
-	all     bool   // of what is configured
-	pins    string // "", block, warn, off
-	control bool   // clients may enable, disable and restart servers
+	profile  string
+	profiles map[string][]string // of the configuration, unless it is one profile
+	all      bool                // of what is configured
+	pins     string              // "", block, warn, off
+	control  bool                // clients may enable, disable and restart servers
 
 	before, after [][]string // commands that see calls
 	audit         string     // the file of the audit log, "" for none
@@ -78,6 +79,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		return nil, err
 	}
 	printDiagnostics(std, c.diagnostics)
+	m.profiles = c.profiles
 	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {

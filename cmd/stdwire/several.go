@@ -12,7 +12,8 @@ import (
 
 // A chosen is the servers of the configuration that a command is about.
 type chosen struct {
-	servers     []*config.Server // those with errors and disabled ones too
+	servers     []*config.Server    // those with errors and disabled ones too
+	profiles    map[string][]string // unless it is one that was chosen
 	diagnostics []config.Diagnostic
 	env         *config.Environment
 }
@@ -34,7 +35,10 @@ func (c *configuration) choose(profile string) (*chosen, error) {
 	if err != nil {
 		return nil, misconfigured(err)
 	}
-	return &chosen{servers, loaded.Diagnostics, env}, nil
+	if profile != "" {
+		loaded.Profiles = nil
+	}
+	return &chosen{servers, loaded.Profiles, loaded.Diagnostics, env}, nil
 }
 
 // about are the diagnostics of a server; of "", those of the files.

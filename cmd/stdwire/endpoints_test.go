@@ -1,0 +1,181 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A listener is stdwire as a process that serves HTTP.
+type listener struct {
+	cmd    *exec.Cmd
+	url    string
+	stderr chan string // lines; closed at the end
+}
+
+// listen starts one, and waits until it serves. What it has told before that is returned too.
+func listen(t *testing.T, args ...string) (l *listener, before []string) {
+	t.Helper()
+	cmd, _, _ := stdwire(t, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...)...)
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	l = &listener{cmd: cmd, stderr: make(chan string, 1000)}
+	go func() {
+		defer close(l.stderr)
+		for lines := bufio.NewReader(stderr); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			l.stderr <- strings.TrimSuffix(line, "\n")
+		}
+	}()
+	for line := range l.stderr {
+		before = append(before, line)
+		if _, url, ok := strings.Cut(line, "serving MCP at "); ok {
+			l.url, _, _ = strings.Cut(url, ",")
+			return l, before
+		}
+	}
+	t.Fatalf("it serves nothing: %q", before)
+	return nil, nil
+}
+
+// end ends it as a user does.
+func (l *listener) end(t *testing.T) {
+	t.Helper()
+	assert.NilError(t, l.cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitCode(l.cmd.Wait()), 0)
+}
+
+// counted is the configuration of a server that leaves a line in a file whenever it is started.
+func counted(t *testing.T, file string, args ...string) map[string]any {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	return map[string]any{"command": "sh", "args": append([]string{"-c", `echo "$$" >> "$0"; exec "$@"`, file, self}, args...)}
+}
+
+// Each profile has an endpoint of its own, for clients of both eras, and all of them use the same processes.
+func TestServeProfiles(t *testing.T) {
+	ownHome(t)
+	dir := t.TempDir()
+	starts := filepath.Join(dir, "starts")
+	text, err := json.Marshal(map[string]any{
+		"mcpServers": map[string]any{"hand": counted(t, starts, "fixture:good"), "lib": counted(t, starts, "fixture:library")},
+		"profiles":   map[string]any{"hands": []string{"hand"}, "books": []string{"lib"}, "a.b_c": []string{"hand", "lib"}, "empty": []string{}},
+	})
+	assert.NilError(t, err)
+	path := filepath.Join(dir, "mcp.json")
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	l, before := listen(t, "serve", "--no-auth", "--config", path)
+	assert.Equal(t, len(before), 1, before)
+	for _, name := range []string{"a.b_c", "books", "empty", "hands"} {
+		assert.Equal(t, <-l.stderr, "stdwire: serving the profile "+name+" at "+l.url+"/"+name)
+	}
+	for _, era := range []string{"modern", "legacy"} {
+		for endpoint, has := range map[string]struct{ hand, lib, own bool }{"": {true, true, true}, "/hands": {hand: true}, "/books": {lib: true}, "/a.b_c": {true, true, false}, "/empty": {}} {
+			got := run(t, "tools", "--url", l.url+endpoint, "--era", era)
+			assert.Equal(t, got.code, 0, got.stderr)
+			assert.Equal(t, strings.Contains(got.stdout, "hand__echo("), has.hand, got.stdout)
+			assert.Equal(t, strings.Contains(got.stdout, "lib__picture("), has.lib, got.stdout)
+			assert.Equal(t, strings.Contains(got.stdout, "host_status("), has.own, got.stdout)
+			got = run(t, "call", "hand__echo", "text=x", "--url", l.url+endpoint, "--era", era)
+			assert.Equal(t, got.code == 0, has.hand, got.stderr)
+			got = run(t, "read", "file:///logo.png", "--url", l.url+endpoint, "--era", era)
+			assert.Equal(t, got.code == 0, has.lib, got.stderr)
+		}
+	}
+	got := run(t, "tools", "--url", l.url+"/none")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, `404 Not Found: "there is no such profile: all servers are at /mcp"`))
+	response, err := http.Get(strings.TrimSuffix(l.url, "/mcp") + "/v1/openapi.json")
+	assert.NilError(t, err)
+	document, err := io.ReadAll(response.Body)
+	assert.NilError(t, err)
+	response.Body.Close()
+	assert.Assert(t, cmp.Contains(string(document), "/v1/host"))
+
+	lines, err := os.ReadFile(starts)
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Count(string(lines), "\n"), 2, "one process for each server")
+	l.end(t)
+
+	l, before = listen(t, "serve", "--no-auth", "--config", path, "--profile", "books")
+	assert.Equal(t, len(before), 1, before)
+	got = run(t, "tools", "--url", l.url)
+	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
+	assert.Equal(t, run(t, "tools", "--url", l.url+"/books").code, 4)
+	l.end(t)
+}
+
+// A client of a profile hears of its servers, and of no others.
+func TestProfilesChange(t *testing.T) {
+	ownHome(t)
+	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
+	dir := t.TempDir()
+	text, err := json.Marshal(map[string]any{
+		"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"), "lib": counted(t, "/dev/null", "fixture:library")},
+		"profiles":   map[string]any{"hands": []string{"hand"}, "all": []string{"hand", "lib"}},
+	})
+	assert.NilError(t, err)
+	path := filepath.Join(dir, "mcp.json")
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	l, _ := listen(t, "serve", "--token-env", "STDWIRE_TEST_TOKEN", "--config", path, "--allow-host")
+	assert.Equal(t, run(t, "tools", "--url", l.url+"/hands").code, 3, "profiles want the token too")
+	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
+		open := func(profile string) (c *client.Client, changes chan int, updates chan string) {
+			changes, updates = make(chan int, 100), make(chan string, 100)
+			o := client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, _ error) { changes <- len(tools) }, OnResourceUpdated: func(uri string) { updates <- uri }}
+			header := http.Header{"Authorization": {"Bearer " + os.Getenv("STDWIRE_TEST_TOKEN")}}
+			c, err := o.Connect(t.Context(), streamable.Options{Header: header}.Dial(l.url+profile))
+			assert.NilError(t, err)
+			return c, changes, updates
+		}
+		main, _, _ := open("")
+		hands, handsChange, _ := open("/hands")
+		all, allChange, updated := open("/all")
+		if era == mcp.Modern {
+			assert.NilError(t, all.Subscribe(t.Context(), "file:///notes.md"))
+		}
+		change := func(how, server string) {
+			_, err := main.CallTool(context.Background(), "host_"+how, map[string]string{"server": server})
+			assert.NilError(t, err)
+		}
+		change("disable", "hand")
+		assert.Equal(t, <-handsChange, 0)
+		assert.Equal(t, <-allChange, 6)
+		change("enable", "hand")
+		assert.Equal(t, <-handsChange, 8)
+		assert.Equal(t, <-allChange, 14)
+		change("disable", "lib")
+		assert.Equal(t, <-allChange, 8)
+		change("enable", "lib")
+		assert.Equal(t, <-allChange, 14)
+		if era == mcp.Modern {
+			assert.Equal(t, <-updated, "file:///notes.md", "it may have changed while the server was away")
+		}
+		assert.Equal(t, len(handsChange), 0, "nothing of lib's")
+		for _, c := range []*client.Client{main, hands, all} {
+			assert.NilError(t, c.Close())
+		}
+	}
+	l.end(t)
+}
