@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -20,7 +21,7 @@ type list struct {
 	told func(*mcp.ServerCapabilities) bool
 	// want asks for it in a modern subscription.
 	want func(*mcp.SubscriptionFilter)
-	// refresh fetches the list and calls the application.
+	// refresh fetches the list, if the application wants that, and calls it.
 	refresh func(context.Context)
 
 	changed chan struct{} // capacity 1: it has, since the last look
@@ -35,45 +36,43 @@ func (l *list) note() {
 
 // wantedLists returns the lists that the application wants to hear of.
 func (c *Client) wantedLists() []*list {
-	var lists []*list
-	if f := c.o.OnToolsChanged; f != nil {
-		lists = append(lists, &list{
-			notification: mcp.NotificationToolListChanged,
-			told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
-			want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
-			refresh:      refresh(c, "OnToolsChanged", c.Tools, f),
-			changed:      make(chan struct{}, 1),
-		})
-	}
-	if f := c.o.OnResourcesChanged; f != nil {
-		lists = append(lists, &list{
-			notification: mcp.NotificationResourceListChanged,
-			told:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
-			want:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
-			refresh:      refresh(c, "OnResourcesChanged", c.Resources, f),
-			changed:      make(chan struct{}, 1),
-		})
-	}
-	if f := c.o.OnPromptsChanged; f != nil {
-		lists = append(lists, &list{
-			notification: mcp.NotificationPromptListChanged,
-			told:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
-			want:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
-			refresh:      refresh(c, "OnPromptsChanged", c.Prompts, f),
-			changed:      make(chan struct{}, 1),
-		})
+	lists := []*list{{
+		notification: mcp.NotificationToolListChanged,
+		told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
+		want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
+		refresh:      refresh(c, "OnToolsChanged", mcp.MethodListTools, c.Tools, c.o.OnToolsChanged),
+	}, {
+		notification: mcp.NotificationResourceListChanged,
+		told:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
+		want:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
+		refresh:      refresh(c, "OnResourcesChanged", mcp.MethodListResources, c.Resources, c.o.OnResourcesChanged),
+	}, {
+		notification: mcp.NotificationPromptListChanged,
+		told:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
+		want:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
+		refresh:      refresh(c, "OnPromptsChanged", mcp.MethodListPrompts, c.Prompts, c.o.OnPromptsChanged),
+	}}
+	lists = slices.DeleteFunc(lists, func(l *list) bool { return l.refresh == nil })
+	for _, l := range lists {
+		l.changed = make(chan struct{}, 1)
 	}
 	return lists
 }
 
-// refresh returns a function that fetches a list and calls the application with it.
-func refresh[T any](c *Client, callback string, all func(context.Context, ...CallOption) iter.Seq2[T, error], f func([]T, error)) func(context.Context) {
-	return func(ctx context.Context) {
-		items, err := collect(all(ctx))
-		if ctx.Err() == nil {
-			c.guard(callback, func() { f(items, err) })
+// refresh returns a function that fetches a list and calls the application with it, or only calls the application; nil if nobody wants to know.
+func refresh[T any](c *Client, callback, method string, all func(context.Context, ...CallOption) iter.Seq2[T, error], f func([]T, error)) func(context.Context) {
+	switch told := c.o.OnListChanged; {
+	case f != nil:
+		return func(ctx context.Context) {
+			items, err := collect(all(ctx))
+			if ctx.Err() == nil {
+				c.guard(callback, func() { f(items, err) })
+			}
 		}
+	case told != nil:
+		return func(context.Context) { c.guard("OnListChanged", func() { told(method) }) }
 	}
+	return nil
 }
 
 // collect returns all elements of a sequence, or its error.

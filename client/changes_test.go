@@ -94,6 +94,35 @@ func TestToolsChanged(t *testing.T) {
 	}
 }
 
+// Who wants to know only that there is another list hears of it as well, and nothing is fetched.
+func TestListChanged(t *testing.T) {
+	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern, "legacy": (*scripted).legacy} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				changed := make(chan string, 10)
+				box := new(toolbox)
+				o := Options{OnListChanged: func(method string) { changed <- method }}
+				c, err := o.Connect(t.Context(), stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
+				assert.NilError(t, err)
+				synctest.Wait()
+				box.changed(500)
+				assert.Equal(t, <-changed, mcp.MethodListTools)
+				time.Sleep(time.Minute)
+				assert.Equal(t, len(changed)+box.looks, 0)
+				shut(t, c)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) { // where there is a callback for the list itself, that is called
+		c, box, news := watchToolbox(t, Options{OnListChanged: func(string) { panic("not this one") }, Logger: slog.New(slog.DiscardHandler)}, (*scripted).modern, 0)
+		box.changed(1)
+		assert.Equal(t, (<-news).tools, 1)
+		time.Sleep(time.Minute)
+		assert.Equal(t, c.routes[mcp.NotificationPromptListChanged] != nil, true)
+		shut(t, c)
+	})
+}
+
 // Changes that do not stop coming do not put the list off for ever.
 func TestToolsKeepChanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -85,7 +85,7 @@
 //
 // # Changes
 //
-// Options.OnToolsChanged, OnResourcesChanged and OnPromptsChanged get a list anew when it has changed, and Options.OnResourceUpdated hears of the resources that
+// Options.OnToolsChanged, OnResourcesChanged and OnPromptsChanged get a list anew when it has changed, Options.OnListChanged only that it has, and Options.OnResourceUpdated hears of the resources that
 // [Client.Subscribe] names. A modern server tells on a stream, subscriptions/listen; if that ends it is opened again, after 1 s and then less and less
 // often, and what may have been missed is told as a change.
 //

@@ -72,6 +72,9 @@ type Options struct {
 	// OnResourcesChanged and OnPromptsChanged are the same for resources and prompts. A change of the resource templates is one of the resources.
 	OnResourcesChanged func(resources []*mcp.Resource, err error)
 	OnPromptsChanged   func(prompts []*mcp.Prompt, err error)
+	// OnListChanged, if set, is called when a list has changed that none of these three is set for, with the method that fetches it: [mcp.MethodListTools],
+	// [mcp.MethodListResources] or [mcp.MethodListPrompts]. Once for a burst, too; nothing is fetched.
+	OnListChanged func(method string)
 	// OnResourceUpdated, if set, is called with the URI of a resource that has changed and that [Client.Subscribe] has subscribed to, or that lies below one that it
 	// has: once for all changes that come while it has not been called yet. When more than 1,024 URIs wait, or 1 MiB of them, and after a time in
 	// which changes may have been missed, it is called with all URIs that are subscribed to.

@@ -2,12 +2,15 @@ package server
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Kind says what something is that a server offers, for [Options.Visible].
@@ -42,6 +45,17 @@ type item[T any] struct {
 	key        string // unique in the list
 	value      T
 	definition []byte // as it stands in the list
+}
+
+// listed is what a list has of something: what somebody else has written, or its fields.
+func listed(written json.RawMessage, fields any) ([]byte, error) {
+	if written == nil {
+		return mcp.Marshal(fields)
+	}
+	if !isObject(written) {
+		return nil, errors.New("its Definition is no JSON object")
+	}
+	return mcp.Marshal(written)
 }
 
 // A listing is the things of a kind that there are at a time. It does not change.

@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -331,4 +332,32 @@ func TestExpect(t *testing.T) {
 			assert.Equal(t, strings.Contains(m.raw, capability), declares, m.raw)
 		}
 	}
+}
+
+// What another server has said of a thing is what lists have of it.
+func TestDefinition(t *testing.T) {
+	forward := func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil }
+	read := func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }
+	match := func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return nil, nil }
+	const odd = `{ "x":1.0,"name":"n/1", "title":null}`
+	s := made(quiet, func(s *server.Server) {
+		must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"}, Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
+		must(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd), Get: get}))
+		must(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "n"}, Definition: json.RawMessage(odd), Read: read}))
+		must(t, s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{y}", Name: "n"}, Definition: json.RawMessage(odd), Read: match}))
+		for _, broken := range []string{``, `[]`, `{`, `{"a":1}}`} {
+			err := s.AddTool(server.Tool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken), Forward: forward})
+			assert.ErrorContains(t, err, `server: tool "other": `)
+			assert.ErrorContains(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "other"}, Definition: json.RawMessage(broken), Get: get}), `server: prompt "other": `)
+		}
+		assert.ErrorContains(t, s.AddTool(server.Tool{Forward: forward}), "it needs a name")
+		assert.ErrorContains(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"}, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }}), "a name is 1 to 128")
+	})
+	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		for method, list := range map[string]string{"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
+			assert.Assert(t, strings.Contains(k.request(method, `{}`).raw, `"`+list+`":[`+odd+`]`), method)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,9 @@ type Prompt struct {
 
 	// Complete suggests values for an argument; nil: there are no suggestions.
 	Complete Completer
+
+	// Definition is as that of [Tool].
+	Definition json.RawMessage
 }
 
 // AddPrompt offers a prompt, in place of one with the same name.
@@ -26,7 +30,7 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if p.Name == "" || p.Get == nil {
 		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
 	}
-	definition, err := mcp.Marshal(p.Prompt)
+	definition, err := listed(p.Definition, p.Prompt)
 	if err != nil {
 		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
 	}

@@ -34,8 +34,13 @@ type Tool struct {
 	TaskLater bool
 
 	// Forward is in place of Call for a tool of another server, which checks what goes in and out itself: the arguments are those that came, and the result, a JSON
-	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one. The error is as that of Call.
+	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one. The error is as that of Call. Such a tool may have any
+	// name, as it is the other server's.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+
+	// Definition, if set, is what lists have of the tool in place of the fields of mcp.Tool, byte for byte but for line breaks: a JSON object, for what another
+	// server has said.
+	Definition json.RawMessage
 }
 
 // AddTool offers a tool, in place of one with the same name that was added this way. An operation of the catalog with that name goes first.
@@ -47,8 +52,10 @@ func (s *Server) AddTool(t Tool) error {
 	made := &tool{raw: &t, tasks: t.Tasks}
 	err := error(nil)
 	switch {
-	case !mcp.ValidToolName(t.Name):
+	case t.Forward == nil && !mcp.ValidToolName(t.Name):
 		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
+	case t.Name == "":
+		err = errors.New("it needs a name")
 	case (t.Call == nil) == (t.Forward == nil):
 		err = errors.New("it needs Call or Forward")
 	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
@@ -65,7 +72,7 @@ func (s *Server) AddTool(t Tool) error {
 			err = errors.New(`its input schema must say "type":"object"`)
 		}
 	}
-	definition, encodeErr := mcp.Marshal(t.Tool)
+	definition, encodeErr := listed(t.Definition, t.Tool)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}

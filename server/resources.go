@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,6 +24,9 @@ type Resource struct {
 	// is the client's if it is an [*rpc.Error], such as [ResourceNotFound] returns; any other is told without its text. It may be called by any number
 	// of goroutines at a time.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+
+	// Definition is as that of [Tool].
+	Definition json.RawMessage
 }
 
 // A ResourceTemplate is many resources, whose URIs a template describes (RFC 6570, all levels).
@@ -34,6 +38,9 @@ type ResourceTemplate struct {
 
 	// Complete suggests values for a variable; nil: there are no suggestions.
 	Complete Completer
+
+	// Definition is as that of [Tool].
+	Definition json.RawMessage
 }
 
 // AddResource offers a resource, in place of one with the same URI.
@@ -41,7 +48,7 @@ func (s *Server) AddResource(r Resource) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
 		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
 	}
-	definition, err := mcp.Marshal(r.Resource)
+	definition, err := listed(r.Definition, r.Resource)
 	if err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
@@ -81,7 +88,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if err == nil && (t.Name == "" || t.Read == nil) {
 		err = errors.New("it needs a Name and Read")
 	}
-	definition, encodeErr := mcp.Marshal(t.ResourceTemplate)
+	definition, encodeErr := listed(t.Definition, t.ResourceTemplate)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
 	}

@@ -2,6 +2,7 @@ package streamable_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -24,12 +25,18 @@ func TestUnusableTools(t *testing.T) {
 		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
 			answerJSON(w, r, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[`+page+`]}`)
 		}), func(t *testing.T, s *site) {
-			var got []string
-			for tool, err := range s.connect(t, client.Options{}).Tools(t.Context()) {
+			var got, defined []string
+			c := s.connect(t, client.Options{})
+			for tool, err := range c.Tools(t.Context()) {
 				assert.NilError(t, err)
 				got = append(got, tool.Name)
 			}
 			assert.DeepEqual(t, got, want)
+			for text, err := range c.ToolDefinitions(t.Context()) {
+				assert.NilError(t, err)
+				defined = append(defined, string(text))
+			}
+			assert.Equal(t, strings.Join(defined, ","), strings.Trim(strings.ReplaceAll(strings.ReplaceAll(","+page+",", ","+bad, ""), bad, ""), ","))
 		})
 	}
 }

@@ -26,6 +26,8 @@ type mounted struct {
 	pins     string              // "", block, warn, off
 	control  bool                // clients may enable, disable and restart servers
 
+	noPrefix, noDescPrefix bool // tools and prompts are called, and described, as their servers do
+
 	before, after [][]string // commands that see calls
 	audit         string     // the file of the audit log, "" for none
 	values        bool       // it has values
@@ -37,6 +39,8 @@ func (m *mounted) flags() []flag {
 		profileFlag(&m.profile),
 		toggle(&m.all, "--servers", "offer what all servers of the configuration have"),
 		choice(&m.pins, "--pins", "a tool of these servers that is not what it was when it was first used: leave it out, warn only, or do not compare (default block)", "block", "warn", "off"),
+		toggle(&m.noPrefix, "--no-prefix", "let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
+		toggle(&m.noDescPrefix, "--no-desc-prefix", "leave their descriptions as they are, without [ID] before them"),
 		toggle(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
 		flag{name: "--audit", value: "FILE", help: "append a line of JSON for each call, read and prompt of these servers", set: func(value string) error {
 			if value == "" {
@@ -63,7 +67,7 @@ func (m *mounted) gates() []dispatch.Gate {
 }
 
 func (m *mounted) check() error {
-	if !m.wanted() && (m.control || m.inputs != nil || m.audit != "" || m.before != nil || m.after != nil) {
+	if !m.wanted() && (m.control || m.noPrefix || m.noDescPrefix || m.inputs != nil || m.audit != "" || m.before != nil || m.after != nil) {
 		return usagef("there are no servers to be offered").withHint("name them: --config FILE, --profile NAME, or --servers for all that are configured")
 	}
 	if m.values && m.audit == "" {
@@ -80,7 +84,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	}
 	printDiagnostics(std, c.diagnostics)
 	m.profiles = c.profiles
-	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
+	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			return nil, usagef("--audit: %v", err)

@@ -75,6 +75,13 @@ func TestServeOthers(t *testing.T) {
 	got = behind("tools", "--profile", "one")
 	assert.Assert(t, strings.Contains(got.stdout, "files__fs_read(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
 
+	got = behind("tools -o raw", "--no-prefix", "--no-desc-prefix")
+	assert.Assert(t, cmp.Contains(got.stdout, strings.ReplaceAll(`{"name":"echo","description":"Says it again.\n\nAt length.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]},"x-unknown": [ 1.0 ]}`, "\n\t", "")))
+	got = behind("tools", "--no-prefix")
+	assert.Assert(t, cmp.Contains(got.stdout, "[hand] Says it again."))
+	got = behind("call echo text=x", "--no-prefix")
+	assert.Equal(t, got.code, 0, got.stderr)
+
 	got = behind("call host_status -o raw")
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, state := range []string{`"server":"files","state":"stopped"`, // what it has is remembered
@@ -248,6 +255,8 @@ func TestServeOthersUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"serve", "--allow-host"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--no-prefix"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--no-desc-prefix"}, 2, "there are no servers to be offered"},
 		{[]string{"serve", "--audit", "x"}, 2, "there are no servers to be offered"},
 		{[]string{"serve", "--before", "x"}, 2, "there are no servers to be offered"},
 		{[]string{"serve", "--after", "x"}, 2, "there are no servers to be offered"},

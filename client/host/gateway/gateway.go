@@ -55,6 +55,10 @@ import (
 type Options struct {
 	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
 	MaxName int
+	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName is: of two with the same name only the first is there.
+	NoPrefix bool
+	// NoDescriptionPrefix leaves descriptions as they are.
+	NoDescriptionPrefix bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
 	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with

@@ -36,10 +36,10 @@ type mount struct {
 
 	watch watch
 
-	tools     *shelf[*mcp.Tool]
-	prompts   *shelf[*mcp.Prompt]
-	resources *shelf[*mcp.Resource]
-	templates *shelf[*mcp.ResourceTemplate]
+	tools     *shelf[mcp.Tool]
+	prompts   *shelf[mcp.Prompt]
+	resources *shelf[mcp.Resource]
+	templates *shelf[mcp.ResourceTemplate]
 	shelves   []interface { // all of them
 		sync(ctx context.Context, c *client.Client, anew bool) error
 		spread()
@@ -53,25 +53,18 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
-	m.tools = &shelf[*mcp.Tool]{m: m, kind: kindTool, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
-		list: func(ctx context.Context, c *client.Client) ([]*mcp.Tool, error) { return collect(c.Tools(ctx)) },
+	m.tools = &shelf[mcp.Tool]{m: m, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
 				return t.Name, ""
 			}
-			return t.Name, public(t.Name)
+			return t.Name, m.public(t.Name)
 		}}
-	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: kindPrompt, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
-		list: func(ctx context.Context, c *client.Client) ([]*mcp.Prompt, error) { return collect(c.Prompts(ctx)) },
-		name: func(p *mcp.Prompt) (string, string) { return p.Name, public(p.Name) }}
-	m.resources = &shelf[*mcp.Resource]{m: m, kind: kindResource, put: m.putResource, remove: (*server.Server).RemoveResources,
-		list: func(ctx context.Context, c *client.Client) ([]*mcp.Resource, error) { return collect(c.Resources(ctx)) },
+	m.prompts = &shelf[mcp.Prompt]{m: m, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
+		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.public(p.Name) }}
+	m.resources = &shelf[mcp.Resource]{m: m, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[*mcp.ResourceTemplate]{m: m, kind: kindTemplate, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
-		list: func(ctx context.Context, c *client.Client) ([]*mcp.ResourceTemplate, error) {
-			return collect(c.ResourceTemplates(ctx))
-		},
+	m.templates = &shelf[mcp.ResourceTemplate]{m: m, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
 	m.shelves = append(m.shelves, m.tools, m.prompts, m.resources, m.templates)
 	return m
@@ -80,11 +73,17 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 // wantChanges has a client tell of changes.
 func (m *mount) wantChanges(o *client.Options) {
 	o.OnResourceUpdated = m.updated
-	o.OnToolsChanged = m.tools.changed
-	o.OnPromptsChanged = m.prompts.changed
-	o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
-		m.templates.stale.Store(true) // which is told in the same way
-		m.resources.changed(resources, err)
+	o.OnListChanged = func(method string) {
+		switch method {
+		case mcp.MethodListTools:
+			m.tools.stale.Store(true)
+		case mcp.MethodListPrompts:
+			m.prompts.stale.Store(true)
+		case mcp.MethodListResources:
+			m.resources.stale.Store(true)
+			m.templates.stale.Store(true) // which is told in the same way
+		}
+		m.look()
 	}
 }
 
@@ -187,22 +186,40 @@ func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstr
 	return u
 }
 
-func (m *mount) describe(description string) string { return "[" + m.id + "] " + description }
-
-func (m *mount) putTool(s *server.Server, public string, t *mcp.Tool) error {
-	own := *t
-	own.Name, own.Description = public, m.describe(t.Description)
-	name, idempotent := t.Name, t.Annotations.Idempotent()
-	return s.AddTool(server.Tool{Tool: own, Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-		return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
-	}})
+// public is what a tool or prompt is called by the gateway.
+func (m *mount) public(own string) string {
+	if m.g.o.NoPrefix {
+		return own
+	}
+	return host.PublicName(m.id, own, m.g.o.MaxName)
 }
 
-func (m *mount) putPrompt(s *server.Server, public string, p *mcp.Prompt) error {
-	own := *p
-	own.Name, own.Description = public, m.describe(p.Description)
-	name := p.Name
-	return s.AddPrompt(server.Prompt{Prompt: own,
+// announce is the definition of a tool or prompt as the gateway's clients get it.
+func (m *mount) announce(text json.RawMessage, own, public, description string) json.RawMessage {
+	if !m.g.o.NoDescriptionPrefix {
+		return renamed(text, public, "["+m.id+"] "+description)
+	}
+	if own == public {
+		return text
+	}
+	return renamed(text, public, description)
+}
+
+func (m *mount) putTool(s *server.Server, public string, d definition[mcp.Tool]) error {
+	offered := *d.item
+	offered.Name = public
+	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
+	return s.AddTool(server.Tool{Tool: offered, Definition: m.announce(d.text, name, public, d.item.Description),
+		Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+			return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
+		}})
+}
+
+func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prompt]) error {
+	offered := *d.item
+	offered.Name = public
+	name := d.item.Name
+	return s.AddPrompt(server.Prompt{Prompt: offered, Definition: m.announce(d.text, name, public, d.item.Description),
 		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
@@ -219,16 +236,16 @@ func (m *mount) putPrompt(s *server.Server, public string, p *mcp.Prompt) error 
 	})
 }
 
-func (m *mount) putResource(s *server.Server, _ string, r *mcp.Resource) error {
-	return s.AddResource(server.Resource{Resource: *r, Read: m.read})
+func (m *mount) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
+	return s.AddResource(server.Resource{Resource: *d.item, Definition: d.text, Read: m.read})
 }
 
-func (m *mount) putTemplate(s *server.Server, _ string, t *mcp.ResourceTemplate) error {
-	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *t,
+func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.ResourceTemplate]) error {
+	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, Definition: d.text,
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			return m.read(ctx, uri)
 		},
-		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}),
+		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
 	})
 }
 

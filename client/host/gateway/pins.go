@@ -47,10 +47,14 @@ func pinned(id, name string, tools []*mcp.Tool) (pin.Server, []json.RawMessage, 
 }
 
 // admit leaves out those tools that are not what they were when they were first used, and tells the log.
-func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
+func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.Tool] {
 	lock := m.g.o.Pins
 	if lock == nil {
-		return tools
+		return all
+	}
+	tools := make([]*mcp.Tool, len(all))
+	for i, d := range all {
+		tools[i] = d.item
 	}
 	server, definitions, err := pinned(m.id, name, tools)
 	var report pin.Report
@@ -61,10 +65,10 @@ func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 		m.warn("its tools cannot be compared with what they were, and are not offered", err)
 		return nil
 	}
-	var usable []*mcp.Tool
+	var usable []definition[mcp.Tool]
 	for i, v := range report.Verdicts {
 		if v.Usable() || m.g.o.PinsWarn {
-			usable = append(usable, tools[i])
+			usable = append(usable, all[i])
 		}
 		if v.Usable() {
 			continue

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -15,12 +16,12 @@ const maxRemembered = 16 << 20
 
 // A remembered is what a server had the last time, so that it need not be started only to say so.
 type remembered struct {
-	Digest    string                  `json:"digest"` // of its definition: another one has something else
-	Name      string                  `json:"name"`   // as the server calls itself
-	Tools     []*mcp.Tool             `json:"tools"`
-	Prompts   []*mcp.Prompt           `json:"prompts"`
-	Resources []*mcp.Resource         `json:"resources"`
-	Templates []*mcp.ResourceTemplate `json:"resourceTemplates"`
+	Digest    string            `json:"digest"` // of its definition: another one has something else
+	Name      string            `json:"name"`   // as the server calls itself
+	Tools     []json.RawMessage `json:"tools"`
+	Prompts   []json.RawMessage `json:"prompts"`
+	Resources []json.RawMessage `json:"resources"`
+	Templates []json.RawMessage `json:"resourceTemplates"`
 }
 
 func (m *mount) memory() string { return filepath.Join(m.g.o.Remember, m.id+".json") }
@@ -42,11 +43,18 @@ func (m *mount) recall() bool {
 	if err != nil || mcp.Unmarshal(text, &r) != nil || r.Digest != m.digest {
 		return false
 	}
+	tools, toolsErr := collect[mcp.Tool](each(r.Tools))
+	prompts, promptsErr := collect[mcp.Prompt](each(r.Prompts))
+	resources, resourcesErr := collect[mcp.Resource](each(r.Resources))
+	templates, templatesErr := collect[mcp.ResourceTemplate](each(r.Templates))
+	if errors.Join(toolsErr, promptsErr, resourcesErr, templatesErr) != nil {
+		return false
+	}
 	m.saved = text
-	m.tools.show(r.Name, r.Tools)
-	m.prompts.show(r.Name, r.Prompts)
-	m.resources.show(r.Name, r.Resources)
-	m.templates.show(r.Name, r.Templates)
+	m.tools.show(r.Name, tools)
+	m.prompts.show(r.Name, prompts)
+	m.resources.show(r.Name, resources)
+	m.templates.show(r.Name, templates)
 	return true
 }
 
@@ -55,7 +63,7 @@ func (m *mount) remember(name string) {
 	if !m.remembers() {
 		return
 	}
-	text, err := mcp.Marshal(remembered{m.digest, name, m.tools.listed, m.prompts.listed, m.resources.listed, m.templates.listed})
+	text, err := mcp.Marshal(remembered{m.digest, name, texts(m.tools.listed), texts(m.prompts.listed), texts(m.resources.listed), texts(m.templates.listed)})
 	if err != nil || bytes.Equal(text, m.saved) || len(text) > maxRemembered {
 		return
 	}

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,7 +12,6 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -27,59 +28,38 @@ type shelf[T any] struct {
 	m    *mount
 	kind string
 	// list fetches all from the server.
-	list func(ctx context.Context, c *client.Client) ([]T, error)
+	list func(c *client.Client, ctx context.Context, opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
 	// admit leaves out what must not be offered; nil admits all.
-	admit func(server string, items []T) []T
+	admit func(server string, all []definition[T]) []definition[T]
 	// name returns what an item is called by the server, and what by the gateway; "" leaves it out.
-	name func(item T) (own, public string)
+	name func(item *T) (own, public string)
 	// put has a front offer an item, and remove takes away what is called so.
-	put    func(s *server.Server, public string, item T) error
+	put    func(s *server.Server, public string, d definition[T]) error
 	remove func(s *server.Server, public ...string) int
 
-	fresh atomic.Pointer[[]T] // a list that the client has fetched because it has changed
-	stale atomic.Bool         // it has changed, and is still to be fetched
+	stale atomic.Bool // it has changed, and is still to be fetched
 
 	// Of the mount's goroutine, and of who has waited for its end.
-	listed []T         // all that the server has
-	all    []T         // of these, what is admitted
-	short  atomic.Bool // something is left out, as its name is another's
+	listed []definition[T] // all that the server has
+	all    []definition[T] // of these, what is admitted
+	short  atomic.Bool     // something is left out, as its name is another's
 
 	mu      sync.Mutex
-	offered map[string]offering[T]               // by public names
+	offered map[string]definition[T]             // by public names
 	owned   map[string]struct{}                  // the names
 	on      map[*server.Server]map[string]string // the definitions that each front has
 }
 
-// An offering is an item that is offered.
-type offering[T any] struct {
-	item       T
-	definition string
-}
-
-// changed is a callback for the changes of a list.
-func (s *shelf[T]) changed(items []T, err error) {
-	if err != nil {
-		s.m.warn("a server has not said what has changed", err)
-		return
-	}
-	s.fresh.Store(&items)
-	s.m.look()
-}
-
 // sync offers what the server has. anew says that its client is another than the last time.
 func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error {
-	fresh, stale := s.fresh.Swap(nil), s.stale.Swap(false)
-	name := c.ServerInfo().Name
 	switch {
-	case anew || stale:
-		all, err := s.list(ctx, c)
+	case s.stale.Swap(false) || anew:
+		all, err := collect[T](s.list(c, ctx))
 		if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) { // which is how a server says that it has none
 			s.stale.Store(true)
 			return err
 		}
-		s.show(name, all)
-	case fresh != nil:
-		s.show(name, *fresh)
+		s.show(c.ServerInfo().Name, all)
 	case s.short.Load():
 		s.offer(s.all)
 	}
@@ -87,22 +67,22 @@ func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error 
 }
 
 // show offers what a server of that name has, as far as it is admitted.
-func (s *shelf[T]) show(server string, items []T) {
-	s.listed = items
+func (s *shelf[T]) show(server string, all []definition[T]) {
+	s.listed = all
 	if s.admit != nil {
-		items = s.admit(server, items)
+		all = s.admit(server, all)
 	}
-	s.offer(items)
+	s.offer(all)
 }
 
 // offer has the fronts offer these items of this mount, and no others.
-func (s *shelf[T]) offer(items []T) {
+func (s *shelf[T]) offer(all []definition[T]) {
 	g := s.m.g
-	now := make(map[string]offering[T], len(items))
+	now := make(map[string]definition[T], len(all))
 	s.short.Store(false)
-	for _, item := range items {
-		own, public := s.name(item)
-		if public == "" {
+	for _, d := range all {
+		own, public := s.name(d.item)
+		if own == "" || public == "" {
 			continue
 		}
 		if other, ok := g.own(name{s.kind, public}, owner{s.m.id, own}); !ok {
@@ -111,10 +91,9 @@ func (s *shelf[T]) offer(items []T) {
 				slog.String("server", s.m.id), slog.String("own_name", own), slog.String("other_server", other.id), slog.String("other_name", other.own))
 			continue
 		}
-		text, _ := mcp.Marshal(item)
-		now[public] = offering[T]{item, string(text)}
+		now[public] = d
 	}
-	s.all = items
+	s.all = all
 	s.mu.Lock()
 	s.offered = now
 	if s.owned == nil {
@@ -133,11 +112,11 @@ func (s *shelf[T]) spread() {
 	s.mu.Lock()
 	fronts := g.frontsOf(s.m.id)
 	for _, f := range fronts {
-		for public, o := range s.offered {
-			if s.on[f][public] == o.definition {
+		for public, d := range s.offered {
+			if s.on[f][public] == string(d.text) {
 				continue
 			}
-			if err := s.put(f, public, o.item); err != nil {
+			if err := s.put(f, public, d); err != nil {
 				g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("name", public), slog.Any("error", err))
 				delete(s.offered, public)
 				continue
@@ -145,7 +124,7 @@ func (s *shelf[T]) spread() {
 			if s.on[f] == nil {
 				s.on[f] = make(map[string]string)
 			}
-			s.on[f][public] = o.definition
+			s.on[f][public] = string(d.text)
 		}
 	}
 	for f, has := range s.on {
@@ -177,15 +156,3 @@ func (s *shelf[T]) spread() {
 func (s *shelf[T]) withdraw() { s.offer(nil) }
 
 func (s *shelf[T]) isShort() bool { return s.short.Load() }
-
-// collect returns all elements of a sequence, or its error.
-func collect[T any](seq func(func(T, error) bool)) ([]T, error) {
-	var all []T
-	for item, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, item)
-	}
-	return all, nil
-}

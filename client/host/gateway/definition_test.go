@@ -1,0 +1,179 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// What servers say of what they have, with all that a Go type would lose.
+const (
+	oddTool = `{ "x-first":[1.50,1e400], "inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
+		`"annotations":{"idempotentHint":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":"odd.one","description":"\u0044oes \"it\".","_meta":{"z/z":0.10,"a/a":[]},"icons":[] }`
+	oddPrompt   = `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":null}`
+	oddResource = `{"size":10,"uri":"mem://odd","annotations":{"priority":0.50},"name":"odd","x":-0.0}`
+	oddTemplate = `{"mimeType":"","uriTemplate":"mem://odd/{x}","name":"odd","_meta":{}}`
+)
+
+// offerOdd has the server behind offer them.
+func (w *world) offerOdd() {
+	w.t.Helper()
+	var tool mcp.Tool
+	assert.NilError(w.t, mcp.Unmarshal([]byte(oddTool), &tool))
+	var prompt mcp.Prompt
+	assert.NilError(w.t, mcp.Unmarshal([]byte(oddPrompt), &prompt))
+	w.readable()
+	w.up.RemoveTools("verbatim")
+	w.up.RemovePrompts("greet")
+	w.up.RemoveResources("mem://a")
+	w.up.RemoveResourceTemplates("mem://all/{x}")
+	assert.NilError(w.t, w.up.AddTool(server.Tool{Tool: tool, Definition: json.RawMessage(oddTool), Forward: reads("odd")}))
+	assert.NilError(w.t, w.up.AddPrompt(server.Prompt{Prompt: prompt, Definition: json.RawMessage(oddPrompt), Get: noPrompt}))
+	assert.NilError(w.t, w.up.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://odd", Name: "odd"}, Definition: json.RawMessage(oddResource), Read: noResource}))
+	assert.NilError(w.t, w.up.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://odd/{x}", Name: "odd"},
+		Definition: json.RawMessage(oddTemplate), Read: noResources}))
+	time.Sleep(5 * time.Second)
+}
+
+// texts are all definitions that a client gets.
+func (w *world) texts(c *client.Client) (all []string) {
+	w.t.Helper()
+	for _, list := range []iter.Seq2[json.RawMessage, error]{c.ToolDefinitions(w.t.Context()), c.PromptDefinitions(w.t.Context()), c.ResourceDefinitions(w.t.Context()), c.ResourceTemplateDefinitions(w.t.Context())} {
+		for text, err := range list {
+			assert.NilError(w.t, err)
+			all = append(all, string(text))
+		}
+	}
+	return all
+}
+
+// regate makes the gateway anew, of the one server behind.
+func (w *world) regate(o gateway.Options) {
+	w.t.Helper()
+	w.gateway.Close()
+	w.gateway = o.New(w.front)
+	s := w.server("up", w.era)
+	s.Digest = "d"
+	assert.NilError(w.t, w.gateway.Add(s))
+	w.gateway.Settle(w.t.Context())
+}
+
+// Definitions reach the client as the server wrote them, but for the name and the description, as far as the options want them changed; also those that are remembered.
+func TestDefinitions(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.offerOdd()
+		compact := `{"x-first":[1.50,1e400],"inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
+			`"annotations":{"idempotentHint":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
+		as := func(name, description string) string {
+			return string(bytes.ReplaceAll(bytes.ReplaceAll([]byte(compact), []byte("NAME"), []byte(name)), []byte("DESCRIPTION"), []byte(description)))
+		}
+		dir := t.TempDir()
+		for _, tt := range []struct {
+			o            gateway.Options
+			tool, prompt string
+		}{
+			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":null,"description":"[up] "}`},
+			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":null,"description":"[up] "}`},
+			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":null}`},
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool, oddPrompt},
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt},
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt}, // now it is
+		} {
+			tt.o.Logger = quiet
+			w.regate(tt.o)
+			w.client(client.Options{Era: era}, func(c *client.Client) {
+				assert.DeepEqual(t, w.texts(c), []string{tt.tool, tt.prompt, oddResource, oddTemplate})
+			})
+		}
+		assert.Equal(t, w.state("up"), host.Stopped, "it is remembered")
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			result, err := c.CallTool(t.Context(), "odd.one", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "odd")
+			_, err = c.GetPrompt(t.Context(), "odd prompt", nil)
+			assert.NilError(t, err)
+		})
+	})
+}
+
+// Without prefix, names that are no names to a model are the server's business; of two with the same name the first is there, and when it goes the second.
+func TestNoPrefix(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.add("foo/bar baz", reads("slash"))
+		long := "a" + string(bytes.Repeat([]byte("b"), 200))
+		w.add(long, reads("long"))
+		var log bytes.Buffer
+		w.regate(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		b, _ := w.second("b")
+		assert.NilError(t, b.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
+		assert.NilError(t, b.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: noPrompt}))
+		time.Sleep(5 * time.Second)
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{long, "foo/bar baz", "verbatim", "who"})
+			for name, want := range map[string]string{"foo/bar baz": "slash", long: "long", "who": "b"} {
+				r, err := c.CallTool(t.Context(), name, nil)
+				assert.NilError(t, err)
+				assert.Equal(t, r.Content[0].(*mcp.TextContent).Text, want)
+			}
+			raw, err := c.CallToolRaw(t.Context(), "verbatim", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, string(raw), result, "the first one's")
+			synctest.Wait()
+			assert.Assert(t, cmp.Contains(log.String(), `as another has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
+			assert.Assert(t, w.gateway.Remove("up"))
+			time.Sleep(5 * time.Second)
+			r, err := c.CallTool(t.Context(), "verbatim", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, r.Content[0].(*mcp.TextContent).Text, "b")
+		})
+	})
+}
+
+// Among the operations of the server itself, an upstream tool of the same name is left out.
+func TestNoPrefixBesideOperations(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		catalog := dispatch.NewCatalog()
+		dispatch.Add(catalog, dispatch.Spec{Name: "verbatim", Summary: "Mine.", Kind: dispatch.Read}, own)
+		w.front = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(server.Info{Name: "front", Version: "1"}, catalog)
+		w.add("other", reads("x"))
+		w.regate(gateway.Options{NoPrefix: true, Logger: quiet})
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"other", "verbatim"})
+			r, err := c.CallTool(t.Context(), "verbatim", nil)
+			assert.NilError(t, err)
+			assert.Assert(t, cmp.Contains(r.Content[0].(*mcp.TextContent).Text, "mine"))
+		})
+		synctest.Wait()
+		assert.Assert(t, cmp.Contains(log.String(), "there are two tools of one name"))
+	})
+}
+
+func noPrompt(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{}, nil
+}
+
+func noResource(context.Context, string) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{}, nil
+}
+
+func noResources(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+	return &mcp.ReadResourceResult{}, nil
+}
+
+func own(context.Context, struct{}) (string, error) { return "mine", nil }
