@@ -47,6 +47,9 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 			List: &mcp.Object{}, Cancel: &mcp.Object{}, Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
 		}
 	}
+	if s.o.Capabilities != nil {
+		s.o.Capabilities(&c)
+	}
 	return c
 }
 

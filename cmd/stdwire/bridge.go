@@ -15,17 +15,37 @@ import (
 
 func bridgeCommand() command {
 	return command{
-		name: "bridge", usage: "[--framing newline|content-length] -- SERVER-COMMAND…",
-		summary: "let a client speak to a server that frames messages otherwise",
+		name: "bridge", usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
+		summary: "let a client use a server that frames messages otherwise, or has another transport",
 		help: `Messages are lines in MCP and have a Content-Length in the Language Server Protocol. The client is answered as it speaks, and the server spoken to in the other way, or as --framing says. A message with line breaks in it that is to be a line has its white space taken out; what a server writes between its lines that is no message, and could not be told from one behind a length, goes to stderr.
 
   stdwire bridge -- ./server-with-content-length
-  stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory`,
+  stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
+
+With --http a server that is a command is served over Streamable HTTP at /mcp, and with --url one that has a URL on stdin and stdout; with both, one that has a URL at another one. The bridge speaks every revision of MCP on both sides, whatever the other side speaks. The server is started first, or asked, and if that fails so does the bridge; one that dies later is started again, and calls that come meanwhile wait for it. Over HTTP all clients share the one process. It runs with the environment and the stderr of the bridge. What the server says of itself, of its tools, prompts and resources reaches the client as it is, and so do results of tools, progress, cancellation, changes, and the server's questions to the user and the model.
+
+  stdwire bridge --http 127.0.0.1:8080 -- npx -y @modelcontextprotocol/server-memory
+  stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
+
+The bridge is a client by itself, not a wire: the server sees stdwire as its client, one that can be asked anything but for roots, and is told so when the actual client cannot answer. A server of a revision before 2026-07-28 does not say which of several calls it asks for; with more than one under way, its question is refused. Tasks are waited for and not passed on as such; log messages, extensions and experimental capabilities are not passed on.`,
 		make: func() (grammar, runner) {
 			b := &bridge{known: make(chan struct{})}
-			return grammar{command: func(words []string) { b.words = words }, flags: []flag{
+			x := new(crossing)
+			run := func(ctx context.Context, std *streams) error {
+				if err := x.check(); err != nil {
+					return err
+				}
+				if !x.wanted() {
+					return b.run(ctx, std)
+				}
+				if b.framing != "" {
+					return usagef("--framing is for a client and a server that are both on stdio")
+				}
+				return x.run(ctx, std)
+			}
+			return grammar{command: func(words []string) { b.words, x.words = words, words }, flags: append([]flag{
 				choice(&b.framing, "--framing", "how the server frames messages (default: as the client does not)", "newline", "content-length"),
-			}}, b.run
+			}, x.flags()...)}, run
 		},
 	}
 }
@@ -45,9 +65,6 @@ type bridge struct {
 }
 
 func (b *bridge) run(ctx context.Context, std *streams) error {
-	if b.words == nil {
-		return usagef("which server?").withHint("its command stands behind --: stdwire bridge -- COMMAND…")
-	}
 	b.std, b.client = std, framing.Auto(std.in, framing.Limits{})
 	r := relay{words: b.words, up: b.up, down: b.down}
 	status, err := r.run(ctx, std)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,7 +33,10 @@ type listener struct {
 // listen starts one, and waits until it serves. What it has told before that is returned too.
 func listen(t *testing.T, args ...string) (l *listener, before []string) {
 	t.Helper()
-	cmd, _, _ := stdwire(t, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...)...)
+	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--http=") }) {
+		args = slices.Insert(args, 1, "--http=127.0.0.1:0")
+	}
+	cmd, _, _ := stdwire(t, args...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)

@@ -30,7 +30,7 @@ type web struct {
 
 func (w *web) flags() []flag {
 	return []flag{
-		{name: "--http", value: "ADDR", help: "serve HTTP there instead, say 127.0.0.1:8080", set: func(value string) error {
+		{name: "--http", value: "ADDR", help: "serve HTTP there in place of stdio, say 127.0.0.1:8080", set: func(value string) error {
 			if _, _, err := net.SplitHostPort(value); err != nil {
 				return usagef("--http: %q is no address", value).withHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
 			}
@@ -54,6 +54,21 @@ func (w *web) flags() []flag {
 		toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
 		toggle(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
+}
+
+// given names a flag that was given and is about HTTP only; "" if none was.
+func (w *web) given() string {
+	switch {
+	case w.tokenEnv != "":
+		return "--token-env"
+	case w.stateKey != nil:
+		return "--state-key-env"
+	case w.noAuth:
+		return "--no-auth"
+	case w.sse:
+		return "--http-sse"
+	}
+	return ""
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -239,5 +240,86 @@ func TestFrontQuestions(t *testing.T) {
 				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `{"name":"`+name+`"}`)
 			})
 		}
+	})
+}
+
+// With KeepFailed, what a server has stays while it is down, and who uses it waits until it is up again, or has it started.
+func TestKeepFailed(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: quiet, KeepFailed: true}.New(w.front)
+		s := w.server("up", w.era)
+		connect, down := s.Connect, new(atomic.Bool)
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			if down.Load() {
+				return nil, errors.New("it is down")
+			}
+			return connect(ctx, session, o)
+		}
+		assert.NilError(t, w.gateway.Add(s))
+		w.gateway.Settle(t.Context())
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			end := func() {
+				w.mu.Lock()
+				live := w.behind
+				w.mu.Unlock()
+				live.Close()
+				synctest.Wait()
+				assert.Equal(t, w.state("up"), host.Waiting)
+				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			}
+			end()
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil) // waits
+			assert.NilError(t, err)
+			down.Store(true)
+			end()
+			time.Sleep(5 * time.Minute)
+			assert.Equal(t, w.state("up"), host.Failed)
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			_, err = c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.ErrorContains(t, err, "it is down")
+			down.Store(false)
+			time.Sleep(5 * time.Minute)
+			w.add("more", reads("x"))
+			_, err = c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"})
+			assert.NilError(t, w.gateway.Manager().Disable("up"))
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, len(w.names(c)), 0)
+		})
+	})
+}
+
+// Where a front has one server only, resources that are on no list can be read and watched.
+func TestUnlisted(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		o := server.Options{Logger: quiet, Unlisted: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			return w.gateway.Read(ctx, "up", uri)
+		}}
+		front := o.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		w.gateway.Offer(front, "up")
+		assert.NilError(t, w.up.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://secret", Name: "s"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "found"}}}, nil
+		}}))
+		updates := make(chan string, 10)
+		w.at(front, client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }}, func(c *client.Client) {
+			r, err := c.ReadResource(t.Context(), "mem://secret") // which the gateway has not heard of yet
+			assert.NilError(t, err)
+			assert.Equal(t, r.Contents[0].Text, "found")
+			assert.NilError(t, c.Subscribe(t.Context(), "mem://secret/part"))
+			time.Sleep(5 * time.Second)
+			w.up.ResourceUpdated("mem://secret/part")
+			if w.era == mcp.Modern { // a legacy server refuses to watch what there is not
+				assert.Equal(t, <-updates, "mem://secret/part")
+			}
+			_, err = c.ReadResource(t.Context(), "mem://none")
+			assert.ErrorContains(t, err, "Resource not found")
+			assert.Assert(t, w.gateway.Remove("up"))
+			_, err = c.ReadResource(t.Context(), "mem://secret")
+			assert.ErrorContains(t, err, "Resource not found")
+		})
 	})
 }

@@ -59,6 +59,8 @@ type Options struct {
 	NoPrefix bool
 	// NoDescriptionPrefix leaves descriptions as they are.
 	NoDescriptionPrefix bool
+	// KeepFailed goes on offering what a server has that has failed: who uses it waits until it is started again, and starts it if it has failed too many times.
+	KeepFailed bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
 	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
@@ -191,12 +193,12 @@ func (g *Gateway) stateChanged(s host.Status) {
 	if m == nil || s.Session != "" {
 		return
 	}
-	switch s.State {
-	case host.Ready:
+	switch failed := s.State == host.Waiting || s.State == host.Failed; {
+	case s.State == host.Ready:
 		m.gone.Store(false)
-	case host.Waiting, host.Failed, host.Disabled:
+	case failed && !g.o.KeepFailed, s.State == host.Disabled:
 		m.gone.Store(true)
-	case host.Stopped:
+	case s.State == host.Stopped:
 		if !m.gone.CompareAndSwap(true, false) { // else it is not disabled any more
 			return // it comes back when it is wanted
 		}

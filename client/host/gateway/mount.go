@@ -249,6 +249,17 @@ func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.Resourc
 	})
 }
 
+// Read reads a resource of a server, which need be on no list: for [server.Options].Unlisted. The error is the client's, as that of [server.Resource].Read.
+func (g *Gateway) Read(ctx context.Context, id, uri string) (*mcp.ReadResourceResult, error) {
+	g.mu.Lock()
+	m := g.mounts[id]
+	g.mu.Unlock()
+	if m == nil {
+		return nil, server.ResourceNotFound(uri)
+	}
+	return m.read(ctx, uri)
+}
+
 func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {
 	c := &call{kind: kindResource, u: m.upstream(ctx, uri, true)}
 	err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {

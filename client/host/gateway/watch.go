@@ -56,7 +56,7 @@ func (g *Gateway) spreadWatches() {
 	}
 }
 
-// ownerOf returns the mount whose resource that is, among those that a front includes; nil if it is nobody's.
+// ownerOf returns the mount whose resource that is, among those that a front includes; nil if it is nobody's. Where there is one only, what is on no list is its own too.
 func (g *Gateway) ownerOf(f *front, uri string) *mount {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -72,6 +72,9 @@ func (g *Gateway) ownerOf(f *front, uri string) *mount {
 				return g.mounts[o.id]
 			}
 		}
+	}
+	if !f.all && len(f.ids) == 1 {
+		return g.mounts[f.ids[0]]
 	}
 	return nil
 }
