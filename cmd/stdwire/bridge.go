@@ -16,7 +16,7 @@ import (
 func bridgeCommand() command {
 	return command{
 		name: "bridge", usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
-		summary: "let a client use a server that frames messages otherwise, or has another transport",
+		summary: "let a client use a server of another framing or transport",
 		help: `Messages are lines in MCP and have a Content-Length in the Language Server Protocol. The client is answered as it speaks, and the server spoken to in the other way, or as --framing says. A message with line breaks in it that is to be a line has its white space taken out; what a server writes between its lines that is no message, and could not be told from one behind a length, goes to stderr.
 
   stdwire bridge -- ./server-with-content-length
@@ -24,7 +24,7 @@ func bridgeCommand() command {
 
 With --http a server that is a command is served over Streamable HTTP at /mcp, and with --url one that has a URL on stdin and stdout; with both, one that has a URL at another one. The bridge speaks every revision of MCP on both sides, whatever the other side speaks. The server is started first, or asked, and if that fails so does the bridge; one that dies later is started again, and calls that come meanwhile wait for it. Over HTTP all clients share the one process. It runs with the environment and the stderr of the bridge. What the server says of itself, of its tools, prompts and resources reaches the client as it is, and so do results of tools, progress, cancellation, changes, and the server's questions to the user and the model.
 
-  stdwire bridge --http 127.0.0.1:8080 -- npx -y @modelcontextprotocol/server-memory
+  stdwire bridge --http 127.0.0.1:8080 -- npx -y some-server
   stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
 
 The bridge is a client by itself, not a wire: the server sees stdwire as its client, one that can be asked anything but for roots, and is told so when the actual client cannot answer. A server of a revision before 2026-07-28 does not say which of several calls it asks for; with more than one under way, its question is refused. Tasks are waited for and not passed on as such; log messages, extensions and experimental capabilities are not passed on.`,

@@ -11,6 +11,8 @@
 // A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
 // two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
 //
+// With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
+//
 // # Calls
 //
 // Arguments and results go through byte by byte. Progress, cancellation and the trace go through too. A call of a server that has died fails; it is made again by the gateway only if the tool
