@@ -56,8 +56,8 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 						argument["command"] = b.tapped("record", b.gateway(servers)...)
 					}
 					got := b.everythingClient(argument)
-					assert.Equal(t, len(got.Tools), 37) // and host_status
-					assert.DeepEqual(t, got.Progress, []float64{0, 50, 100})
+					assert.Equal(t, len(got.Tools), 37)                     // and host_status
+					assert.DeepEqual(t, got.Progress[:2], []float64{0, 50}) // the SDKs drop the last if it comes together with the answer
 					assert.DeepEqual(t, got.Resources, []string{"test://example-resource", "test://static-binary", "test://static-text", "test://watched-resource"})
 					assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 					assert.Equal(t, got.Binary, "PNG")
@@ -71,7 +71,7 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 					for _, without := range []string{"test_logging_tool", "list_roots", "multiple_inputs"} {
 						delete(calls, without)
 					}
-					if !modern && transport == "http" {
+					if !modern {
 						calls["cut"] = calls["test_elicitation"]
 					}
 					assert.DeepEqual(t, got.Calls, calls)
@@ -81,10 +81,7 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 						assert.Equal(t, got.Prompted, "Context: "+sdkAnswer)
 					}
 					if !modern {
-						asked = append(asked, "Still there?")
-					}
-					if !modern && transport == "http" {
-						asked = append(asked, "After a cut?")
+						asked = append(asked, "Still there?", "After a cut?")
 					}
 					assert.DeepEqual(t, got.Asked, asked)
 					b.checkServer("record")

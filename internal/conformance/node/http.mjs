@@ -153,9 +153,9 @@ if (!modern) {
 
 // Streams that end before their time. The call goes on, and its client comes back for the result.
 seen.calls.test_reconnection = await call('test_reconnection');
-if (!modern && url) {
+if (!modern) {
   const usual = answer;
-  answer = async extra => { await cut(); return usual(extra); };
+  answer = async extra => { if (url) await cut(); return usual(extra); };
   seen.calls.cut = await call('test_elicitation', { message: 'After a cut?' });
   answer = usual;
   // The session's own stream was cut with it: it has to be back for this to come through.
