@@ -75,8 +75,8 @@ func (fs *flights) only(server string) (f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, other := range fs.all {
-		if other.server != server {
-			continue
+		if other.server != server || other.ctx.Err() != nil {
+			continue // that of another, or given up
 		}
 		if f != nil {
 			return nil
