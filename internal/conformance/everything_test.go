@@ -274,6 +274,9 @@ func (e *everythingVisit) questions() {
 	e.says(`"firstLine": "It was a dark and stormy night."`, "trigger-elicitation-request", nil) // which the client fills in
 	ask := map[string]any{"url": "https://example.com/", "elicitationId": "1"}
 	e.says("User completed the URL elicitation flow", "trigger-url-elicitation", ask)
+	if e.c.Era() == mcp.Modern {
+		return // behind a gateway; to such a client there is no such refusal
+	}
 	ask["errorPath"] = true
 	_, err := e.c.CallTool(e.t.Context(), e.prefix+"trigger-url-elicitation", ask)
 	refusal, ok := errors.AsType[*rpc.Error](err)
