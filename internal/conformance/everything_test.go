@@ -138,7 +138,7 @@ func (e *everythingVisit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.El
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
 	// The server's default for the number is 3.14, which is none of the revision's schema.json: that has integers only, unlike its schema.ts.
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7}`)}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7,"ok":true}`)}, nil
 }
 
 func (e *everythingVisit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
