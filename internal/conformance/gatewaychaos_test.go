@@ -37,8 +37,8 @@ type chaos struct {
 	failed                   sync.Once
 }
 
-// Servers die, hang, flood, change and print junk, while many callers call: each answer is the one to its call, each error names its server, no call is stuck, the gateway
-// does not grow, and in the end all servers work, and nothing is left of them.
+// Servers die, hang, flood, change and print junk, while many callers call: each answer is the one to its call, each error names its server, no call is stuck,
+// the gateway does not grow, and in the end all servers work, and nothing is left of them.
 func TestGatewayInChaos(t *testing.T) {
 	const (
 		enough = 8000 // calls at least
@@ -76,19 +76,18 @@ func TestGatewayInChaos(t *testing.T) {
 		})
 	}
 	// The kill of a server has it wait 1 s, then 2 s, then 4 s, before it is started again; Restart forgets that.
-	hit := func(id string, signal syscall.Signal) { x.signal(id, signal) }
-	hit("killed", syscall.SIGKILL)
+	x.signal("killed", syscall.SIGKILL)
 	x.settle("killed")
 	early := rss(t, gateway)
 	for round := range 3 {
-		hit("hung", syscall.SIGSTOP)
-		hit("killed", syscall.SIGKILL)
-		hit("flooding", syscall.SIGSTOP)
+		x.signal("hung", syscall.SIGSTOP)
+		x.signal("killed", syscall.SIGKILL)
+		x.signal("flooding", syscall.SIGSTOP)
 		x.wait(700 * time.Millisecond)
-		hit("flooding", syscall.SIGCONT)
-		hit(x.servers[1+round], syscall.SIGKILL) // stopped, or not
+		x.signal("flooding", syscall.SIGCONT)
+		x.signal(x.servers[1+round], syscall.SIGKILL) // stopped, or not
 		x.wait(700 * time.Millisecond)
-		hit("hung", syscall.SIGCONT)
+		x.signal("hung", syscall.SIGCONT)
 		_, err := x.c.CallTool(t.Context(), "host_restart", map[string]string{"server": "killed"})
 		assert.NilError(t, err)
 		x.settle()
@@ -140,6 +139,13 @@ func (x *chaos) call() {
 	}
 }
 
+// wait is how long the servers are left as they are.
+func (x *chaos) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}
+
 // settle waits until servers work, all of them unless some are named.
 func (x *chaos) settle(ids ...string) {
 	x.t.Helper()
@@ -158,12 +164,6 @@ func (x *chaos) settle(ids ...string) {
 			}
 		}
 	}
-}
-
-func (x *chaos) wait(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	<-timer.C
 }
 
 // signal sends a signal to the process of a server, if it has one now.
