@@ -231,6 +231,32 @@ func TestDeath(t *testing.T) {
 	})
 }
 
+// Who does not want to wait until a server that has died is started again can have that at once.
+func TestRestart(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		changes := make(chan int, 10)
+		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+			for range 5 { // which is once too often to be started again by itself
+				time.Sleep(5 * time.Second)
+				w.mu.Lock()
+				live := w.behind
+				w.mu.Unlock()
+				live.Close()
+				assert.Equal(t, <-changes, 0)
+				began := time.Now()
+				assert.NilError(t, w.gateway.Manager().Restart("up"))
+				assert.Equal(t, <-changes, 1)
+				assert.Assert(t, time.Since(began) < 500*time.Millisecond, "%v", time.Since(began))
+			}
+			assert.NilError(t, w.gateway.Manager().Disable("up"))
+			assert.Equal(t, <-changes, 0)
+			assert.NilError(t, w.gateway.Manager().Restart("up"))
+			time.Sleep(time.Minute)
+			assert.Equal(t, len(changes), 0, "it is still disabled")
+		})
+	})
+}
+
 func TestServerComesAndGoes(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.client(client.Options{}, func(c *client.Client) {
