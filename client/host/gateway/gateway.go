@@ -57,7 +57,7 @@ type Options struct {
 	MaxName int
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
-	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
+	// Pins, if set, remember what tools looked like when they were first used, or came within 10 s of that. One that is another now, or new to a server that is known, is not offered until it is accepted with
 	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
