@@ -9,7 +9,8 @@
 // # Names
 //
 // A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
-// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
+// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart. A resource that no
+// server lists is looked for at those servers that list others of its scheme.
 //
 // # Calls
 //
@@ -111,6 +112,7 @@ func (o Options) New(s *server.Server) *Gateway {
 		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
 	}
 	g.unwatch = s.OnWatch(g.look)
+	s.ReadUnlisted(g.readUnlisted)
 	g.wg.Go(g.spreadWatches)
 	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 	return g
@@ -247,6 +249,7 @@ func (g *Gateway) Close() {
 	g.mounts = make(map[string]*mount)
 	g.mu.Unlock()
 	g.unwatch()
+	g.server.ReadUnlisted(nil)
 	g.cancel()
 	g.manager.Close()
 	g.wg.Wait()
