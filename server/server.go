@@ -79,8 +79,6 @@ type Options struct {
 	Extensions map[string]json.RawMessage
 	// Capabilities, if set, changes what the server declares before a client is told: to declare less, for who stands for another server. What it answers stays the same.
 	Capabilities func(*mcp.ServerCapabilities)
-	// Unlisted, if set, reads the resources that are neither on the list nor of a template, for who does not know all that there are. Its error is as that of [Resource].Read.
-	Unlisted func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
 	// use. Lists are then never public.
 	Visible func(ctx context.Context, kind Kind, key string) bool
@@ -120,6 +118,7 @@ type Server struct {
 	prompts    collection[*Prompt]
 	completes  atomic.Bool // something of these does
 	tasks      tasks
+	unlisted   atomic.Pointer[unlisted]
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}

@@ -120,7 +120,6 @@ func (x *crossing) open(ctx context.Context, std *streams, g *gateway.Gateway, i
 		like := c.Capabilities()
 		o := server.Options{Instructions: c.Instructions(), StateKey: x.web.stateKey, Logger: log}
 		o.Capabilities = func(own *mcp.ServerCapabilities) { noMore(own, like, c.Revision()) }
-		o.Unlisted = func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) { return g.Read(ctx, id, uri) }
 		s = o.New(info, dispatch.NewCatalog())
 		if like.Resources != nil {
 			s.Expect(server.KindResource, server.KindTemplate)

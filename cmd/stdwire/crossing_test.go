@@ -167,6 +167,7 @@ func TestBridgeToAServerThatDies(t *testing.T) {
 	overHTTP, err := client.Options{Logger: slog.New(slog.DiscardHandler), OnResourceUpdated: func(uri string) { updates <- uri }}.Connect(t.Context(), streamable.Dial(l.url))
 	assert.NilError(t, err)
 	assert.NilError(t, overHTTP.Subscribe(t.Context(), "file:///notes.md"))
+	assert.Equal(t, <-updates, "file:///notes.md", "nobody knows what had happened to it")
 	for n := 1; n <= 2; n++ {
 		for _, c := range []*client.Client{overStdio, overHTTP} {
 			_, err := c.CallTool(t.Context(), "picture", nil)

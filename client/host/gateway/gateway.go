@@ -9,7 +9,8 @@
 // # Names
 //
 // A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
-// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
+// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart. A resource that no
+// server lists is looked for at those servers that list others of its scheme.
 //
 // With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
 //
@@ -65,7 +66,7 @@ type Options struct {
 	KeepFailed bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
-	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
+	// Pins, if set, remember what tools looked like when they were first used, or came within 10 s of that. One that is another now, or new to a server that is known, is not offered until it is accepted with
 	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
@@ -256,7 +257,7 @@ func (g *Gateway) Close() {
 	g.mounts = make(map[string]*mount)
 	g.mu.Unlock()
 	for _, f := range g.allFronts() {
-		f.unwatch()
+		f.detach()
 	}
 	g.cancel()
 	g.manager.Close()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -31,6 +32,7 @@ type mount struct {
 	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
 	gone       atomic.Bool    // the server has failed, or is disabled
 	listed     *client.Client // whose lists are offered; of the goroutine
+	pinned     time.Time      // when its tools were pinned, if it was now; of the goroutine
 
 	maxArguments, maxResult int // bytes
 
@@ -247,17 +249,6 @@ func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.Resourc
 		},
 		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
 	})
-}
-
-// Read reads a resource of a server, which need be on no list: for [server.Options].Unlisted. The error is the client's, as that of [server.Resource].Read.
-func (g *Gateway) Read(ctx context.Context, id, uri string) (*mcp.ReadResourceResult, error) {
-	g.mu.Lock()
-	m := g.mounts[id]
-	g.mu.Unlock()
-	if m == nil {
-		return nil, server.ResourceNotFound(uri)
-	}
-	return m.read(ctx, uri)
 }
 
 func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {

@@ -73,10 +73,7 @@ func (g *Gateway) ownerOf(f *front, uri string) *mount {
 			}
 		}
 	}
-	if !f.all && len(f.ids) == 1 {
-		return g.mounts[f.ids[0]]
-	}
-	return nil
+	return g.mounts[f.only()]
 }
 
 // rewatch is how long to wait before a server is subscribed to again, that has failed.
@@ -117,6 +114,7 @@ func (m *mount) watchWith(c *client.Client) error {
 				m.warn("changes of a resource are not noticed", err)
 			}
 			subscribed[uri] = true // or was tried
+			m.updated(uri)         // nobody knows what has happened before
 		}
 		for uri := range subscribed {
 			if !wanted[uri] {
@@ -130,9 +128,6 @@ func (m *mount) watchWith(c *client.Client) error {
 		select {
 		case <-m.watch.changed:
 		case <-c.Done():
-			for uri := range wanted { // nobody knows what has happened meanwhile
-				m.updated(uri)
-			}
 			return c.Err()
 		case <-m.ctx.Done():
 			return m.ctx.Err()

@@ -1,0 +1,155 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A resource that is in no list is read where others of its kind are, and is not found where nobody has it.
+func TestUnlistedResource(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		asked := ""
+		reads := func(id, known string) func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			return func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				asked += id + " "
+				if uri != known {
+					return nil, server.ResourceNotFound(uri)
+				}
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "of " + id}}}, nil
+			}
+		}
+		read := func(uri, want string) {
+			t.Helper()
+			asked = ""
+			w.client(client.Options{Era: era}, func(c *client.Client) {
+				r, err := c.ReadResource(t.Context(), uri)
+				if want == "" {
+					assert.ErrorContains(t, err, "Resource not found")
+					return
+				}
+				assert.NilError(t, err)
+				assert.Equal(t, r.Contents[0].Text, want)
+			})
+		}
+		w.up.ReadUnlisted(reads("up", "mem://one"))
+		read("mem://one", "of up") // the only one that there is
+		read("mem://none", "")
+
+		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"}, dispatch.NewCatalog())
+		other.ReadUnlisted(reads("other", "mem://two"))
+		third := server.Options{Logger: quiet}.New(server.Info{Name: "third", Version: "1"}, dispatch.NewCatalog())
+		third.ReadUnlisted(reads("third", "mem://three"))
+		for _, s := range []*server.Server{w.up, other} {
+			assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://" + map[bool]string{true: "a", false: "b"}[s == other], Name: "x"}, Read: reads("listed", "")}))
+		}
+		for id, s := range map[string]*server.Server{"other": other, "third": third} {
+			behind := w.server(id, era)
+			behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				return o.Connect(ctx, w.pipe(s))
+			}
+			assert.NilError(t, w.gateway.Add(behind))
+		}
+		time.Sleep(5 * time.Second)
+		read("mem://two", "of other")
+		assert.Equal(t, asked, "up other ")
+		read("mem://three", "")
+		assert.Equal(t, asked, "up other ", "the third has nothing of that scheme")
+		read("file:///etc/passwd", "")
+		assert.Equal(t, asked, "")
+	})
+}
+
+// Where a front has one server only, resources that are on no list can be read and watched, the server may ask for them, and what it says when it has not got one is the client's.
+func TestUnlistedOfOne(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		front := w.another("up")
+		w.up.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			switch uri {
+			case "mem://secret":
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "found"}}}, nil
+			case "mem://asks":
+				answer, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: string(answer.Content)}}}, nil
+			}
+			return nil, &rpc.Error{Code: mcp.CodeResourceNotFound, Message: "no book of that name"}
+		})
+		updates := make(chan string, 10)
+		o := client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+		}}
+		w.at(front, o, func(c *client.Client) {
+			r, err := c.ReadResource(t.Context(), "mem://secret")
+			assert.NilError(t, err)
+			assert.Equal(t, r.Contents[0].Text, "found")
+			if w.era == mcp.Modern { // a legacy server asks in calls of tools only
+				r, err = c.ReadResource(t.Context(), "mem://asks")
+				assert.NilError(t, err)
+				assert.Equal(t, r.Contents[0].Text, `{"name":"Ada"}`)
+			}
+			_, err = c.ReadResource(t.Context(), "mem://none")
+			assert.ErrorContains(t, err, "no book of that name")
+
+			assert.NilError(t, c.Subscribe(t.Context(), "mem://secret/part"))
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, <-updates, "mem://secret/part", "it may have changed before")
+			w.up.ResourceUpdated("mem://secret/part")
+			if w.era == mcp.Modern { // a legacy server refuses to watch what there is not
+				assert.Equal(t, <-updates, "mem://secret/part")
+			}
+			assert.Assert(t, w.gateway.Remove("up"))
+			_, err = c.ReadResource(t.Context(), "mem://secret")
+			assert.ErrorContains(t, err, "Resource not found")
+		})
+	})
+}
+
+// What a front does not include is not read through it, listed or not.
+func TestUnlistedElsewhere(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		asked := 0
+		w.up.ReadUnlisted(func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			asked++
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
+		})
+		w.second("b")
+		reads := func(front *server.Server, can bool) {
+			t.Helper()
+			for _, uri := range []string{"mem://secret", "mem://a"} {
+				w.at(front, client.Options{Era: era}, func(c *client.Client) {
+					_, err := c.ReadResource(t.Context(), uri)
+					assert.Equal(t, err == nil, can, "%s: %v", uri, err)
+				})
+			}
+		}
+		reads(w.another("b", "up"), true)
+		assert.Equal(t, asked, 1)
+		front := w.another("b")
+		reads(front, false)
+		reads(w.another("b", "none"), false)
+		assert.Equal(t, asked, 1)
+		w.gateway.Offer(front, "up")
+		reads(front, true)
+		w.gateway.Offer(front)
+		reads(front, false)
+		assert.Equal(t, asked, 2)
+		w.gateway.Offer(front, "up")
+		w.gateway.Close()
+		reads(front, false)
+		assert.Equal(t, asked, 2)
+	})
+}
