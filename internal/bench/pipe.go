@@ -100,7 +100,7 @@ func measurePipe(serve func(io.ReadWriteCloser), d time.Duration) (measure, erro
 	if err := c.open(); err != nil {
 		return measure{}, err
 	}
-	frame := callFrame(7, strings.Repeat("x", 64))
+	frame := callFrame("echo", 7, strings.Repeat("x", 64))
 	m, err := benchmark(d, 1, func() error {
 		_, err := c.exchange(frame)
 		return err
@@ -168,6 +168,6 @@ func (c lineClient) response() ([]byte, error) {
 	}
 }
 
-func callFrame(id int, text string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":%q}}}`+"\n", id, text)
+func callFrame(tool string, id int, text string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`+"\n", id, tool, text)
 }
