@@ -96,7 +96,7 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
 	arguments = append(json.RawMessage(nil), arguments...)
-	meta := callOptions(ctx)[1:]
+	opts := append(trace(ctx), client.OnProgress(f.progress))
 	fs := &g.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -117,7 +117,6 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	fs.all[f.token] = f
 	fs.wg.Go(func() {
 		defer f.land()
-		opts := append(meta, client.OnProgress(f.progress))
 		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
 			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, opts...)
 			return err
@@ -140,14 +139,9 @@ func (f *flight) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
 	rider := f.rider
 	f.mu.Unlock()
-	if rider == nil {
-		return
+	if rider != nil {
+		report(rider, p)
 	}
-	total := 0.0
-	if p.Total != nil {
-		total = *p.Total
-	}
-	server.Progress(rider, p.Progress, total, p.Message)
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.

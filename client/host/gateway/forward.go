@@ -66,7 +66,7 @@ func (g *Gateway) ask(ctx context.Context, u upstream, call func(c *client.Clien
 
 // answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
 func answering(ctx context.Context, answers mcp.InputResponses, state string) []client.CallOption {
-	opts := append(callOptions(ctx), client.ByHand())
+	opts := append(trace(ctx), client.ByHand(), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
 		opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
 	}
@@ -81,23 +81,28 @@ func outcome(ctx context.Context, err error) error {
 	return told(err)
 }
 
-// callOptions are what of the client's request goes on to the server.
-func callOptions(ctx context.Context) []client.CallOption {
-	opts := []client.CallOption{client.OnProgress(func(p mcp.ProgressParams) {
-		total := 0.0
-		if p.Total != nil {
-			total = *p.Total
-		}
-		server.Progress(ctx, p.Progress, total, p.Message)
-	})}
-	meta := mcp.Meta{}
+// report passes progress on to the client of a request.
+func report(ctx context.Context, p mcp.ProgressParams) {
+	total := 0.0
+	if p.Total != nil {
+		total = *p.Total
+	}
+	server.Progress(ctx, p.Progress, total, p.Message)
+}
+
+// trace has the server hear of the trace that the client's request belongs to, if it belongs to one.
+func trace(ctx context.Context) []client.CallOption {
 	trace := server.TraceFrom(ctx)
+	if trace == (server.Trace{}) {
+		return nil
+	}
+	meta := mcp.Meta{}
 	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent, mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
 			_ = meta.Set(key, value) // a string
 		}
 	}
-	return append(opts, client.Meta(meta))
+	return []client.CallOption{client.Meta(meta)}
 }
 
 // told makes an error that the client may be told: what the server itself has answered, and what has become of the server.
