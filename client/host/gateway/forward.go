@@ -41,16 +41,20 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 		return f.ride(ctx, answers)
 	}
 	var result json.RawMessage
-	legacy := false
-	opts := answering(ctx, answers, state)
+	flies := false
 	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
-		if legacy = c.Era() == mcp.Legacy; legacy {
-			return nil
+		switch {
+		case c.Era() == mcp.Modern:
+			result, err = c.CallToolRaw(ctx, u.name, arguments, answering(ctx, answers, state)...)
+		case g.flights.walk(ctx, &u):
+			defer g.flights.arrive(&u)
+			result, err = c.CallToolRaw(ctx, u.name, arguments, carried(ctx)...)
+		default:
+			flies = true
 		}
-		result, err = c.CallToolRaw(ctx, u.name, arguments, opts...)
 		return err
 	})
-	if legacy {
+	if flies {
 		return g.takeOff(ctx, u, arguments).ride(ctx, nil)
 	}
 	return result, outcome(ctx, err)
@@ -66,7 +70,7 @@ func (g *Gateway) ask(ctx context.Context, u upstream, call func(c *client.Clien
 
 // answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
 func answering(ctx context.Context, answers mcp.InputResponses, state string) []client.CallOption {
-	opts := append(trace(ctx), client.ByHand(), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
+	opts := append(carried(ctx), client.ByHand())
 	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
 		opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
 	}
@@ -79,6 +83,11 @@ func outcome(ctx context.Context, err error) error {
 		return server.RequireInput(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
 	}
 	return told(err)
+}
+
+// carried is what goes through beside arguments and result.
+func carried(ctx context.Context) []client.CallOption {
+	return append(trace(ctx), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 }
 
 // report passes progress on to the client of a request.
