@@ -13,6 +13,17 @@ import (
 	"time"
 )
 
+// A scene is who calls whom through the gateway: a legacy client always, a server of an era.
+type scene struct{ name, era, capabilities string }
+
+var scenes = []scene{
+	{"legacy server", "legacy", `{}`},
+	{"legacy server, client that can be asked", "legacy", `{"elicitation":{},"sampling":{}}`}, // whose calls can be interrupted by questions
+	{"modern server", "modern", `{}`},
+}
+
+func (s *scene) oneByOne() string { return "64 B, one at a time, " + s.name }
+
 // The ways to the server, which is the answerer: its own pipes, the pipes of a program in between that only copies bytes, and a gateway. Both in between start it.
 const (
 	direct = "direct"
@@ -20,15 +31,11 @@ const (
 )
 
 var gatewayBudgets = func() (budgets []budget) {
-	for _, era := range []string{"legacy", "modern"} {
-		budgets = append(budgets, budget{addedTo(era), "hop and decode", 2})
+	for _, s := range scenes {
+		budgets = append(budgets, budget{s.oneByOne() + ": added", "hop and decode", 2})
 	}
 	return append(budgets, budget{listed, "limit", 1})
 }()
-
-func addedTo(era string) string {
-	return "64 B, one at a time, " + era + " server: added"
-}
 
 const listed = "tools/list of 20 servers, remembered"
 
@@ -110,8 +117,8 @@ type way struct {
 }
 
 // ways starts the server once for every way to it.
-func (g *gatewayBinary) ways(era string) (all []*way, err error) {
-	words, err := answererCommand(era)
+func (g *gatewayBinary) ways(s *scene) (all []*way, err error) {
+	words, err := answererCommand(s.era)
 	if err != nil {
 		return nil, err
 	}
@@ -124,15 +131,15 @@ func (g *gatewayBinary) ways(era string) (all []*way, err error) {
 		cmd *exec.Cmd
 	}{
 		{way{program: direct, tool: "echo"}, exec.Command(words[0], words[1:]...)},
-		{way{program: copied, tool: "echo"}, exec.Command(words[0], "-copy", "-era", era)},
+		{way{program: copied, tool: "echo"}, exec.Command(words[0], "-copy", "-era", s.era)},
 		{way{program: "stdwire", tool: "up__echo"}, g.command(config)},
 	} {
 		if w.process, err = startCommand(w.cmd); err != nil {
 			return all, err
 		}
 		all = append(all, &w.way)
-		if w.program == "stdwire" || era == "legacy" { // a modern server does not know the handshake, nor wants one
-			if err := w.open(); err != nil {
+		if w.program == "stdwire" || s.era == "legacy" { // a modern server does not know the handshake, nor wants one
+			if err := w.openWith(s.capabilities); err != nil {
 				return all, fmt.Errorf("%s: %w", w.program, err)
 			}
 		}
@@ -155,14 +162,14 @@ func gatewaySuite(o options) ([]measure, error) {
 	}
 	defer g.remove()
 	var all []measure
-	for _, era := range []string{"legacy", "modern"} {
-		added, err := g.added(era, o.time)
+	for _, s := range scenes {
+		added, err := g.added(&s, o.time)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", era, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		rates, err := g.rates(era, o.time)
+		rates, err := g.rates(&s, o.time)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", era, err)
+			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		all = append(append(all, added...), rates...)
 	}
@@ -171,8 +178,8 @@ func gatewaySuite(o options) ([]measure, error) {
 }
 
 // added measures calls one at a time. The ways take turns, so that a busy moment hits all of them.
-func (g *gatewayBinary) added(era string, d time.Duration) ([]measure, error) {
-	ways, err := g.ways(era)
+func (g *gatewayBinary) added(s *scene, d time.Duration) ([]measure, error) {
+	ways, err := g.ways(s)
 	defer stopAll(ways)
 	if err != nil {
 		return nil, err
@@ -204,7 +211,7 @@ func (g *gatewayBinary) added(era string, d time.Duration) ([]measure, error) {
 	for i, w := range ways {
 		slices.Sort(times[i])
 		p50[w.program] = microseconds(times[i][len(times[i])/2])
-		all = append(all, measure{"64 B, one at a time, " + era + " server", w.program, p50[w.program], "µs (p50)", false,
+		all = append(all, measure{s.oneByOne(), w.program, p50[w.program], "µs (p50)", false,
 			fmt.Sprintf("p99 %.0f µs", microseconds(times[i][len(times[i])*99/100]))})
 	}
 	hop := p50[copied] - p50[direct]
@@ -212,13 +219,13 @@ func (g *gatewayBinary) added(era string, d time.Duration) ([]measure, error) {
 		return nil, fmt.Errorf("a process in between takes %.1f µs: the machine is too busy to measure it", hop)
 	}
 	return append(all,
-		measure{addedTo(era), "stdwire", p50["stdwire"] - p50[direct], "µs (p50)", false, ""},
-		measure{addedTo(era), "hop and decode", hop + decode.value, "µs (p50)", false, fmt.Sprintf("%.1f µs and %.1f µs", hop, decode.value)}), nil
+		measure{s.oneByOne() + ": added", "stdwire", p50["stdwire"] - p50[direct], "µs (p50)", false, ""},
+		measure{s.oneByOne() + ": added", "hop and decode", hop + decode.value, "µs (p50)", false, fmt.Sprintf("%.1f µs and %.1f µs", hop, decode.value)}), nil
 }
 
 // rates measures calls with 64 of them in flight.
-func (g *gatewayBinary) rates(era string, d time.Duration) (all []measure, err error) {
-	ways, err := g.ways(era)
+func (g *gatewayBinary) rates(s *scene, d time.Duration) (all []measure, err error) {
+	ways, err := g.ways(s)
 	defer func() { stopAll(ways) }()
 	if err != nil {
 		return nil, err
@@ -230,7 +237,7 @@ func (g *gatewayBinary) rates(era string, d time.Duration) (all []measure, err e
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.program, err)
 		}
-		all = append(all, measure{"64 B, 64 in flight, " + era + " server", w.program, float64(calls) / took.Seconds(), "calls/s", true,
+		all = append(all, measure{"64 B, 64 in flight, " + s.name, w.program, float64(calls) / took.Seconds(), "calls/s", true,
 			fmt.Sprintf("%.1f µs CPU a call, with the server's", float64(cpu.Microseconds())/float64(calls))})
 	}
 	return all, nil

@@ -117,11 +117,16 @@ type lineClient struct {
 	out io.Writer
 }
 
-const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
+const hello = helloBegin + "{}" + helloEnd
+const helloBegin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"bench","version":"1"},"capabilities":`
+const helloEnd = "}}\n"
 const ready = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
-func (c lineClient) open() error {
-	if _, err := c.exchange([]byte(hello)); err != nil {
+func (c lineClient) open() error { return c.openWith("{}") }
+
+// openWith opens for a client with these capabilities.
+func (c lineClient) openWith(capabilities string) error {
+	if _, err := c.exchange([]byte(helloBegin + capabilities + helloEnd)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(c.out, ready)
