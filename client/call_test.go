@@ -365,6 +365,40 @@ func TestCancelWhileSending(t *testing.T) {
 	})
 }
 
+// A server that does not heed a cancellation, as those of the official SDK, goes on with what nobody hears any more.
+func TestCancelIsNotHeeded(t *testing.T) {
+	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern, "legacy": (*scripted).legacy} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, err := Connect(t.Context(), stream(func(s *scripted) {
+					handshake(s)
+					slow := s.read()
+					s.progress("1", 1)
+					s.read() // the cancellation
+					s.progress("1", 4)
+					s.reply(slow, `{"content":[]}`)
+					quick := s.read()
+					s.progress("1", 1)
+					s.reply(quick, `{"content":[{"type":"text","text":"quick"}]}`)
+				}))
+				assert.NilError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				heard := 0
+				_, err = c.CallTool(ctx, "slow", nil, OnProgress(func(mcp.ProgressParams) {
+					heard++
+					cancel()
+				}))
+				assert.ErrorIs(t, err, context.Canceled)
+				r, err := c.CallTool(t.Context(), "quick", nil, OnProgress(func(mcp.ProgressParams) { t.Error("that is the other call's") }))
+				assert.NilError(t, err)
+				assert.Equal(t, r.Content[0].(*mcp.TextContent).Text, "quick")
+				assert.Equal(t, heard, 1)
+				shut(t, c)
+			})
+		})
+	}
+}
+
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan message, 1)

@@ -47,8 +47,7 @@ type Options struct {
 
 	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message that the server may send; a larger one ends the connection.
 	Limits rpc.Limits
-	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default 10 MiB less 128 KiB: the servers
-	// built on the official TypeScript SDK do not survive 10 MiB.
+	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default [mcp.DefaultMaxSend].
 	MaxSend int
 
 	// OnElicit, if set, answers what the server wants to ask the user (2026-07-28, Elicitation): in a form, or by a web page. Params.Mode is always set.
@@ -99,7 +98,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	o.StartTimeout = cmp.Or(o.StartTimeout, 60*time.Second)
 	o.CallTimeout = cmp.Or(o.CallTimeout, 5*time.Minute)
 	o.MaxCallTime = cmp.Or(o.MaxCallTime, 60*time.Minute)
-	o.MaxSend = cmp.Or(max(o.MaxSend, 0), 10<<20-128<<10)
+	o.MaxSend = cmp.Or(max(o.MaxSend, 0), mcp.DefaultMaxSend)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Cache = cmp.Or(o.Cache, NewCache(defaultCache))
 	if _, err := mcp.Marshal(o.Info); err != nil {

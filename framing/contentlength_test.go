@@ -199,7 +199,7 @@ func TestSkipIsFree(t *testing.T) {
 			spent := allocated(func() {
 				c := tc.framed(tc.in, framing.Limits{MaxFrame: 14 << 20})
 				_, err := c.ReadFrame(nil)
-				assert.Error(t, err, "framing: frame of 209715200 bytes is over the limit of 14680064: send less, or raise Limits.MaxFrame")
+				assert.Error(t, err, "framing: frame of 209715200 bytes is over the limit of 14680064: send less, or raise the limit")
 				got, err := c.ReadFrame(nil)
 				assert.NilError(t, err)
 				assert.Equal(t, string(got), "{}")
@@ -222,12 +222,15 @@ func TestHeaderWithError(t *testing.T) {
 
 func TestContentLengthAppend(t *testing.T) {
 	small := framing.Limits{MaxFrame: 4}
+	smaller := framing.Limits{MaxFrame: 5, MaxAppend: 4}
 	testAppends(t, framing.ContentLength, []appendCase{
 		{name: "one part", parts: []string{"{}"}, want: "Content-Length: 2\r\n\r\n{}"},
 		{name: "parts", parts: []string{"{", "", "}", " "}, want: "Content-Length: 3\r\n\r\n{} "},
 		{name: "any bytes", parts: []string{"\x00\r\n\xff\n"}, want: "Content-Length: 5\r\n\r\n\x00\r\n\xff\n"},
 		{name: "at the limit", limits: small, parts: []string{"12", "34"}, want: "Content-Length: 4\r\n\r\n1234"},
 		{name: "over the limit", limits: small, parts: []string{"12", "345"}, err: framing.ErrTooLarge},
+		{name: "at the limit for this direction", limits: smaller, parts: []string{"1234"}, want: "Content-Length: 4\r\n\r\n1234"},
+		{name: "over the limit for this direction", limits: smaller, parts: []string{"12345"}, err: framing.ErrTooLarge},
 		{name: "no parts", err: framing.ErrEmpty},
 		{name: "empty", parts: []string{"", ""}, err: framing.ErrEmpty},
 	})

@@ -8,7 +8,7 @@ import (
 
 // What a [FrameError] can be about. Test with errors.Is.
 var (
-	// ErrTooLarge: the payload is larger than Limits.MaxFrame. Read and append.
+	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append.
 	ErrTooLarge = errors.New("frame too large")
 	// ErrEmpty: the payload has no byte, or for [Newline] none but white space, which would
 	// read as a blank line. Read (ContentLength only, as Newline skips blank lines) and append.
@@ -22,14 +22,14 @@ var (
 type FrameError struct {
 	Err    error // ErrTooLarge, ErrEmpty or ErrLineBreak
 	Size   int64 // ErrTooLarge: bytes of the payload (of a line read: all before its LF)
-	Limit  int   // ErrTooLarge: the MaxFrame in force
+	Limit  int   // ErrTooLarge: the MaxFrame or MaxAppend in force
 	Offset int   // ErrLineBreak: where in the payload it is
 }
 
 func (e *FrameError) Error() string {
 	switch e.Err {
 	case ErrTooLarge:
-		return fmt.Sprintf("framing: frame of %d bytes is over the limit of %d: send less, or raise Limits.MaxFrame", e.Size, e.Limit)
+		return fmt.Sprintf("framing: frame of %d bytes is over the limit of %d: send less, or raise the limit", e.Size, e.Limit)
 	case ErrLineBreak:
 		return fmt.Sprintf("framing: line break at byte %d of a newline frame: remove or escape it", e.Offset)
 	}

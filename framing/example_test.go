@@ -81,7 +81,7 @@ func ExampleFrameError() {
 	}
 	// Output:
 	// handle {"id":1}
-	// answer the peer: framing: frame of 22 bytes is over the limit of 10: send less, or raise Limits.MaxFrame
+	// answer the peer: framing: frame of 22 bytes is over the limit of 10: send less, or raise the limit
 	// handle {"id":2}
 }
 

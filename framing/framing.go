@@ -30,7 +30,7 @@
 //
 // # Bounds
 //
-// Both directions refuse a payload over [Limits].MaxFrame. Memory follows the bytes that arrived,
+// Both directions refuse a payload over [Limits].MaxFrame, and one of them may have a smaller limit. Memory follows the bytes that arrived,
 // never a length that was only claimed. Too large a frame is skipped, which costs time but no more memory,
 // as long as it is smaller than 16 times MaxFrame; a larger one is a *SyncError, reported before
 // its body is read where its length is known.
@@ -58,6 +58,8 @@ const (
 type Limits struct {
 	// MaxFrame is the largest payload in bytes, read or appended, without line end or header.
 	MaxFrame int
+	// MaxAppend is the largest payload appended, for a peer that reads less than it may send; its default is MaxFrame.
+	MaxAppend int
 	// MaxHeader is the largest Content-Length header block in bytes, the blank line that ends
 	// it included. Each codec holds a read buffer of 64 KiB, or of MaxHeader if that is more.
 	MaxHeader int
@@ -66,6 +68,9 @@ type Limits struct {
 func (l Limits) withDefaults() Limits {
 	if l.MaxFrame <= 0 {
 		l.MaxFrame = DefaultMaxFrame
+	}
+	if l.MaxAppend <= 0 {
+		l.MaxAppend = l.MaxFrame
 	}
 	if l.MaxHeader <= 0 {
 		l.MaxHeader = DefaultMaxHeader
@@ -88,7 +93,7 @@ type Codec interface {
 	// returns the extended slice. It does not block and allocates only if dst lacks room. Parts
 	// must not lie in dst's spare capacity.
 	//
-	// It returns dst as it was and a *FrameError if the payload is larger than Limits.MaxFrame
+	// It returns dst as it was and a *FrameError if the payload is larger than Limits.MaxAppend
 	// (ErrTooLarge), empty (ErrEmpty), or cannot be told apart in this framing (ErrLineBreak).
 	//
 	// The compiler allocates the list of parts at each call through this interface; where that
@@ -144,8 +149,8 @@ func (l Limits) checkSize(parts [][]byte) (int, error) {
 	switch {
 	case size == 0:
 		return 0, &FrameError{Err: ErrEmpty}
-	case size > int64(l.MaxFrame):
-		return 0, tooLarge(size, l.MaxFrame)
+	case size > int64(l.MaxAppend):
+		return 0, tooLarge(size, l.MaxAppend)
 	}
 	return int(size), nil
 }

@@ -84,9 +84,9 @@ func TestNewlineAppend(t *testing.T) {
 func TestFrameErrorText(t *testing.T) {
 	c := framing.Newline(nil, framing.Limits{MaxFrame: 4})
 	for want, payload := range map[string]string{
-		"framing: frame of 5 bytes is over the limit of 4: send less, or raise Limits.MaxFrame": "12345",
-		"framing: line break at byte 2 of a newline frame: remove or escape it":                 "{}\n",
-		"framing: frame is empty: put one message into each frame":                              "",
+		"framing: frame of 5 bytes is over the limit of 4: send less, or raise the limit": "12345",
+		"framing: line break at byte 2 of a newline frame: remove or escape it":           "{}\n",
+		"framing: frame is empty: put one message into each frame":                        "",
 	} {
 		_, err := c.AppendFrame(nil, []byte(payload))
 		assert.Error(t, err, want)

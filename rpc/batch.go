@@ -53,7 +53,7 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 		return
 	}
 	defer frame.free()
-	b := &batch{remaining: 1, room: p.o.Limits.MaxFrame - len("[]") - elements*roomForError}
+	b := &batch{remaining: 1, room: p.o.Limits.MaxAppend - len("[]") - elements*roomForError}
 	for element := range jsonscan.Elements(frame.b) {
 		own := newBuffer() // each message lives as long as its own handler
 		own.b = append(own.b, element...)

@@ -78,7 +78,7 @@ func TestHooks(t *testing.T) {
 			`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}} // an error about a message that the peer could not read`,
 			"1 // a message must be an object",
 			result("7", "1") + " // a response to no call that waits",
-			" // framing: frame of 400 bytes is over the limit of 300: send less, or raise Limits.MaxFrame",
+			" // framing: frame of 400 bytes is over the limit of 300: send less, or raise the limit",
 		})
 		w.peer.Close()
 		_ = w.peer.Wait()

@@ -64,6 +64,9 @@ func (l Limits) withDefaults() Limits {
 			*f.field = f.value
 		}
 	}
+	if l.MaxAppend <= 0 {
+		l.MaxAppend = l.MaxFrame
+	}
 	return l
 }
 

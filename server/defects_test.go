@@ -235,3 +235,32 @@ func TestG9MessagesAreBounded(t *testing.T) {
 	got = l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q},"_meta":{%s}}}`, strings.Repeat("x", 9000), modern)
 	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":3,"error":{"code":-32603`), got)
 }
+
+// What some clients would not survive is not sent to any, unless the application says so; and its caller is not left waiting.
+func TestLargeResults(t *testing.T) {
+	for _, tt := range []struct {
+		limits framing.Limits
+		size   int
+		sent   bool
+	}{
+		{framing.Limits{}, 10<<20 - 256<<10, true},
+		{framing.Limits{}, 10 << 20, false},
+		{framing.Limits{MaxAppend: 11 << 20}, 10 << 20, true},
+		{framing.Limits{MaxFrame: 1 << 20}, 1 << 20, false},
+	} {
+		o := quiet
+		o.Limits.Limits = tt.limits
+		s := made(o)
+		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "big"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"content":[],"x":"` + strings.Repeat("x", tt.size) + `"}`), nil
+		}}))
+		l := connect(t, s)
+		got := l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"big","_meta":{%s}}}`, modern)
+		if tt.sent {
+			assert.Assert(t, len(got) > tt.size, "%.100s", got)
+		} else {
+			assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the answer cannot be sent: framing: frame of 1`), "%.200s", got)
+		}
+		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":4,"method":"ping"}`), `{"jsonrpc":"2.0","id":4,"result":{}}`)
+	}
+}

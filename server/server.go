@@ -66,8 +66,10 @@ type Options struct {
 	Instructions string           // tells the client's model how the server is meant to be used
 	Dispatch     dispatch.Options // how operations are run: interceptors, timeouts, the log of what goes wrong in them
 	Logger       *slog.Logger     // hears of broken clients, never of arguments or results; nil: slog.Default()
-	Limits       rpc.Limits       // of each connection
-	PageSize     int              // items in one answer to a request for a list; 0: 1000
+	// Limits are of each connection. The default of MaxAppend, how large a message may be that is sent over a stream, is [mcp.DefaultMaxSend], or MaxFrame if that is less; a
+	// result that is larger becomes an error.
+	Limits   rpc.Limits
+	PageSize int // items in one answer to a request for a list; 0: 1000
 	// MaxSubscriptions is how many subscriptions/listen streams one connection may have open; 0: 1024.
 	MaxSubscriptions int
 	// Tools says how operations are projected as tools; the default is one for each.
@@ -135,6 +137,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
 	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
 	o.ListTTL = max(o.ListTTL, 0)
+	if o.Limits.MaxAppend <= 0 {
+		o.Limits.MaxAppend = min(mcp.DefaultMaxSend, cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
+	}
 	o.PublicLists = o.PublicLists && o.Visible == nil
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -22,8 +22,8 @@ type Server struct {
 	// Filter says which of the server's tools there are.
 	Filter Filter
 
-	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB and
-	// 16 MiB. The Manager does not look at them.
+	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB.
+	// The Manager does not look at them.
 	MaxArguments, MaxResult int
 
 	// Disabled has it not started until [Manager.Enable].

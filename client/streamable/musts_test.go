@@ -1,15 +1,12 @@
 package streamable_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // A must is something that the specification says a client MUST do, not do, or SHOULD do, in few words, and the tests that prove it. Those of other packages are called by the
@@ -98,32 +95,13 @@ var musts = map[string][]must{
 	},
 }
 
-// testsOf returns the names of the tests of a package.
-func testsOf(t *testing.T, dir string) map[string]bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	assert.NilError(t, err)
-	assert.Assert(t, len(files) > 0, dir)
-	names := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		assert.NilError(t, err)
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		assert.NilError(t, err)
-		for _, d := range parsed.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				names[f.Name.Name] = true
-			}
-		}
-	}
-	return names
-}
-
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
 func TestMusts(t *testing.T) {
 	tests := map[string]map[string]bool{}
 	for name, dir := range map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp", "child": "../../internal/child"} {
-		tests[name] = testsOf(t, filepath.FromSlash(dir))
+		var err error
+		tests[name], err = conformance.TestsOf(dir)
+		assert.NilError(t, err)
 	}
 	proving := map[string]bool{}
 	for page, rows := range musts {

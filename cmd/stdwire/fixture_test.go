@@ -221,7 +221,9 @@ func (f *fake) call(m message) (result, failed string) {
 	case "refuse":
 		return "", `{"code":-32602,"message":"not with \u001b[31mthese"}`
 	case "big":
-		return text(strings.Repeat("0123456789abcde\n", 5<<20/16)), ""
+		arguments := struct{ MB int }{5}
+		_ = json.Unmarshal(m.Params.Arguments, &arguments)
+		return text(strings.Repeat("0123456789abcde\n", arguments.MB<<20/16)), ""
 	case "slow":
 		var arguments struct{ Ms time.Duration }
 		_ = json.Unmarshal(m.Params.Arguments, &arguments)

@@ -29,7 +29,7 @@ func mountFile(t *testing.T) (path string) {
 			"gone":  map[string]any{"command": "no-such-program-anywhere"},
 			"off":   map[string]any{"command": self, "disabled": true},
 		},
-		"profiles": map[string]any{"one": []string{"files"}},
+		"profiles": map[string]any{"one": []string{"files"}, "hand": []string{"hand"}},
 	})
 	assert.NilError(t, err)
 	path = filepath.Join(dir, "mcp.json")

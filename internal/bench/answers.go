@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -39,6 +40,13 @@ func (a answerer) append(dst, message []byte) []byte {
 		dst = append(dst, `"content":[{"type":"text","text":`...)
 		dst = append(dst, jsonscan.Member(jsonscan.Member(jsonscan.Member(message, "params"), "arguments"), "text")...)
 		dst = append(dst, `}]}}`...)
+	case bytes.Equal(method, []byte(`"tools/list"`)):
+		dst = append(dst, `,"result":{`...)
+		if a.modern {
+			dst = append(dst, `"resultType":"complete","ttlMs":0,"cacheScope":"private",`...)
+		}
+		dst = append(append(dst, `"tools":`...), a.tools()...)
+		dst = append(dst, `}}`...)
 	case bytes.Equal(method, []byte(`"server/discover"`)) && a.modern:
 		dst = append(dst, `,"result":`+helloModern+`}`...)
 	case bytes.Equal(method, []byte(`"initialize"`)) && !a.modern:
@@ -47,6 +55,21 @@ func (a answerer) append(dst, message []byte) []byte {
 		dst = append(dst, `,"error":{"code":-32601,"message":"Method not found"}}`...)
 	}
 	return dst
+}
+
+// tools are as many and as long as those of the server that shows everything, of the official SDK.
+func (a answerer) tools() []byte {
+	var all []byte
+	for i := range 13 {
+		name := "echo"
+		if i > 0 {
+			name = fmt.Sprint("another", i)
+		}
+		all = fmt.Appendf(all, `,{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"What to say."}},"required":["text"]}}`,
+			name, strings.Repeat("Says what it is told, again. ", 12))
+	}
+	all[0] = '['
+	return append(all, ']')
 }
 
 // serveLines answers line by line, in one Write all that came in one Read.

@@ -85,13 +85,21 @@ func (r *httpRun) cpuPerCall() float64 { return float64(r.cpu.Microseconds()) / 
 // run has connections call, a fifth of d to warm up and then d.
 func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err error) {
 	request := httpCall(p.address)
-	clients, err := dialAll(p.address, connections, func(*httpClient) error { return nil })
+	return p.runClients(connections, d, func(c *httpClient) error {
+		c.call = request
+		return nil
+	})
+}
+
+// runClients is run for clients that open makes ready.
+func (p *httpProcess) runClients(connections int, d time.Duration, open func(*httpClient) error) (r *httpRun, err error) {
+	clients, err := dialAll(p.address, connections, open)
 	defer closeAll(clients)
 	if err != nil {
 		return nil, err
 	}
 	r = &httpRun{}
-	if _, _, err = load(clients, request, d/5); err != nil {
+	if _, _, err = load(clients, d/5); err != nil {
 		return nil, err
 	}
 	if r.early, err = p.memory("VmRSS"); err != nil {
@@ -101,7 +109,7 @@ func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err err
 	if err != nil {
 		return nil, err
 	}
-	if r.times, r.took, err = load(clients, request, d); err != nil {
+	if r.times, r.took, err = load(clients, d); err != nil {
 		return nil, err
 	}
 	after, err := p.cpu()

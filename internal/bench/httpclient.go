@@ -34,6 +34,7 @@ func httpCall(address string) []byte {
 type httpClient struct {
 	conn net.Conn
 	buf  []byte
+	call []byte // the request of [load]
 }
 
 func dialHTTP(address string) (*httpClient, error) {
@@ -41,24 +42,34 @@ func dialHTTP(address string) (*httpClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &httpClient{conn, make([]byte, 4<<10)}, nil
+	return &httpClient{conn: conn, buf: make([]byte, 4<<10)}, nil
 }
 
-func (c *httpClient) exchange(request []byte) error {
+// exchange returns the whole answer to a request, that is good until the next one.
+func (c *httpClient) exchange(request []byte) ([]byte, error) {
 	if _, err := c.conn.Write(request); err != nil {
-		return err
+		return nil, err
 	}
 	for have := 0; have < len(c.buf); {
 		n, err := c.conn.Read(c.buf[have:])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		have += n
 		if whole(c.buf[:have]) {
-			return right(c.buf[:have])
+			return c.buf[:have], nil
 		}
 	}
-	return fmt.Errorf("the answer is long: %.300s", c.buf)
+	return nil, fmt.Errorf("the answer is long: %.300s", c.buf)
+}
+
+// echo makes a call, and sees that the answer is right.
+func (c *httpClient) echo() error {
+	answer, err := c.exchange(c.call)
+	if err == nil {
+		err = right(answer)
+	}
+	return err
 }
 
 // whole reports whether an answer is there to its last byte.
@@ -128,7 +139,7 @@ func closeAll(clients []*httpClient) {
 }
 
 // load keeps one call in flight on each connection for about d, and returns how long each call took.
-func load(clients []*httpClient, request []byte, d time.Duration) (times []time.Duration, took time.Duration, err error) {
+func load(clients []*httpClient, d time.Duration) (times []time.Duration, took time.Duration, err error) {
 	each, errs := make([][]time.Duration, len(clients)), make([]error, len(clients))
 	var wg sync.WaitGroup
 	begin := time.Now()
@@ -136,7 +147,7 @@ func load(clients []*httpClient, request []byte, d time.Duration) (times []time.
 		wg.Go(func() {
 			errs[i] = c.conn.SetDeadline(begin.Add(d + patience))
 			for before := begin; errs[i] == nil && before.Sub(begin) < d; {
-				if errs[i] = c.exchange(request); errs[i] != nil {
+				if errs[i] = c.echo(); errs[i] != nil {
 					return
 				}
 				now := time.Now()

@@ -1,10 +1,11 @@
 // Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,client-http,start,http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . [-suite rpc,pipe,stdio,client,client-http,start,http,gateway,gateway-http] [-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
+//	go run . -suite gateway-load -repeat 1
 //
 // The absolute numbers are the machine's; the ratios are what to look at. Each number is the median of the repeats, which take turns, so that
-// a busy moment hits all programs alike. With -profile, the servers of the HTTP suites and the clients write pprof profiles: NAME.cpu and NAME.allocs.
+// a busy moment hits all programs alike. The suite gateway-http measures TBXark's mcp-proxy too, if STDWIRE_BENCH_MCP_PROXY has the path of its binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles: NAME.cpu and NAME.allocs.
 package main
 
 import (
@@ -53,7 +54,10 @@ var suites = []suite{
 	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
 	{"start", timed(startSuite), nil},
 	{"http", httpSuite, httpBudgets},
+	{"gateway", gatewaySuite, gatewayBudgets},
+	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
 	{"http-load", httpLoadSuite, nil},
+	{"gateway-load", gatewayLoadSuite, nil},
 }
 
 // timed is a suite that needs to know no more than the time.
@@ -62,7 +66,7 @@ func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measur
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,http", "the suites to run, separated by commas")
+	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,http,gateway,gateway-http", "the suites to run, separated by commas")
 	var o options
 	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
 	repeat := flag.Int("repeat", 3, "how often")
@@ -70,6 +74,7 @@ func main() {
 	httpServer := flag.String("http-server", "", "be this server of the HTTP suites, until standard input ends")
 	answers := flag.String("answer", "", "be the server that clients are measured with: stdio, or http until standard input ends")
 	clientName := flag.String("client", "", "be this client, and print what its calls cost")
+	copying := flag.Bool("copy", false, "copy bytes between standard input and output and that server over stdio, until standard input ends")
 	url := flag.String("url", "", "the server of that client; one over stdio if there is none")
 	era := flag.String("era", "modern", "of that server or client")
 	callers := flag.Int("callers", 1, "how many calls of that client are in flight")
@@ -84,6 +89,8 @@ func main() {
 		role = func() error { return serveHTTP(*httpServer, o.profiles) }
 	case *answers != "":
 		role = func() error { return answer(*answers, *era) }
+	case *copying:
+		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
 		role = func() error { return runClient(*clientName, *url, *era, *callers, o) }
 	}

@@ -100,7 +100,7 @@ func measurePipe(serve func(io.ReadWriteCloser), d time.Duration) (measure, erro
 	if err := c.open(); err != nil {
 		return measure{}, err
 	}
-	frame := callFrame(7, strings.Repeat("x", 64))
+	frame := callFrame("echo", 7, strings.Repeat("x", 64))
 	m, err := benchmark(d, 1, func() error {
 		_, err := c.exchange(frame)
 		return err
@@ -117,11 +117,16 @@ type lineClient struct {
 	out io.Writer
 }
 
-const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n"
+const hello = helloBegin + "{}" + helloEnd
+const helloBegin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"bench","version":"1"},"capabilities":`
+const helloEnd = "}}\n"
 const ready = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
-func (c lineClient) open() error {
-	if _, err := c.exchange([]byte(hello)); err != nil {
+func (c lineClient) open() error { return c.openWith("{}") }
+
+// openWith opens for a client with these capabilities.
+func (c lineClient) openWith(capabilities string) error {
+	if _, err := c.exchange([]byte(helloBegin + capabilities + helloEnd)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(c.out, ready)
@@ -168,6 +173,6 @@ func (c lineClient) response() ([]byte, error) {
 	}
 }
 
-func callFrame(id int, text string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":%q}}}`+"\n", id, text)
+func callFrame(tool string, id int, text string) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`+"\n", id, tool, text)
 }

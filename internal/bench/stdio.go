@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,11 @@ type process struct {
 }
 
 func start(path string, args ...string) (*process, error) {
-	cmd := exec.Command(path, args...)
-	cmd.Stderr = os.Stderr
+	return startCommand(exec.Command(path, args...))
+}
+
+func startCommand(cmd *exec.Cmd) (*process, error) {
+	cmd.Stderr = cmp.Or[io.Writer](cmd.Stderr, os.Stderr)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -100,6 +104,11 @@ func inFlight(path string, n, size int, d time.Duration) (calls int, took, cpu t
 	if err := p.open(); err != nil {
 		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
 	}
+	return p.inFlight(n, callFrame("echo", 1, strings.Repeat("x", size)), d)
+}
+
+// inFlight keeps n calls in flight for about d, and ends the server. The frame has the id 1.
+func (p *process) inFlight(n int, frame []byte, d time.Duration) (calls int, took, cpu time.Duration, err error) {
 	// A writer keeps the places filled, the reader gives them back; what is written together goes in one Write.
 	places := make(chan struct{}, n)
 	failed := make(chan error, 1)
@@ -107,7 +116,6 @@ func inFlight(path string, n, size int, d time.Duration) (calls int, took, cpu t
 	sent := 0
 	go func() {
 		defer close(failed)
-		frame := callFrame(1, strings.Repeat("x", size))
 		var batch []byte
 		for {
 			select {
@@ -171,7 +179,7 @@ func oneByOne(path string, size int, d time.Duration) (median time.Duration, err
 	if err := p.open(); err != nil {
 		return 0, err
 	}
-	frame := callFrame(1, strings.Repeat("x", size))
+	frame := callFrame("echo", 1, strings.Repeat("x", size))
 	var times []time.Duration
 	for begin := time.Now(); time.Since(begin) < d || len(times) < 20; {
 		before := time.Now()
@@ -233,7 +241,7 @@ func peakMemory(path string) (float64, error) {
 	if err := p.open(); err != nil && filepath.Base(path) != "floor" {
 		return 0, err
 	}
-	frame := callFrame(1, strings.Repeat("x", 64))
+	frame := callFrame("echo", 1, strings.Repeat("x", 64))
 	for range 1000 {
 		if _, err := io.WriteString(p.out, string(frame)); err != nil {
 			return 0, err

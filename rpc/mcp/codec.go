@@ -6,6 +6,10 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
+// DefaultMaxSend is how large a message is at most, in bytes, that clients and servers send over a stream unless they are told otherwise: 10 MiB less 128 KiB. What is
+// built on the official TypeScript SDK ends without a word at 10 MiB.
+const DefaultMaxSend = 10<<20 - 128<<10
+
 var codec = jsonexact.NewMessages(jsonexact.Union{
 	Interface: reflect.TypeFor[Content](),
 	New:       newContent,

@@ -12,10 +12,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-const (
-	defaultMaxArguments = 8 << 20 // many servers end when they get a message of 10 MiB
-	defaultMaxResult    = 16 << 20
-)
+// defaultMax is of arguments and results: many servers, and clients, end when they get a message of 10 MiB.
+const defaultMax = 8 << 20
 
 // A call is what a client wants of a server: a tool called, a resource read, a prompt. All of them stay within the limits and are written down; those of tools pass the interceptors.
 type call struct {

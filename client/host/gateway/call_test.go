@@ -61,10 +61,10 @@ func TestLimits(t *testing.T) {
 		})
 		w.reopen(gateway.Options{}, w.server("up", w.era))
 		w.client(client.Options{Era: era}, func(c *client.Client) {
-			_, err := c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 16 << 20})
+			_, err := c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 8 << 20})
 			assert.NilError(t, err)
-			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 16<<20 + 1})
-			assert.ErrorContains(t, err, "maxResult allows 16777216")
+			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 8<<20 + 1})
+			assert.ErrorContains(t, err, "maxResult allows 8388608")
 			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 100, "x": strings.Repeat("x", 8<<20)})
 			assert.ErrorContains(t, err, "maxArguments allows 8388608")
 		})

@@ -24,7 +24,8 @@ const (
 	maxFlights = 10_000
 )
 
-// A flight is a call of a legacy server's tool. It goes on when the request of a modern client ends with a question, and the next request takes it up again.
+// A flight is a call of a legacy server's tool. It goes on when the request of a modern client ends with a question, and the next request takes it up again. The call of
+// a client that cannot be asked anything is none: it walks.
 type flight struct {
 	g      *Gateway
 	token  string
@@ -47,9 +48,10 @@ type flight struct {
 
 // flights are those that there are.
 type flights struct {
-	mu  sync.Mutex
-	wg  sync.WaitGroup
-	all map[string]*flight
+	mu    sync.Mutex
+	wg    sync.WaitGroup
+	all   map[string]*flight
+	walks map[string]int // how many other calls of each legacy server there are
 }
 
 // wait waits until all have ended, when no more can begin.
@@ -70,20 +72,44 @@ func (fs *flights) resume(token, principal string) *flight {
 	return f
 }
 
-// only returns the flight of a server, nil if there is none or are several.
-func (fs *flights) only(server string) (f *flight) {
+// walk counts a call of a legacy server that nobody can be asked about, until it arrives. It reports false if the client has declared that it can be asked.
+func (fs *flights) walk(ctx context.Context, u *upstream) bool {
+	if can := server.CapabilitiesFrom(ctx); can.Elicitation != nil || can.Sampling != nil {
+		return false
+	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	for _, other := range fs.all {
-		if other.server != server || other.ctx.Err() != nil {
-			continue // that of another, or given up
-		}
-		if f != nil {
-			return nil
-		}
-		f = other
+	if fs.walks == nil {
+		fs.walks = make(map[string]int)
 	}
-	return f
+	fs.walks[u.address()]++
+	return true
+}
+
+func (fs *flights) arrive(u *upstream) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	server := u.address()
+	if fs.walks[server]--; fs.walks[server] == 0 {
+		delete(fs.walks, server)
+	}
+}
+
+// only returns the call of a server that is under way, which is nil if its client cannot be asked. It reports false if there is none, or are several.
+func (fs *flights) only(server string) (f *flight, ok bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	calls := fs.walks[server]
+	for _, other := range fs.all {
+		if other.server == server && other.ctx.Err() == nil { // else it is given up
+			f = other
+			calls++
+		}
+	}
+	if calls != 1 {
+		return nil, false
+	}
+	return f, true
 }
 
 var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of their clients: try again later")
@@ -96,7 +122,7 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
 	arguments = append(json.RawMessage(nil), arguments...)
-	meta := callOptions(ctx)[1:]
+	opts := append(trace(ctx), client.OnProgress(f.progress))
 	fs := &g.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -117,7 +143,6 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	fs.all[f.token] = f
 	fs.wg.Go(func() {
 		defer f.land()
-		opts := append(meta, client.OnProgress(f.progress))
 		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
 			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, opts...)
 			return err
@@ -140,14 +165,9 @@ func (f *flight) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
 	rider := f.rider
 	f.mu.Unlock()
-	if rider == nil {
-		return
+	if rider != nil {
+		report(rider, p)
 	}
-	total := 0.0
-	if p.Total != nil {
-		total = *p.Total
-	}
-	server.Progress(rider, p.Progress, total, p.Message)
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
@@ -268,9 +288,11 @@ func (g *Gateway) answer(o *client.Options, id, session string) {
 
 // pass passes a question of a legacy server on to the client whose call it belongs to.
 func pass[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R, error) {
-	f := g.flights.only(from)
-	if f == nil {
+	f, ok := g.flights.only(from)
+	if !ok {
 		g.o.Logger.Warn("gateway: a question cannot be passed on: the server does not say which of the calls it belongs to", slog.String("server", id), slog.String("method", method))
+	}
+	if f == nil {
 		return nil, errCannotAsk
 	}
 	raw, err := f.ask(ctx, method, params)

@@ -53,16 +53,20 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 		return f.ride(ctx, answers)
 	}
 	var result json.RawMessage
-	legacy := false
-	opts := answering(ctx, answers, state)
+	flies := false
 	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
-		if legacy = c.Era() == mcp.Legacy; legacy {
-			return nil
+		switch {
+		case c.Era() == mcp.Modern:
+			result, err = c.CallToolRaw(ctx, u.name, arguments, answering(ctx, answers, state)...)
+		case g.flights.walk(ctx, &u):
+			defer g.flights.arrive(&u)
+			result, err = c.CallToolRaw(ctx, u.name, arguments, carried(ctx)...)
+		default:
+			flies = true
 		}
-		result, err = c.CallToolRaw(ctx, u.name, arguments, opts...)
 		return err
 	})
-	if legacy {
+	if flies {
 		return g.takeOff(ctx, u, arguments).ride(ctx, nil)
 	}
 	return result, outcome(ctx, err)
@@ -87,7 +91,7 @@ func (g *Gateway) ask(ctx context.Context, c *call, do func(c *client.Client, op
 
 // answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
 func answering(ctx context.Context, answers mcp.InputResponses, state string) []client.CallOption {
-	opts := append(callOptions(ctx), client.ByHand())
+	opts := append(carried(ctx), client.ByHand())
 	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
 		opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
 	}
@@ -116,23 +120,33 @@ func require(ctx context.Context, questions mcp.InputRequests, state string) err
 	return &question{err}
 }
 
-// callOptions are what of the client's request goes on to the server.
-func callOptions(ctx context.Context) []client.CallOption {
-	opts := []client.CallOption{client.OnProgress(func(p mcp.ProgressParams) {
-		total := 0.0
-		if p.Total != nil {
-			total = *p.Total
-		}
-		server.Progress(ctx, p.Progress, total, p.Message)
-	})}
-	meta := mcp.Meta{}
+// carried is what goes through beside arguments and result.
+func carried(ctx context.Context) []client.CallOption {
+	return append(trace(ctx), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
+}
+
+// report passes progress on to the client of a request.
+func report(ctx context.Context, p mcp.ProgressParams) {
+	total := 0.0
+	if p.Total != nil {
+		total = *p.Total
+	}
+	server.Progress(ctx, p.Progress, total, p.Message)
+}
+
+// trace has the server hear of the trace that the client's request belongs to, if it belongs to one.
+func trace(ctx context.Context) []client.CallOption {
 	trace := server.TraceFrom(ctx)
+	if trace == (server.Trace{}) {
+		return nil
+	}
+	meta := mcp.Meta{}
 	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent, mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
 			_ = meta.Set(key, value) // a string
 		}
 	}
-	return append(opts, client.Meta(meta))
+	return []client.CallOption{client.Meta(meta)}
 }
 
 // told makes an error that the client may be told: what the server itself has answered, and what has become of the server.

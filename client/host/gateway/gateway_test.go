@@ -197,6 +197,48 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
+// A question of a legacy server is nobody's while another call is under way, also one whose client cannot be asked.
+func TestQuestionOfOneOfTwoCalls(t *testing.T) {
+	for _, era := range eras {
+		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+			release := make(chan struct{})
+			w.add("hold", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				<-release
+				return text("held"), nil
+			})
+			w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+				answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+				if err != nil {
+					return text("refused"), nil
+				}
+				return text("%s", answer.Action), nil
+			})
+			time.Sleep(5 * time.Second)
+			o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			}}
+			says := func(c *client.Client, tool, want string) {
+				r, err := c.CallTool(t.Context(), tool, nil)
+				assert.Check(t, err)
+				assert.Check(t, cmp.Equal(r.Content[0].(*mcp.TextContent).Text, want))
+			}
+			w.client(o, func(asked *client.Client) {
+				w.client(client.Options{Era: era}, func(mute *client.Client) {
+					var holding sync.WaitGroup
+					holding.Go(func() { says(mute, "up__hold", "held") })
+					synctest.Wait()
+					says(asked, "up__ask", "refused")
+					says(mute, "up__ask", "refused")
+					close(release)
+					holding.Wait()
+					says(asked, "up__ask", "decline")
+					says(mute, "up__ask", "refused")
+				})
+			})
+		})
+	}
+}
+
 func TestListFollows(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)

@@ -52,7 +52,7 @@ type mount struct {
 
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
-	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
+	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.tools = &shelf[mcp.Tool]{m: m, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,

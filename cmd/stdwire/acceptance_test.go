@@ -1,0 +1,143 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/conformance"
+)
+
+// A row is something that users rely on, in few words, and the tests that prove it. Those of other packages are called by the package: client.TestNoise. What begins with a
+// dash is why there is no test, or what the tests before it leave open.
+type row struct{ what, proof string }
+
+// acceptance is what stdwire has to do with servers as they are, not as they should be; each row was seen of a real one, or missed in another program.
+var acceptance = map[string][]row{
+	"what has to work": {
+		{"logs on stdout, CRLF and messages in pieces do no harm", "TestNoiseOnStdout conformance.TestBrokenServers"},
+		{"a server that ends at its start is told in less than a second, with its status and its last words: 4", "TestCrashAtStartIsReportedAtOnce conformance.TestBrokenServers"},
+		{"a server that never answers is given up at --start-timeout: 4", "TestTimeouts conformance.TestBrokenServers"},
+		{"and nothing of it is left, also if it ignores SIGTERM", "conformance.TestBrokenServers client.TestSpawnFails"},
+		{"a tool that never answers is given up at --timeout, and told so: 6", "TestTimeouts"},
+		{"a server that dies in a call is told in less than a second: 6", "TestCallFailures conformance.TestBrokenServers"},
+		{"a tool that fails: 5", "TestCallFailures"},
+		{"a result of 5 MB comes whole", "TestCall client.TestLargeResult"},
+		{"and through the gateway", "TestLargeResultFromBehind"},
+		{"an argument of 12 MiB is not sent: 7", "TestCallFailures conformance.TestRequestTooLargeIsNotSent"},
+		{"a process that the server leaves behind has ended, although it holds stdout", "TestNothingIsLeftRunning conformance.TestBrokenServers child.TestStopEndsTheWholeGroup"},
+		{"of many changes of a list at once clients of the gateway hear once", "gateway.TestBurstOfChanges"},
+		{"server/discover: a refusal leads to initialize", "client.TestConnect client.TestClassify"},
+		{"so does silence", "client.TestConnect"},
+		{"so does a server that ends for it", "client.TestSpawn"},
+		{"another description trips the pin", "pin.TestChanged"},
+		{"so does another schema", "pin.TestChanged"},
+		{"so does another annotation", "pin.TestChanged"},
+		{"a killed server's tools go, which is told, and come back with it", "TestServerBehindIsKilled gateway.TestDeath"},
+		{"IDs with __ are refused, so that no two names of tools can be the same", "config.TestIDs host.TestCheckID"},
+	},
+	"exit codes": {
+		{"0: done", "TestCall TestServe"},
+		{"1 internal", "TestUnexpectedErrors"},
+		{"2 usage, and no server is started", "TestUsageErrors TestNothingIsStartedForWrongArguments"},
+		{"2 bad_args", "TestCallFailures TestNothingIsStartedForWrongArguments"},
+		{"3 auth_required", "TestRemoteWantsToKnowWho"},
+		{"4 unreachable", "TestRemoteThatIsNone"},
+		{"4 spawn_failed", "TestServersThatCannotBeStarted"},
+		{"4 start_exit", "TestCrashAtStartIsReportedAtOnce"},
+		{"4 start_timeout", "TestTimeouts"},
+		{"5 tool_is_error", "TestCallFailures"},
+		{"5 not_found: tool, resource, prompt", "TestCallFailures TestReadFailures"},
+		{"6 call_timeout", "TestTimeouts"},
+		{"6 server_died", "TestCallFailures"},
+		{"7 too_large", "TestCallFailures"},
+		{"7 untrusted", "TestSelectedServer"},
+		{"7 denied", "TestSelectedServer"},
+		{"7 pin_changed", "TestPins - a tool that has changed is not offered by the gateway, and is unknown there; other commands look at pins only if they are pin's"},
+		{"8 config", "TestServeOthersUsage TestConfigCheck"},
+		{"10 findings", "TestScan TestPins"},
+		{"130 and 143: a signal", "TestInterruptedByASignal TestSignalsInThisProcess"},
+		{"no code changes", "TestExitCodes"},
+	},
+	"messages": {
+		{"the last line of stderr is the failure, and its hint", "TestFailurePrinted TestCallFailures"},
+		{"with -o json it is one line of JSON", "TestFailureAsJSON TestCrashAtStartIsReportedAtOnce"},
+		{"stdout carries results only", "TestCallFailures"},
+		{"an unknown name: those that there are, and the nearest", "TestCallFailures"},
+		{"a crash at the start: status and last words", "TestCrashAtStartIsReportedAtOnce"},
+		{"no such program: where it was looked for", "TestServersThatCannotBeStarted client.TestSpawnFails"},
+		{"a launcher that downloads: that it is still starting, and why", "TestStillStarting"},
+	},
+	"servers as they are": {
+		{"launchers: the whole process group ends", "child.TestStopEndsTheWholeGroup conformance.TestServerThroughNpx"},
+		{"a grandchild holds stdout open", "child.TestGrandchildHoldsStdout TestNothingIsLeftRunning"},
+		{"a server outlives the end of stdin", "child.TestStopLadder client.TestCloseStubborn"},
+		{"stdout is full of chatter, which inspect shows", "client.TestNoise TestNoiseOnStdout"},
+		{"CRLF and blank lines", "framing.TestNewlineRead TestNoiseOnStdout"},
+		{"messages come in pieces", "framing.TestRoundTrip TestNoiseOnStdout"},
+		{"messages of many MB come; over 10 MiB none are sent, in neither direction", "client.TestLargeResult client.TestCallFails server.TestLargeResults TestLargeResultFromBehind"},
+		{"what was cancelled goes on, and says so", "client.TestCancelIsNotHeeded"},
+		{"what it does not understand is met with silence: calls end by their timeout", "client.TestTimeout TestTimeouts"},
+		{"an unknown tool is a result, or an error", "TestCallFailures"},
+		{"lists change while they are being made", "client.TestToolsChanged gateway.TestBurstOfChanges"},
+		{"requests come unasked", "client.TestServerRequests"},
+		{"stderr is chatty", "child.TestChattyStderr conformance.TestBrokenServers"},
+		{"it dies at the start", "TestCrashAtStartIsReportedAtOnce"},
+		{"a launcher does not find it", "client.TestSpawnFails child.TestHints"},
+		{"initialize may be said twice", "- nobody does: who lives is told by the process, and by its last answer"},
+		{"tools show the environment: there is no more in it than is needed", "child.TestEnviron TestInspect"},
+		{"npx is npx.cmd on Windows", "- no test runs there"},
+		{"two of one server would write to one file: they share it, or do not", "host.TestPerSession host.TestStartedWhenWanted"},
+	},
+	"what users would miss": {
+		{"any server can be read", "client.TestNoise TestNoiseOnStdout client.TestLargeResult"},
+		{"why a server does not start, at once", "TestCrashAtStartIsReportedAtOnce"},
+		{"calls that end, and are cancelled", "TestTimeouts client.TestCancel"},
+		{"no orphans", "TestNoOrphans child.TestNothingLeft child.TestParentKilled"},
+		{"every application's configuration, comments and variables in it", "config.TestApplications config.TestPlain config.TestExpand"},
+		{"exit codes for scripts, and JSON", "TestExitCodes TestFailureAsJSON"},
+		{"tools as signatures, arguments by their schema", "TestSignature TestCoercionBySchema"},
+		{"names that do not collide, and are not too long", "gateway.TestCollision host.TestPublicName"},
+		{"filters that hold for calls too, and whose mistakes are errors", "TestServeOthers gateway.TestServerComesAndGoes host.TestFilter"},
+		{"changes of lists go through, tools of dead servers go", "gateway.TestListFollows gateway.TestDeath"},
+		{"servers are started again, stopped when idle, and their tools listed without starting them", "host.TestBackoff host.TestIdleStop host.TestTooManyFailures gateway.TestRemember"},
+		{"tools that have changed are blocked, with a diff", "TestPins gateway.TestPins pin.TestChanged"},
+		{"servers are enabled, disabled and restarted while the gateway runs", "TestServeOthers host.TestDisable - a changed configuration is read at the next start only"},
+		{"traffic can be seen, and recorded without secrets", "TestTapOfAConversation TestTapRedacts TestShellTrace"},
+		{"HTTP is for those with the token, from here; a project's servers only if agreed to", "streamable.TestOriginMustBeValidated streamable.TestPrincipal TestTrust"},
+		{"secrets are not shown", "config.TestRedacted TestConfigShow TestInspect"},
+	},
+}
+
+func TestAcceptance(t *testing.T) {
+	tests := map[string]map[string]bool{}
+	for name, dir := range map[string]string{
+		"": ".", "framing": "../../framing", "child": "../../internal/child", "conformance": "../../internal/conformance", "client": "../../client", "host": "../../client/host",
+		"gateway": "../../client/host/gateway", "config": "../../client/host/config", "pin": "../../client/host/pin", "server": "../../server", "streamable": "../../server/streamable",
+	} {
+		var err error
+		tests[name], err = conformance.TestsOf(dir)
+		assert.NilError(t, err)
+	}
+	for part, rows := range acceptance {
+		for _, r := range rows {
+			proof, open, _ := strings.Cut(r.proof+" ", "- ")
+			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", part, r.what)
+			for _, name := range strings.Fields(proof) {
+				pkg, test, ok := strings.Cut(name, ".")
+				if !ok {
+					pkg, test = "", name
+				}
+				assert.Check(t, tests[pkg][test], "%s: %s: there is no test %s", part, r.what, name)
+			}
+		}
+	}
+	for code := range exits {
+		known := map[string]bool{"refused": true, "hangup": true, "interrupted": true, "closed_pipe": true, "terminated": true} // proven beside others, or by their number
+		for _, r := range acceptance["exit codes"] {
+			known[code] = known[code] || strings.Contains(r.what, code)
+		}
+		assert.Check(t, known[code], "the exit code of %s is in no row", code)
+	}
+}

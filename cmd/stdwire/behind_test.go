@@ -1,0 +1,101 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// What a server behind has that is killed goes, which clients are told, and comes back with the server.
+func TestServerBehindIsKilled(t *testing.T) {
+	ownHome(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	lists := make(chan []*mcp.Tool, 10)
+	o := client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
+		assert.Check(t, err)
+		lists <- tools
+	}}
+	c, err := o.Spawn(t.Context(), client.Command{Path: self, Args: []string{"serve", "--config", mountFile(t), "--profile", "hand"}, Env: map[string]string{"HOME": os.Getenv("HOME")}})
+	assert.NilError(t, err)
+	defer func() {
+		assert.Check(t, c.Close())
+		assert.Check(t, c.Wait())
+	}()
+	echo := func() error {
+		_, err := c.CallTool(t.Context(), "hand__echo", map[string]string{"text": "x"})
+		return err
+	}
+	assert.NilError(t, echo())
+	before := pidBehind(t, c)
+	assert.NilError(t, syscall.Kill(before, syscall.SIGKILL))
+	has := func(tools []*mcp.Tool) bool {
+		return slices.ContainsFunc(tools, func(tool *mcp.Tool) bool { return tool.Name == "hand__echo" })
+	}
+	began := time.Now()
+	assert.Assert(t, !has(<-lists))
+	assert.Assert(t, has(<-lists))
+	assert.Assert(t, time.Since(began) < 10*time.Second)
+	assert.NilError(t, echo())
+	assert.Assert(t, pidBehind(t, c) != before)
+}
+
+// pidBehind returns the process of the only server behind.
+func pidBehind(t *testing.T, c *client.Client) int {
+	t.Helper()
+	r, err := c.CallTool(t.Context(), "host_status", nil)
+	assert.NilError(t, err)
+	var status struct {
+		Data struct{ Servers []struct{ Pid int } }
+	}
+	assert.NilError(t, json.Unmarshal(r.StructuredContent, &status))
+	assert.Equal(t, len(status.Data.Servers), 1, "%s", r.StructuredContent)
+	assert.Assert(t, status.Data.Servers[0].Pid > 0)
+	return status.Data.Servers[0].Pid
+}
+
+// What is large goes through whole; what clients do not survive is not sent to them, and nothing ends for it.
+func TestLargeResultFromBehind(t *testing.T) {
+	ownHome(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path := mountFile(t)
+	for _, era := range []string{"legacy", "modern"} {
+		behind := func(args ...string) ran {
+			t.Helper()
+			return run(t, append(append(args, "--era", era, "--", self), "serve", "--config", path)...)
+		}
+		got := behind("call", "hand__big")
+		assert.Equal(t, got.code, 0, got.stderr)
+		assert.Equal(t, got.stdout, strings.Repeat("0123456789abcde\n", 5<<20/16))
+		got = behind("call", "hand__big", "mb:=12")
+		assert.Equal(t, got.code, 5)
+		assert.Assert(t, cmp.Contains(got.stderr, "maxResult allows 8388608"), got.stderr)
+		assert.Equal(t, strings.Count(got.stderr, "\n"), 1, got.stderr)
+	}
+}
+
+// A server whose program has to be downloaded first takes its time, and who waits is told what for.
+func TestStillStarting(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	npx := filepath.Join(t.TempDir(), "npx")
+	assert.NilError(t, os.Symlink(self, npx))
+	got := runWith(t.Context(), capture(true), "tools", "--start-timeout", "3500ms", "--", npx, "fixture:silent")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "npx: still starting (npx may be downloading it) 3s"), fmt.Sprintf("%q", got.stderr))
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// proxyVariable names the environment variable that has the path of TBXark's mcp-proxy, built from its source. Without it, that is not measured.
+const proxyVariable = "STDWIRE_BENCH_MCP_PROXY"
+
+const (
+	gatewayLegacy = "gateway, HTTP, 64 B, 32 connections, legacy clients"
+	gatewayModern = "gateway, HTTP, 64 B, 32 connections, modern clients"
+)
+
+// gatewayHTTPBudgets are for what can be measured.
+func gatewayHTTPBudgets() []budget {
+	if os.Getenv(proxyVariable) == "" {
+		return nil
+	}
+	return []budget{{gatewayLegacy, "mcp-proxy", 5}}
+}
+
+// A front is a gateway over HTTP, in front of the answerer as a legacy server over stdio, which both start.
+type front struct {
+	*httpProcess
+	path, tool string
+}
+
+// startFront starts a gateway, and waits until it takes connections.
+func startFront(cmd *exec.Cmd, address, path, tool string) (*front, error) {
+	said := new(bytes.Buffer)
+	cmd.Stderr = said
+	p, err := startCommand(cmd)
+	if err != nil {
+		return nil, err
+	}
+	f := &front{&httpProcess{p, address}, path, tool}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		clients, err := dialAll(address, 1, f.open)
+		closeAll(clients)
+		if err == nil {
+			return f, nil
+		}
+		if time.Now().After(deadline) {
+			f.end()
+			return nil, fmt.Errorf("%s does not answer: %w: %s", cmd.Path, err, said)
+		}
+	}
+}
+
+// end ends the gateway, which waits for a signal.
+func (f *front) end() {
+	_ = f.cmd.Process.Signal(os.Interrupt)
+	f.stop()
+}
+
+func (f *front) post(head, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s",
+		f.path, f.address, head, len(body), body)
+}
+
+// open begins a session, if there is one to begin, and makes the client ready to call.
+func (f *front) open(c *httpClient) error {
+	answer, err := c.exchange(f.post("", hello))
+	if err != nil {
+		return err
+	}
+	head := "Mcp-Protocol-Version: 2025-11-25\r\n"
+	const sessionIs = "\r\nMcp-Session-Id: "
+	if _, rest, ok := bytes.Cut(answer, []byte(sessionIs)); ok {
+		id, _, _ := bytes.Cut(rest, []byte("\r\n"))
+		head += fmt.Sprintf("Mcp-Session-Id: %s\r\n", id)
+	}
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
+		return fmt.Errorf("the gateway says %.300s", answer)
+	}
+	if answer, err = c.exchange(f.post(head, ready)); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 202 ")) {
+		return fmt.Errorf("the gateway says %.300s: %w", answer, err)
+	}
+	c.call = f.post(head, string(callFrame(f.tool, 1, string(httpEcho))))
+	return nil
+}
+
+// result returns what a call comes back with.
+func (f *front) result() (result any, err error) {
+	clients, err := dialAll(f.address, 1, f.open)
+	defer closeAll(clients)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := clients[0].exchange(clients[0].call)
+	if err != nil {
+		return nil, err
+	}
+	_, body, _ := bytes.Cut(answer, []byte("\r\n\r\n"))
+	return result, json.Unmarshal(jsonscan.Member(body, "result"), &result)
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// front starts stdwire.
+func (g *gatewayBinary) front() (*front, error) {
+	words, err := answererCommand("legacy")
+	if err != nil {
+		return nil, err
+	}
+	config, err := g.configure(map[string][]string{"up": words})
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	return startFront(g.command(config, "--http", address, "--no-auth"), address, "/mcp", "up__echo")
+}
+
+// proxy starts mcp-proxy.
+func (g *gatewayBinary) proxy(binary string) (*front, error) {
+	words, err := answererCommand("legacy")
+	if err != nil {
+		return nil, err
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(map[string]any{
+		"mcpProxy":   map[string]any{"baseURL": "http://" + address, "addr": address, "name": "proxy", "version": "1", "type": "streamable-http"},
+		"mcpServers": map[string]any{"up": map[string]any{"command": words[0], "args": words[1:]}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config := filepath.Join(g.dir, "proxy.json")
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return nil, err
+	}
+	return startFront(exec.Command(binary, "-config", config), address, "/up/", "echo")
+}
+
+// gatewayHTTPSuite measures calls through gateways over HTTP, of a legacy server over stdio behind them.
+func gatewayHTTPSuite(o options) (all []measure, err error) {
+	g, err := buildGateway()
+	if err != nil {
+		return nil, err
+	}
+	defer g.remove()
+	add := func(what, program string, f *front, open func(*httpClient) error) error {
+		r, err := f.runClients(32, o.time, open)
+		if err != nil {
+			return fmt.Errorf("%s: %w", program, err)
+		}
+		all = append(all, measure{what, program, r.rate(), "calls/s", true, fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
+			milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)), r.cpuPerCall(), r.late)})
+		return nil
+	}
+	ours, err := g.front()
+	if err != nil {
+		return nil, err
+	}
+	defer ours.end()
+	if err := add(gatewayLegacy, "stdwire", ours, ours.open); err != nil {
+		return nil, err
+	}
+	params := fmt.Sprintf(`"name":"up__echo","arguments":{"text":"%s"},`, httpEcho)
+	if err := add(gatewayModern, "stdwire", ours, func(c *httpClient) error {
+		c.call = httpRequest(ours.address, "tools/call", "up__echo", params)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	floor, err := startHTTP("net/http", "") // what HTTP alone costs, in the same process as a handler
+	if err != nil {
+		return nil, err
+	}
+	defer floor.stop()
+	if err := add(gatewayLegacy, "net/http", &front{floor, "", ""}, func(c *httpClient) error {
+		c.call = httpCall(floor.address)
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	binary := os.Getenv(proxyVariable)
+	if binary == "" {
+		fmt.Fprintf(os.Stderr, "bench: %s is not set: mcp-proxy is not measured\n", proxyVariable)
+		return all, nil
+	}
+	theirs, err := g.proxy(binary)
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.end()
+	got, err1 := ours.result()
+	want, err2 := theirs.result()
+	if err := errors.Join(err1, err2); err != nil || !reflect.DeepEqual(got, want) {
+		return nil, fmt.Errorf("the result of a call is %v, and %v through mcp-proxy: %w", got, want, err)
+	}
+	return all, add(gatewayLegacy, "mcp-proxy", theirs, theirs.open)
+}
