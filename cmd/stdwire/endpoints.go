@@ -38,6 +38,9 @@ func (e *endpoints) handle(mux *http.ServeMux, o streamable.Options) {
 		e.handlers[name] = o.New(s)
 	}
 	mux.Handle(mainPath, e.handlers[""])
+	if len(e.profiles) == 0 {
+		return
+	}
 	mux.HandleFunc(profilePath, func(w http.ResponseWriter, r *http.Request) {
 		h := e.handlers[r.PathValue("profile")]
 		if h == nil {

@@ -126,7 +126,9 @@ func TestServeProfiles(t *testing.T) {
 	assert.Equal(t, len(before), 1, before)
 	got = run(t, "tools", "--url", l.url)
 	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
-	assert.Equal(t, run(t, "tools", "--url", l.url+"/books").code, 4)
+	got = run(t, "tools", "--url", l.url+"/books")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, strings.Contains(got.stderr, "404 Not Found") && !strings.Contains(got.stderr, "profile"), got.stderr)
 	l.end(t)
 }
 
