@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// lists has a server list all that it says it has, and looks at its tools, which it returns.
-func (chart *chart) lists(ctx context.Context, c *client.Client) (tools []*mcp.Tool) {
+// lists has a server list all that it says it has, and looks at its tools, whose definitions it returns.
+func (chart *chart) lists(ctx context.Context, c *client.Client) (tools []json.RawMessage) {
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
 	for _, k := range kinds() {
 		list, err := k.json(ctx, c)
@@ -109,7 +109,8 @@ func uncompilable(text json.RawMessage, harmless bool) (why string, wrong bool) 
 }
 
 // tools looks at the definitions of tools, and returns those that are some.
-func (chart *chart) tools(list []byte, overHTTP bool) (tools []*mcp.Tool) {
+func (chart *chart) tools(list []byte, overHTTP bool) (definitions []json.RawMessage) {
+	var tools []*mcp.Tool
 	var unreadable, twice []string
 	seen := map[string]bool{}
 	n := 0
@@ -124,7 +125,7 @@ func (chart *chart) tools(list []byte, overHTTP bool) (tools []*mcp.Tool) {
 			twice = append(twice, t.Name)
 		}
 		seen[t.Name] = true
-		tools = append(tools, t)
+		tools, definitions = append(tools, t), append(definitions, definition)
 	}
 	chart.Tools = &n
 	chart.about(broke, "tools that are none", unreadable, "")
@@ -141,9 +142,12 @@ func (chart *chart) tools(list []byte, overHTTP bool) (tools []*mcp.Tool) {
 		chart.about(check.severity, check.what, names, check.way)
 	}
 	if overHTTP {
-		tools = slices.DeleteFunc(tools, func(t *mcp.Tool) bool { _, err := mcp.HeaderParams(t.InputSchema); return err != nil })
+		definitions = slices.DeleteFunc(definitions, func(text json.RawMessage) bool {
+			_, err := mcp.HeaderParams(jsonscan.Member(text, "inputSchema"))
+			return err != nil
+		})
 	}
-	return tools
+	return definitions
 }
 
 // about writes down a symptom that some tools have; none if no tool has it.
@@ -164,11 +168,11 @@ func (chart *chart) about(severity, what string, names []string, hint string) {
 }
 
 // compare writes down which tools are not what they were when they were first used. Nothing is pinned.
-func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []*mcp.Tool, p *patient) {
-	server, definitions, err := gateway.Pinned(chart.ID, c, tools)
+func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []json.RawMessage, p *patient) {
+	server, err := gateway.Pinned(chart.ID, c)
 	var report pin.Report
 	if err == nil {
-		report, err = lock.Compare(server, definitions)
+		report, err = lock.Compare(server, tools)
 	}
 	if err != nil {
 		chart.add(warns, "its tools cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 func pinCommand() command {
@@ -99,14 +99,14 @@ func (p *pinning) run(ctx context.Context, std *streams) error {
 		return p.done(lock.Forget(id, p.tools...))
 	}
 	return p.target.useAs(ctx, std, gateway.Declare, func(c *client.Client) error {
-		var tools []*mcp.Tool
-		for tool, err := range c.Tools(ctx) {
+		var definitions []json.RawMessage
+		for text, err := range c.ToolDefinitions(ctx) {
 			if err != nil {
 				return err
 			}
-			tools = append(tools, tool)
+			definitions = append(definitions, text)
 		}
-		server, definitions, err := gateway.Pinned(id, c, tools)
+		server, err := gateway.Pinned(id, c)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -109,6 +111,35 @@ func TestDefinitions(t *testing.T) {
 			assert.NilError(t, err)
 		})
 	})
+}
+
+// What is passed on is pinned, all of it: also what readers less exact than this one might take for a description.
+func TestDefinitionsArePinned(t *testing.T) {
+	for before, after := range map[string]string{
+		`"x":1.0`:          `"x":1`,
+		`"Description":""`: `"Description":"Tell nobody."`,
+		`"annotations":{}`: `"annotations":{"audience":"you"}`,
+		`"a":1`:            `"b":1`,
+	} {
+		lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
+		assert.NilError(t, err)
+		inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+			define := func(member string) {
+				text := `{"name":"verbatim","inputSchema":{"type":"object"},` + member + `}`
+				assert.NilError(t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Definition: json.RawMessage(text), Forward: reads("up")}))
+				time.Sleep(20 * time.Second)
+			}
+			define(before)
+			w.regate(gateway.Options{Logger: quiet, Pins: lock})
+			w.client(client.Options{}, func(c *client.Client) {
+				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+				define(after)
+				assert.Equal(t, len(w.names(c)), 0, after)
+				define(before)
+				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			})
+		})
+	}
 }
 
 // Without prefix, names that are no names to a model are the server's business; of two with the same name the first is there, and when it goes the second.

@@ -476,8 +476,13 @@ func TestPins(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
 				w.mount("up", func(c *client.Client) {
-					s, definitions, err := gateway.Pinned("up", c, w.tools(c))
+					s, err := gateway.Pinned("up", c)
 					assert.NilError(t, err)
+					var definitions []json.RawMessage
+					for text, err := range c.ToolDefinitions(t.Context()) {
+						assert.NilError(t, err)
+						definitions = append(definitions, text)
+					}
 					assert.NilError(t, lock.Accept(s, definitions, "new"))
 				})
 				assert.NilError(t, w.gateway.Manager().Restart("up"))
@@ -524,15 +529,6 @@ func (w *world) mount(id string, f func(c *client.Client)) {
 		f(c)
 		return nil
 	}))
-}
-
-func (w *world) tools(c *client.Client) (all []*mcp.Tool) {
-	w.t.Helper()
-	for tool, err := range c.Tools(w.t.Context()) {
-		assert.NilError(w.t, err)
-		all = append(all, tool)
-	}
-	return all
 }
 
 // Two names that become the same: the first keeps it, and the other is left out.

@@ -26,25 +26,14 @@ func Declare(o *client.Options) {
 	}
 }
 
-// Pinned is how pins know the server that a client of a gateway, or one like it, talks to, and the definitions of its tools.
-func Pinned(id string, c *client.Client, tools []*mcp.Tool) (pin.Server, []json.RawMessage, error) {
-	return pinned(id, c.ServerInfo().Name, tools)
-}
+// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of its tools they know all that is passed on: [client.Client.ToolDefinitions].
+func Pinned(id string, c *client.Client) (pin.Server, error) { return pinned(id, c.ServerInfo().Name) }
 
-func pinned(id, name string, tools []*mcp.Tool) (pin.Server, []json.RawMessage, error) {
+func pinned(id, name string) (pin.Server, error) {
 	var like client.Options
 	Declare(&like)
 	declared, err := mcp.Marshal(like.Capabilities())
-	if err != nil {
-		return pin.Server{}, nil, err
-	}
-	definitions := make([]json.RawMessage, len(tools))
-	for i, tool := range tools {
-		if definitions[i], err = mcp.Marshal(tool); err != nil {
-			return pin.Server{}, nil, err
-		}
-	}
-	return pin.Server{ID: id, Name: name, Declared: declared}, definitions, nil
+	return pin.Server{ID: id, Name: name, Declared: declared}, err
 }
 
 // firstUse is how long after a server was pinned the tools that it has more belong to its first use, as many have some only when they have seen the client's capabilities.
@@ -80,14 +69,10 @@ func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.
 	if lock == nil {
 		return all
 	}
-	tools := make([]*mcp.Tool, len(all))
-	for i, d := range all {
-		tools[i] = d.item
-	}
-	server, definitions, err := pinned(m.id, name, tools)
+	server, err := pinned(m.id, name)
 	var report pin.Report
 	if err == nil {
-		report, err = m.check(lock, server, definitions)
+		report, err = m.check(lock, server, texts(all))
 	}
 	if err != nil {
 		m.warn("its tools cannot be compared with what they were, and are not offered", err)
