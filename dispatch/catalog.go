@@ -45,6 +45,13 @@ func NewCatalog(open ...Gate) *Catalog {
 	return c
 }
 
+// Clone returns a catalog with the same operations, codes and open gates. What is then done to either does not change the other, and the listeners stay where they are.
+func (c *Catalog) Clone() *Catalog {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes, listeners: map[*listener]struct{}{}}
+}
+
 // Declare adds an application's own codes, all or none of them. It must come before the operations that use them. A code that is there
 // already is refused, unless all that is said of it is the same.
 func (c *Catalog) Declare(codes ...CodeInfo) error {

@@ -104,6 +104,22 @@ func TestClosedGateHidesAnOperation(t *testing.T) {
 	assert.NilError(t, c.Register(operation(t, "a.exec")))
 }
 
+func TestCloneGoesItsOwnWay(t *testing.T) {
+	c := dispatch.NewCatalog(dispatch.GateWrite)
+	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99, Summary: "It is one."}))
+	gated := func(gate dispatch.Gate) func(*dispatch.Spec) { return func(s *dispatch.Spec) { s.Gate = gate } }
+	assert.NilError(t, c.Register(operation(t, "a"), operation(t, "b", gated(dispatch.GateWrite)), operation(t, "c", gated(dispatch.GateExec))))
+	clone := c.Clone()
+	assert.DeepEqual(t, names(clone), []string{"a", "b"})
+	_, declared := clone.CodeInfo("teapot")
+	assert.Assert(t, declared)
+	assert.ErrorContains(t, clone.Register(operation(t, "c")), "taken")
+	assert.NilError(t, clone.Register(operation(t, "d")))
+	c.Remove("a")
+	assert.DeepEqual(t, names(c), []string{"b"})
+	assert.DeepEqual(t, names(clone), []string{"a", "b", "d"})
+}
+
 func TestRemove(t *testing.T) {
 	c := dispatch.NewCatalog()
 	assert.NilError(t, c.Register(operation(t, "a.a"), operation(t, "a.b"), operation(t, "a.c")))
