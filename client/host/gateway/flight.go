@@ -14,7 +14,6 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 const (
@@ -90,7 +89,7 @@ var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of th
 
 // takeOff calls a tool of a legacy server.
 func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMessage) *flight {
-	f := &flight{g: g, token: rand.Text(), owner: server.PrincipalFrom(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
+	f := &flight{g: g, token: rand.Text(), owner: principal(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
 		waiting: make(map[string]chan json.RawMessage)}
 	f.server = u.address()
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
@@ -140,25 +139,28 @@ func (f *flight) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
 	rider := f.rider
 	f.mu.Unlock()
-	if rider == nil {
-		return
+	if rider != nil {
+		report(rider, p)
 	}
-	total := 0.0
-	if p.Total != nil {
-		total = *p.Total
-	}
-	server.Progress(rider, p.Progress, total, p.Message)
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
 func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.RawMessage, error) {
 	f.board(ctx, answers)
+	var nobody *unasked // if the server has asked, and there is nobody to be
 	for {
 		select {
 		case <-f.done:
+			if nobody != nil && (f.err != nil || readAnswer(f.raw).failed) {
+				nobody.result = f.raw
+				return nil, nobody
+			}
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
 			err := require(ctx, questions, stateOfFlight+f.token)
+			if u, ok := errors.AsType[*unasked](err); ok {
+				nobody = u
+			}
 			if _, refused := errors.AsType[*rpc.Error](err); refused {
 				f.refuse(questions)
 				continue
@@ -167,9 +169,17 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			return nil, err
 		case <-ctx.Done():
 			f.cancel()
+			f.leave()
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// leave has the flight go on without a request that waits.
+func (f *flight) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rider = nil
 }
 
 // board makes a request the one that waits, and passes on what it has answered.
@@ -191,9 +201,9 @@ func (f *flight) board(ctx context.Context, answers mcp.InputResponses) {
 
 // park has the call go on without a request that waits, for a while.
 func (f *flight) park() {
+	f.leave()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rider = nil
 	f.parked = time.AfterFunc(maxParked, f.cancel)
 }
 

@@ -21,6 +21,7 @@ type mount struct {
 	id         string
 	filter     host.Filter
 	perSession bool
+	answers    bool // who has added the server answers what it asks
 	digest     string
 	disabled   bool
 	saved      []byte // what is remembered
@@ -48,7 +49,7 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
@@ -61,6 +62,9 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 			}
 			return t.Name, public(t.Name)
 		}}
+	if g.o.Catalog != nil {
+		m.tools.also = m.newOperations(g.o.Catalog)
+	}
 	m.prompts = &shelf[*mcp.Prompt]{m: m, kind: kindPrompt, put: m.putPrompt, remove: g.server.RemovePrompts,
 		list: func(ctx context.Context, c *client.Client) ([]*mcp.Prompt, error) { return collect(c.Prompts(ctx)) },
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, public(p.Name) }}
@@ -167,7 +171,7 @@ func (m *mount) isShort() bool {
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
 	u := upstream{id: m.id, name: own, idempotent: idempotent, maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession {
-		u.session = server.PrincipalFrom(ctx)
+		u.session = principal(ctx)
 	}
 	return u
 }

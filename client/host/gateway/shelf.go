@@ -32,6 +32,8 @@ type shelf[T any] struct {
 	// put has the gateway's server offer an item, and remove takes away what is called so.
 	put    func(public string, item T) error
 	remove func(public ...string) int
+	// also, if set, offers the same elsewhere.
+	also *shelf[T]
 
 	fresh atomic.Pointer[[]T] // a list that the client has fetched because it has changed
 	stale atomic.Bool         // it has changed, and is still to be fetched
@@ -67,7 +69,7 @@ func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error 
 		s.show(name, all)
 	case fresh != nil:
 		s.show(name, *fresh)
-	case s.short.Load():
+	case s.isShort():
 		s.offer(s.all)
 	}
 	return nil
@@ -106,6 +108,9 @@ func (s *shelf[T]) offer(items []T) {
 		if err := s.put(public, item); err != nil {
 			g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("own_name", own), slog.Any("error", err))
 			delete(now, public)
+			if _, was := s.offered[public]; !was {
+				g.disown(name{s.kind, public})
+			}
 		}
 	}
 	freed := false
@@ -120,11 +125,14 @@ func (s *shelf[T]) offer(items []T) {
 	if freed {
 		g.fillIn(s.m)
 	}
+	if s.also != nil {
+		s.also.offer(items)
+	}
 }
 
 func (s *shelf[T]) withdraw() { s.offer(nil) }
 
-func (s *shelf[T]) isShort() bool { return s.short.Load() }
+func (s *shelf[T]) isShort() bool { return s.short.Load() || s.also != nil && s.also.isShort() }
 
 // collect returns all elements of a sequence, or its error.
 func collect[T any](seq func(func(T, error) bool)) ([]T, error) {
