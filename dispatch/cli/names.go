@@ -25,11 +25,14 @@ func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(),
 
 // resolve finds the operation that the words of a line name, nil for what is no operation but known.
 func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
-	if op, ok := s.catalog.Lookup(l.name()); ok {
-		return op, nil
-	}
 	if s.isCompletion(l.words) || s.isScript(l.words) {
 		return nil, nil
+	}
+	if err := s.find(l); err != nil {
+		return nil, err
+	}
+	if op, ok := s.catalog.Lookup(l.name()); ok {
+		return op, nil
 	}
 	see := strings.Join(append(append([]string{s.Program}, l.words...), helpFlag), " ")
 	if len(l.words) == 0 {
@@ -46,6 +49,21 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 		}
 	}
 	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", instead(strings.Join(l.words, " "), s.nearby(l.words)))
+}
+
+// find has operations found that are not there yet.
+func (s *surface) find(l *line) error {
+	if s.Find == nil || len(l.words) == 0 {
+		return nil
+	}
+	if first, _, _ := strings.Cut(l.words[0], "."); s.has(first) {
+		return nil
+	}
+	word, err := s.Find(l.words[0])
+	if err == nil {
+		l.words[0] = word
+	}
+	return err
 }
 
 // nearby returns what could stand in the place of words that name nothing: all operations, or those that begin with the words that are right.
