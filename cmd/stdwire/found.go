@@ -137,6 +137,11 @@ func (f *found) start(s *config.Server) error {
 	if slices.Contains(f.added, service) {
 		return nil
 	}
+	for _, d := range f.chosen.about(s.ID) {
+		if d.Severity == config.Warning && !f.remembered {
+			f.std.err.printf("warning: %v", d)
+		}
+	}
 	if err := f.admit(s); err != nil {
 		return err
 	}

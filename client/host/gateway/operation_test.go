@@ -1,12 +1,15 @@
 package gateway_test
 
 import (
+	"bufio"
 	"bytes"
+	gocmp "cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -221,6 +224,41 @@ func TestOperationWithoutSchema(t *testing.T) {
 		w.gateway.Close()
 	})
 	assert.Assert(t, cmp.Contains(log.String(), `the arguments of an operation are checked by its server only" operation=up.strange server=up tool=strange error=`))
+}
+
+// The first of two tools of one name counts, and goes like any other.
+func TestOperationOfTwins(t *testing.T) {
+	here, there := net.Pipe()
+	go func() {
+		for lines := bufio.NewScanner(there); lines.Scan(); {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			assert.Check(t, json.Unmarshal(lines.Bytes(), &m))
+			result := map[string]string{
+				"initialize": `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}`,
+				"tools/list": `"result":{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`,
+			}[m.Method]
+			if m.ID != nil {
+				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
+			}
+		}
+	}()
+	var log bytes.Buffer
+	c := dispatch.NewCatalog()
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+	g := gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(s)
+	assert.NilError(t, g.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		return o.Connect(ctx, client.Stream(here))
+	}}))
+	g.Settle(t.Context())
+	assert.DeepEqual(t, operationNames(c), []string{"up.a"})
+	op, _ := c.Lookup("up.a")
+	assert.Equal(t, op.Spec().Summary, "One.")
+	g.Close()
+	assert.DeepEqual(t, operationNames(c), []string(nil))
+	assert.Assert(t, cmp.Contains(log.String(), `a tool is left out, as the server has two of that name" server=up own_name=a`))
 }
 
 func TestOperationFails(t *testing.T) {

@@ -100,6 +100,10 @@ func (s *shelf[T]) offer(items []T) {
 				slog.String("server", s.m.id), slog.String("own_name", own), slog.String("other_server", other.id), slog.String("other_name", other.own))
 			continue
 		}
+		if _, twice := now[public]; twice {
+			g.o.Logger.Warn("gateway: a "+s.kind+" is left out, as the server has two of that name", slog.String("server", s.m.id), slog.String("own_name", own))
+			continue
+		}
 		text, _ := mcp.Marshal(item)
 		now[public] = string(text)
 		if s.offered[public] == now[public] {
