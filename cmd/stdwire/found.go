@@ -28,6 +28,7 @@ type found struct {
 	ctx        context.Context
 	log        *slog.Logger
 	catalog    *dispatch.Catalog
+	saver      *saver
 	own        []string // the services that are built in
 	remembered bool     // no server is started: what it had the last time is all there is
 	asks       bool     // who sits at the terminal is asked what servers want to know
@@ -42,17 +43,20 @@ func (f *found) flags() []flag {
 	return append(f.configuration.flags(), profileFlag(&f.profile), saveFlag(&f.save))
 }
 
-// begin is for when the catalog is there, with what is built in.
-func (f *found) begin(ctx context.Context, std *streams, catalog *dispatch.Catalog, log *slog.Logger) {
+// begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
+func (f *found) begin(ctx context.Context, std *streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
 	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(reticent{log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.own, service) {
 			f.own = append(f.own, service)
 		}
 	}
+	f.saver, err = openSaver(f.save)
+	return err
 }
 
 func (f *found) end() {
+	f.saver.close()
 	if f.gateway != nil {
 		f.gateway.Close()
 	}
@@ -296,12 +300,7 @@ func (f *found) show(op *dispatch.Operation, e dispatch.Envelope) (shown bool, e
 	if result == nil || !slices.Contains(f.added, op.Service()) {
 		return false, nil
 	}
-	saver, err := openSaver(f.save)
-	if err != nil {
-		return false, err
-	}
-	defer saver.close()
-	v := &view{std: f.std, output: "text", save: saver}
+	v := &view{std: f.std, output: "text", save: f.saver}
 	return true, v.toolResult(op.Action(), result)
 }
 

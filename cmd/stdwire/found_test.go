@@ -213,6 +213,9 @@ func TestRunSaves(t *testing.T) {
 	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + dir + "/picture-2.png]\n[link file:///logo.png logo]\n", ""})
 	_, err := os.Stat(filepath.Join(dir, "picture-2.png"))
 	assert.NilError(t, err)
+	got = run(t, "run", "--config", config, "--save", config, "library", "picture", "--yes")
+	assert.Equal(t, got.code, 2)
+	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: run: --save: "))
 	for text, want := range map[string]bool{`[{"type":"x"},{"type":"y"}]`: true, `[{"type":"x"},{"a":1}]`: false, `[1]`: false, `[]`: false, `{"type":"x"}`: false, `[{"type":1}]`: false} {
 		assert.Equal(t, areBlocks([]byte(text)), want, text)
 	}

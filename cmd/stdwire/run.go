@@ -70,14 +70,15 @@ func (b *builtin) run(ctx context.Context, std *streams, f *found, words []strin
 	if err != nil {
 		return err
 	}
-	f.begin(ctx, std, o.catalog, log)
+	err = f.begin(ctx, std, o.catalog, log)
 	defer f.end()
 	f.asks = std.answers() && words[0] != "-" // which reads what is typed
 	var without [][2]string
-	switch words[0] {
-	case helpFlag, shortHelpFlag:
+	switch {
+	case err != nil:
+	case words[0] == helpFlag:
 		without, err = f.recall()
-	case "__complete":
+	case words[0] == "__complete":
 		_, _ = f.recall() // nobody is told anything meanwhile
 	}
 	if err != nil {
