@@ -101,6 +101,23 @@ func (c *Catalog) Register(ops ...*Operation) error {
 	})
 }
 
+// Replace adds an operation in place of the one that has its name, so that there is none at no time. For everything else it is as Register; after an error, nothing has changed.
+func (c *Catalog) Replace(op *Operation) error {
+	return c.change(func() (changed bool, err error) {
+		if op == nil {
+			return false, c.admit(op)
+		}
+		old := c.ops[op.Name()]
+		delete(c.ops, op.Name())
+		if err = c.admit(op); err == nil {
+			c.ops[op.Name()] = op
+		} else if old != nil {
+			c.ops[op.Name()] = old
+		}
+		return err == nil && (c.open[op.spec.Gate] || old != nil && c.open[old.spec.Gate]), err
+	})
+}
+
 func (c *Catalog) admit(op *Operation) error {
 	if op == nil {
 		return errors.New("dispatch: cannot register a nil operation")
@@ -154,7 +171,7 @@ type listener struct {
 
 const burst = 10 * time.Millisecond
 
-// OnChange has fn called when Register or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
+// OnChange has fn called when Register, Replace or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
 // own and outside of any lock, so that fn may use the catalog. A call that takes longer than that may overlap the next. After stop no further
 // call begins; one that has begun may still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {

@@ -128,6 +128,24 @@ func TestRemove(t *testing.T) {
 	assert.NilError(t, c.Register(operation(t, "a.a")))
 }
 
+func TestReplace(t *testing.T) {
+	c := dispatch.NewCatalog()
+	first, second, closed := operation(t, "a"), operation(t, "a"), operation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
+	for _, op := range []*dispatch.Operation{first, second} {
+		assert.NilError(t, c.Replace(op))
+		now, _ := c.Lookup("a")
+		assert.Assert(t, now == op)
+	}
+	undeclared := operation(t, "a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"teapot"} })
+	assert.ErrorContains(t, c.Replace(undeclared), "teapot")
+	assert.ErrorContains(t, c.Replace(nil), "nil operation")
+	now, _ := c.Lookup("a")
+	assert.Assert(t, now == second)
+	assert.NilError(t, c.Replace(closed))
+	assert.DeepEqual(t, names(c), []string{})
+	assert.ErrorContains(t, c.Register(first), "taken")
+}
+
 func TestListenersAreToldOncePerBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := dispatch.NewCatalog(dispatch.GateWrite)

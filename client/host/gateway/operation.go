@@ -42,7 +42,7 @@ func (m *mount) putOperation(name string, t *mcp.Tool) error {
 			slog.String("tool", t.Name), slog.Any("error", strict))
 	}
 	if _, again := m.tools.also.offered[name]; again {
-		m.g.o.Catalog.Remove(name)
+		return m.g.o.Catalog.Replace(op)
 	}
 	return m.g.o.Catalog.Register(op)
 }
