@@ -100,14 +100,14 @@ func (f *found) open() error {
 }
 
 // find has the catalog have the tools of the server that a command line begins with.
-func (f *found) find(word string) (string, error) {
-	service, err := f.look(word)
+func (f *found) find(words []string) ([]string, error) {
+	words, err := f.look(words)
 	if err == nil {
-		return service, nil
+		return words, nil
 	}
 	f.cause = err
 	if e, ok := errors.AsType[*dispatch.Error](err); ok {
-		return "", e
+		return nil, e
 	}
 	code, text := dispatch.UpstreamError, err.Error()
 	if failure, ok := errors.AsType[*failure](err); ok {
@@ -119,20 +119,35 @@ func (f *found) find(word string) (string, error) {
 			text += "; " + failure.hint
 		}
 	}
-	return "", dispatch.Errorf(code, "%s", text)
+	return nil, dispatch.Errorf(code, "%s", text)
 }
 
 // look is find with whatever error.
-func (f *found) look(word string) (string, error) {
+func (f *found) look(words []string) ([]string, error) {
+	if service, _, _ := strings.Cut(words[0], "."); slices.Contains(f.own, service) {
+		return words, nil
+	}
 	if err := f.open(); err != nil {
-		return "", err
+		return nil, err
 	}
-	s, rest := f.server(word)
+	s, rest := f.server(words[0])
 	if s == nil {
-		return word, f.unknown(word)
+		return words, f.unknown(words[0])
 	}
-	err := f.start(s)
-	return host.Service(s.ID) + rest, err
+	words = append([]string{host.Service(s.ID) + rest}, words[1:]...)
+	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
+		return words, err
+	}
+	return words, f.refresh(s) // it may have that since it was started the last time
+}
+
+// refresh has the catalog have the tools that a server has now.
+func (f *found) refresh(s *config.Server) error {
+	err := f.gateway.Refresh(f.ctx, s.ID)
+	if f.ctx.Err() != nil {
+		return dispatch.Errorf(dispatch.Cancelled, "interrupted while %s was started", s.ID)
+	}
+	return err
 }
 
 // start has the catalog have the tools of a server.
@@ -237,9 +252,9 @@ func (f *found) add(s *config.Server) error {
 	return nil
 }
 
-// has reports whether the catalog has operations of a service.
-func (f *found) has(service string) bool {
-	return slices.ContainsFunc(f.catalog.Operations(), func(op *dispatch.Operation) bool { return op.Service() == service })
+// has reports whether the name is one of an operation of the catalog, or begins one.
+func (f *found) has(name string) bool {
+	return slices.ContainsFunc(f.catalog.Operations(), func(op *dispatch.Operation) bool { return strings.HasPrefix(op.Name()+".", name+".") })
 }
 
 // recall has the catalog have what all servers had the last time, without starting any, and returns those that have nothing there, and why.

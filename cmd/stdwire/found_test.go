@@ -147,6 +147,31 @@ func TestRunRemembers(t *testing.T) {
 	assert.NilError(t, err)
 }
 
+// What a server had the last time is not all that it may have now.
+func TestRunLooksAgain(t *testing.T) {
+	config, _, _ := someServers(t)
+	assert.Equal(t, run(t, "run", "--config", config, "files", "--help").code, 0)
+	assert.Equal(t, run(t, "run", "--config", config, "my.hand", "--help").code, 0)
+	for id, had := range map[string]string{"files": `"name":"fs_read"`, "my.hand": `"name":"echo"`} {
+		path := filepath.Join(rememberDir(), id+".json")
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		without := strings.Replace(string(text), had, `"name":"other"`, 1)
+		assert.Assert(t, without != string(text))
+		assert.NilError(t, os.WriteFile(path, []byte(without), 0o600))
+	}
+	got := run(t, "run", "__complete", "run", "--config", config, "files", "fs_re")
+	assert.Equal(t, got, ran{0, "", ""}, "nothing is started for that")
+	got = run(t, "run", "--config", config, "files", "fs_read", "--path", "a.txt")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "hello"))
+	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"), 1, got.stderr)
+	got = run(t, "run", "--config", config, "my.hand", "echo", "--help")
+	assert.Equal(t, got.code, 0, got.stderr)
+	got = run(t, "run", "__complete", "run", "--config", config, "files", "fs_re")
+	assert.Assert(t, cmp.Contains(got.stdout, "fs_read"))
+}
+
 // Several servers in one script, each started when it is named.
 func TestRunScriptOfTools(t *testing.T) {
 	config, _, _ := someServers(t)

@@ -25,9 +25,9 @@ type IO struct {
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
 
-	// Find, if set, is asked for the word that a command line begins with, where no operation has that as the first part of its name, before it is looked up: it may add
-	// operations to the catalog that do. It returns what is to stand in place of the word, or why there is nothing of the kind; that is the failure then.
-	Find func(word string) (found string, err error)
+	// Find, if set, is asked for the words of a command line that name no operation, nor begin the name of one, before that is the failure: it may add operations to the
+	// catalog. It returns what is to stand in place of the words, or why there is nothing of the kind; that is the failure then.
+	Find func(words []string) (found []string, err error)
 	// Show, if set, is asked first to print what an operation has returned as text on Out, and reports whether it has, or why it cannot.
 	Show func(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error)
 }

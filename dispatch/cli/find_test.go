@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/cli"
 )
 
-// Operations that are not there yet are found when a command line begins with a word that none has, and only then.
+// Operations that are not there yet are found when a command line names none that is, and only then.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		args, asked string
@@ -21,16 +21,20 @@ func TestFind(t *testing.T) {
 	}{
 		{"note add --title x", "", 0, "", ""},
 		{"note.archive.old --yes", "", 0, "", ""},
-		{"late come", "late", 0, "here\n", ""},
+		{"note add more --title x", "", 2, "", "notes: note add: invalid_input: unexpected argument"},
+		{"note archive", "", 2, "", "notes: note archive: missing_param: more of the operation's name is missing"},
+		{"test later", "test later", 0, "too\n", ""},
+		{"test never", "test never", 5, "", "notes: test never: unknown_operation: there is no such operation"},
+		{"late come", "late come", 0, "here\n", ""},
 		{"late.come", "late.come", 0, "here\n", ""},
-		{"LATE come", "LATE", 0, "here\n", ""},
+		{"LATE come", "LATE come", 0, "here\n", ""},
 		{"late --help", "late", 0, "usage: notes late OPERATION", ""},
-		{"late come --help", "late", 0, "usage: notes late come ", ""},
-		{"late go", "late", 5, "", "notes: late go: unknown_operation: there is no such operation; did you mean late come?"},
-		{"refused x", "refused", 7, "", "notes: refused x: permission_denied: not you\n"},
-		{"refused x -o json", "refused", 7, "", `{"success":false,"data":null,"error":{"code":"permission_denied","message":"not you",`},
+		{"late come --help", "late come", 0, "usage: notes late come ", ""},
+		{"late go", "late go", 5, "", "notes: late go: unknown_operation: there is no such operation; did you mean late come?"},
+		{"refused x", "refused x", 7, "", "notes: refused x: permission_denied: not you\n"},
+		{"refused x -o json", "refused x", 7, "", `{"success":false,"data":null,"error":{"code":"permission_denied","message":"not you",`},
 		{"refused --help", "refused", 7, "", "notes: refused: permission_denied: not you\n"},
-		{"nobody x", "nobody", 5, "", "notes: nobody x: unknown_operation: "},
+		{"nobody x", "nobody x", 5, "", "notes: nobody x: unknown_operation: "},
 		{"__complete late ", "late", 0, "come\tCome late\n", ""},
 		{"__complete refused ", "refused", 0, "", ""},
 		{"--help", "", 0, "usage: notes OPERATION", ""},
@@ -40,16 +44,20 @@ func TestFind(t *testing.T) {
 		asked := []string{}
 		catalog := notesCatalog()
 		find := func(std *cli.IO) {
-			std.Find = func(word string) (string, error) {
-				asked = append(asked, word)
-				switch strings.ToLower(word) {
+			add := func(name, gives string) {
+				dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "Come late.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return gives, nil })
+			}
+			std.Find = func(words []string) ([]string, error) {
+				asked = append(asked, strings.Join(words, " "))
+				switch words[0] = strings.ToLower(words[0]); words[0] {
 				case "late", "late.come":
-					dispatch.Add(catalog, dispatch.Spec{Name: "late.come", Summary: "Come late.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "here", nil })
-					return strings.ToLower(word), nil
+					add("late.come", "here")
+				case "test":
+					add("test.later", "too")
 				case "refused":
-					return "", dispatch.Errorf(dispatch.PermissionDenied, "not you")
+					return nil, dispatch.Errorf(dispatch.PermissionDenied, "not you")
 				}
-				return word, nil
+				return words, nil
 			}
 		}
 		args := strings.Fields(c.args)

@@ -53,15 +53,17 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 
 // find has operations found that are not there yet.
 func (s *surface) find(l *line) error {
-	if s.Find == nil || len(l.words) == 0 {
+	if s.Find == nil || len(l.words) == 0 || s.has(l.name()) {
 		return nil
 	}
-	if first, _, _ := strings.Cut(l.words[0], "."); s.has(first) {
-		return nil
+	for n := range l.words {
+		if _, ok := s.catalog.Lookup(strings.Join(l.words[:n], ".")); ok {
+			return nil // and then one word too many
+		}
 	}
-	word, err := s.Find(l.words[0])
+	words, err := s.Find(l.words)
 	if err == nil {
-		l.words[0] = word
+		l.words = words
 	}
 	return err
 }

@@ -49,6 +49,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -173,6 +174,33 @@ func (g *Gateway) Settle(ctx context.Context) {
 		case <-m.done:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// Refresh starts a server, unless it is running, and blocks until what it has now is offered in place of what is remembered of it, or ctx ends. The errors are those of [host.Manager.Use]
+// and of the server's lists; [host.ErrClosed], too, if the server is removed meanwhile.
+func (g *Gateway) Refresh(ctx context.Context, id string) error {
+	g.mu.Lock()
+	m := g.mounts[id]
+	g.mu.Unlock()
+	if m == nil {
+		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
+	}
+	asked, done := m.asked, make(chan error, 1)
+	for {
+		select {
+		case asked <- done:
+			asked = nil
+		case err := <-done:
+			if err != nil && m.ctx.Err() != nil {
+				return host.ErrClosed
+			}
+			return err
+		case <-m.done:
+			return host.ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -29,11 +29,13 @@ type mount struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
-	wake       chan struct{}  // capacity 1
-	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
-	gone       atomic.Bool    // the server has failed, or is disabled
-	listed     *client.Client // whose lists are offered; of the goroutine
-	pinned     time.Time      // when its tools were pinned, if it was now; of the goroutine
+	wake       chan struct{}     // capacity 1
+	asked      chan chan<- error // who waits until the server is looked at; the channels have room for one
+	looked     chan struct{}     // closed when the server was looked at for the first time, whatever came of it
+	gone       atomic.Bool       // the server has failed, or is disabled
+	listed     *client.Client    // whose lists are offered; of the goroutine
+	pinned     time.Time         // when its tools were pinned, if it was now; of the goroutine
+	told       map[string]string // what the log was told of tools that are not what they were; of the goroutine
 
 	maxArguments, maxResult int // bytes
 
@@ -51,7 +53,7 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
@@ -113,10 +115,12 @@ func (m *mount) run() {
 	for {
 		select {
 		case <-m.wake:
+			m.update()
+		case done := <-m.asked:
+			done <- m.sync()
 		case <-m.ctx.Done():
 			return
 		}
-		m.update()
 	}
 }
 

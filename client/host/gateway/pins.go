@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -74,7 +75,7 @@ func (m *mount) check(lock *pin.Lock, server pin.Server, definitions []json.RawM
 	return lock.Check(server, definitions)
 }
 
-// admit leaves out those tools that are not what they were when they were first used, and tells the log.
+// admit leaves out those tools that are not what they were when they were first used, and tells the log; of each way in which one is another, once.
 func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 	lock := m.g.o.Pins
 	if lock == nil {
@@ -90,6 +91,7 @@ func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 		return nil
 	}
 	var usable []*mcp.Tool
+	told := make(map[string]string)
 	for i, v := range report.Verdicts {
 		if v.Usable() || m.g.o.PinsWarn {
 			usable = append(usable, tools[i])
@@ -104,7 +106,11 @@ func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 		if report.Another != "" {
 			attrs = append(attrs, slog.String("another", report.Another))
 		}
-		m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+		told[v.Tool] = fmt.Sprint(attrs...)
+		if m.told[v.Tool] != told[v.Tool] {
+			m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+		}
 	}
+	m.told = told
 	return usable
 }
