@@ -176,6 +176,7 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 		case <-ctx.Done():
 			f.cancel()
 			f.leave()
+			<-f.done // the server is told: who made the call may end the gateway next
 			return nil, context.Cause(ctx)
 		}
 	}

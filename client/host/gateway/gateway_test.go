@@ -379,7 +379,9 @@ func TestRefresh(t *testing.T) {
 		})
 		assert.Assert(t, errors.Is(w.gateway.Refresh(t.Context(), "down"), host.ErrUnknown))
 
-		s.Connect = func(context.Context, string, client.Options) (*client.Client, error) { return nil, errors.New("no such program") }
+		s.Connect = func(context.Context, string, client.Options) (*client.Client, error) {
+			return nil, errors.New("no such program")
+		}
 		w.reopen(gateway.Options{Remember: dir}, s)
 		_, unavailable := errors.AsType[*host.UnavailableError](w.gateway.Refresh(t.Context(), "up"))
 		assert.Assert(t, unavailable)
