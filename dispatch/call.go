@@ -10,7 +10,7 @@ import (
 // A Call is one request to run one operation, as a surface hands it to a [Dispatcher]. Only Operation is required.
 //
 // A call is used once. From Dispatch until the operation has returned it belongs to the operation's goroutine, which may set Session
-// and Instance to what they resolved to; the surface reads them again afterwards.
+// and Instance to what they resolved to, and Original; the surface reads them again afterwards.
 type Call struct {
 	Operation string          // the operation's name
 	Arguments json.RawMessage // an object; nil, empty and null stand for {}. It must not change while the envelope is in use, which may refer to it
@@ -27,6 +27,10 @@ type Call struct {
 
 	// Client ends when whoever made the call is gone for good, and the sessions that the call opens with it. nil: nobody can tell.
 	Client context.Context
+
+	// Original is for operations whose data is a part of what something else has answered: if there is more in that, they set it, a JSON value, so that nothing is lost. It counts if the
+	// call succeeds.
+	Original json.RawMessage
 
 	// Progress hears what the operation reports with [Progress], on the operation's goroutines. nil: nobody listens.
 	Progress func(done, total float64, message string)

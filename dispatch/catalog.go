@@ -45,6 +45,13 @@ func NewCatalog(open ...Gate) *Catalog {
 	return c
 }
 
+// Clone returns a catalog with the same operations, codes and open gates. What is then done to either does not change the other, and the listeners stay where they are.
+func (c *Catalog) Clone() *Catalog {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes, listeners: map[*listener]struct{}{}}
+}
+
 // Declare adds an application's own codes, all or none of them. It must come before the operations that use them. A code that is there
 // already is refused, unless all that is said of it is the same.
 func (c *Catalog) Declare(codes ...CodeInfo) error {
@@ -91,6 +98,23 @@ func (c *Catalog) Register(ops ...*Operation) error {
 			changed = changed || c.open[op.spec.Gate]
 		}
 		return changed, nil
+	})
+}
+
+// Replace adds an operation in place of the one that has its name, so that there is none at no time. For everything else it is as Register; after an error, nothing has changed.
+func (c *Catalog) Replace(op *Operation) error {
+	return c.change(func() (changed bool, err error) {
+		if op == nil {
+			return false, c.admit(op)
+		}
+		old := c.ops[op.Name()]
+		delete(c.ops, op.Name())
+		if err = c.admit(op); err == nil {
+			c.ops[op.Name()] = op
+		} else if old != nil {
+			c.ops[op.Name()] = old
+		}
+		return err == nil && (c.open[op.spec.Gate] || old != nil && c.open[old.spec.Gate]), err
 	})
 }
 
@@ -147,7 +171,7 @@ type listener struct {
 
 const burst = 10 * time.Millisecond
 
-// OnChange has fn called when Register or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
+// OnChange has fn called when Register, Replace or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
 // own and outside of any lock, so that fn may use the catalog. A call that takes longer than that may overlap the next. After stop no further
 // call begins; one that has begun may still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {

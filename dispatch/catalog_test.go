@@ -104,12 +104,46 @@ func TestClosedGateHidesAnOperation(t *testing.T) {
 	assert.NilError(t, c.Register(operation(t, "a.exec")))
 }
 
+func TestCloneGoesItsOwnWay(t *testing.T) {
+	c := dispatch.NewCatalog(dispatch.GateWrite)
+	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99, Summary: "It is one."}))
+	gated := func(gate dispatch.Gate) func(*dispatch.Spec) { return func(s *dispatch.Spec) { s.Gate = gate } }
+	assert.NilError(t, c.Register(operation(t, "a"), operation(t, "b", gated(dispatch.GateWrite)), operation(t, "c", gated(dispatch.GateExec))))
+	clone := c.Clone()
+	assert.DeepEqual(t, names(clone), []string{"a", "b"})
+	_, declared := clone.CodeInfo("teapot")
+	assert.Assert(t, declared)
+	assert.ErrorContains(t, clone.Register(operation(t, "c")), "taken")
+	assert.NilError(t, clone.Register(operation(t, "d")))
+	c.Remove("a")
+	assert.DeepEqual(t, names(c), []string{"b"})
+	assert.DeepEqual(t, names(clone), []string{"a", "b", "d"})
+}
+
 func TestRemove(t *testing.T) {
 	c := dispatch.NewCatalog()
 	assert.NilError(t, c.Register(operation(t, "a.a"), operation(t, "a.b"), operation(t, "a.c")))
 	assert.Equal(t, c.Remove("a.a", "a.c", "a.x", "a.a"), 2)
 	assert.DeepEqual(t, names(c), []string{"a.b"})
 	assert.NilError(t, c.Register(operation(t, "a.a")))
+}
+
+func TestReplace(t *testing.T) {
+	c := dispatch.NewCatalog()
+	first, second, closed := operation(t, "a"), operation(t, "a"), operation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
+	for _, op := range []*dispatch.Operation{first, second} {
+		assert.NilError(t, c.Replace(op))
+		now, _ := c.Lookup("a")
+		assert.Assert(t, now == op)
+	}
+	undeclared := operation(t, "a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"teapot"} })
+	assert.ErrorContains(t, c.Replace(undeclared), "teapot")
+	assert.ErrorContains(t, c.Replace(nil), "nil operation")
+	now, _ := c.Lookup("a")
+	assert.Assert(t, now == second)
+	assert.NilError(t, c.Replace(closed))
+	assert.DeepEqual(t, names(c), []string{})
+	assert.ErrorContains(t, c.Register(first), "taken")
 }
 
 func TestListenersAreToldOncePerBurst(t *testing.T) {

@@ -96,6 +96,11 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 	}
 	result = d.intercepted(ctx, op, call)
 	result.Session = call.Session
+	if result.Success() && call.Original != nil {
+		if original, err := checkRaw(call.Original); err == nil {
+			result.Original = original
+		}
+	}
 	if took := time.Since(start); took >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
 		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took), slog.Bool("success", result.Success()))
 	}

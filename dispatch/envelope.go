@@ -12,6 +12,8 @@ type Envelope struct {
 	Data    json.RawMessage // what the operation returned: one JSON value on one line; nil on failure
 	Err     *Error          // nil on success
 	Session string          // the id of the session that the call ran in, "" for none
+
+	Original json.RawMessage // what the data is taken from, if that says more; see [Call]
 }
 
 // Success reports whether the operation succeeded.
@@ -22,7 +24,7 @@ func (e Envelope) Success() bool { return e.Err == nil }
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
 //
-// If there is a session, "_meta":{"session_id":"…"} is behind the error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become null.
+// If there is a session, or an original, "_meta":{"session_id":"…","original":…} is behind the error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become null.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	if e.Err == nil {
 		dst = append(dst, `{"success":true,"data":`...)
@@ -44,11 +46,49 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 }
 
 func (e Envelope) appendEnd(dst []byte) []byte {
-	if e.Session == "" {
-		return append(dst, '}')
+	before := `,"_meta":{`
+	if e.Session != "" {
+		dst = append(append(dst, before...), `"session_id":`...)
+		dst = jsonscan.AppendString(dst, e.Session)
+		before = ","
 	}
-	dst = append(dst, `,"_meta":{"session_id":`...)
-	return append(jsonscan.AppendString(dst, e.Session), "}}"...)
+	if e.Original != nil {
+		dst = append(append(dst, before...), `"original":`...)
+		dst = append(dst, e.Original...)
+		before = ","
+	}
+	if before == "," {
+		dst = append(dst, '}')
+	}
+	return append(dst, '}')
+}
+
+// ParseEnvelope reads what [Envelope.AppendJSON] has written, for those who get it from elsewhere. ok is false for anything else. What it returns refers to the text.
+func ParseEnvelope(text []byte) (e Envelope, ok bool) {
+	members := map[string]json.RawMessage{}
+	for token, value := range jsonscan.Members(text) {
+		name, _ := jsonscan.Text(token)
+		members[name] = value
+	}
+	meta := members["_meta"]
+	delete(members, "_meta")
+	success, failure := string(members["success"]), members["error"]
+	if len(members) != 3 || members["data"] == nil || failure == nil || success != "true" && success != "false" || (success == "true") != (string(failure) == "null") {
+		return e, false
+	}
+	e.Session, _ = jsonscan.Text(jsonscan.Member(meta, "session_id"))
+	e.Original = jsonscan.Member(meta, "original")
+	if success == "true" {
+		e.Data = members["data"]
+		return e, true
+	}
+	code, isCode := jsonscan.Text(jsonscan.Member(failure, "code"))
+	message, isText := jsonscan.Text(jsonscan.Member(failure, "message"))
+	e.Err = &Error{Code: Code(code), Message: message, Recoverable: string(jsonscan.Member(failure, "recoverable")) == "true"}
+	if details := jsonscan.Member(failure, "details"); details != nil && string(details) != "null" {
+		e.Err.Details = json.RawMessage(details)
+	}
+	return e, isCode && isText
 }
 
 // MarshalJSON returns what AppendJSON appends.

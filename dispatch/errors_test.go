@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,6 +96,9 @@ func TestAppendJSON(t *testing.T) {
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":[1],"recoverable":false}}`},
 		{"error in a session", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no"), Session: "s"},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false},"_meta":{"session_id":"s"}}`},
+		{"original", dispatch.Envelope{Data: json.RawMessage(`1`), Original: json.RawMessage(`{"a":1}`)}, `{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
+		{"original in a session", dispatch.Envelope{Session: "s", Original: json.RawMessage(`1`)},
+			`{"success":true,"data":null,"error":null,"_meta":{"session_id":"s","original":1}}`},
 		{"details that do not encode", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false}}`},
 	} {
@@ -109,7 +113,37 @@ func TestAppendJSON(t *testing.T) {
 			assert.NilError(t, json.Unmarshal(marshalled, &a))
 			assert.NilError(t, json.Unmarshal(got[1:], &b))
 			assert.DeepEqual(t, a, b)
+			read, ok := dispatch.ParseEnvelope(got[1:])
+			assert.Assert(t, ok)
+			assert.Equal(t, string(read.AppendJSON(nil)), tc.want)
 		})
+	}
+	for _, text := range []string{``, `[]`, `{}`, `{"success":true,"data":1}`, `{"success":true,"data":1,"error":null,"more":1}`, `{"success":"true","data":1,"error":null}`,
+		`{"success":true,"data":1,"error":{"code":"blocked","message":"no"}}`, `{"success":false,"data":null,"error":null}`, `{"success":false,"data":null,"error":{"code":"blocked"}}`,
+		`{"success":false,"data":null,"error":"no"}`} {
+		_, ok := dispatch.ParseEnvelope([]byte(text))
+		assert.Assert(t, !ok, text)
+	}
+}
+
+// What an operation's data is taken from is told beside it, on one line, and only if it is JSON and the call succeeds.
+func TestOriginal(t *testing.T) {
+	for _, tc := range []struct {
+		original string
+		err      error
+		want     string
+	}{
+		{"{\"a\":\n1}", nil, `{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
+		{"{", nil, `{"success":true,"data":1,"error":null}`},
+		{"{}", dispatch.Blocked, `{"success":false,"data":null,"error":{"code":"blocked","message":"A safety rule refuses what was sent.","details":null,"recoverable":false}}`},
+	} {
+		catalog := dispatch.NewCatalog()
+		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (int, error) {
+			dispatch.CallFrom(ctx).Original = json.RawMessage(tc.original)
+			return 1, tc.err
+		})
+		e := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: "op"})
+		assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 	}
 }
 

@@ -35,6 +35,23 @@ func TestPublicName(t *testing.T) {
 	}
 }
 
+func TestOperationName(t *testing.T) {
+	for _, tt := range []struct{ id, name, want string }{
+		{"files", "read", "files.read"},
+		{"my.files", "read", "my_files.read"},
+		{"files", "read/all öl", "files.read_all__l"},
+		{"github", "issues.list", "github.issues.list"},
+		{"github", "issues..list.", "github.issues__list_"},
+		{"github", ".", "github._"},
+		{"github", "", "github._"},
+		{"f", strings.Repeat("x", 126), "f." + strings.Repeat("x", 126)},
+		{"f", strings.Repeat("x", 127), "f." + strings.Repeat("x", 119) + "_a754df"},
+	} {
+		assert.Equal(t, OperationName(tt.id, tt.name), tt.want)
+		assert.Assert(t, strings.HasPrefix(tt.want, Service(tt.id)+"."))
+	}
+}
+
 func TestFilter(t *testing.T) {
 	for _, tt := range []struct {
 		filter  Filter

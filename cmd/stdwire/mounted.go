@@ -32,6 +32,8 @@ type mounted struct {
 	audit         string     // the file of the audit log, "" for none
 	values        bool       // it has values
 	trail         *os.File   // it, when it is open
+
+	operations *dispatch.Catalog // that has the tools, too; nil for none
 }
 
 func (m *mounted) flags() []flag {
@@ -84,7 +86,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	}
 	printDiagnostics(std, c.diagnostics)
 	m.profiles = c.profiles
-	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
+	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values, Catalog: m.operations}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			return nil, usagef("--audit: %v", err)
@@ -96,10 +98,15 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			return nil, err
 		}
 	}
-	if dir, err := os.UserCacheDir(); err == nil {
-		o.Remember = filepath.Join(dir, "stdwire", "servers")
-	}
+	o.Remember = rememberDir()
 	g := o.New(s)
+	err = ops.Register(catalog, g.Manager())
+	if m.operations != nil { // before the tools, which stand back for them
+		err = errors.Join(err, ops.Register(m.operations, g.Manager()))
+	}
+	if err != nil {
+		return nil, err
+	}
 	store := config.UserStore(c.env)
 	for _, server := range c.servers {
 		if server.Err != nil {
@@ -113,7 +120,16 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			std.err.printf("warning: %v", err)
 		}
 	}
-	return g, ops.Register(catalog, g.Manager())
+	return g, nil
+}
+
+// rememberDir is where it is kept what servers have; "" for nowhere.
+func rememberDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "stdwire", "servers")
 }
 
 // close closes what mount has opened, when the gateway is closed.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -25,11 +24,11 @@ func (v *view) toolResult(tool string, raw []byte) error {
 	if result.IsError {
 		return toolFailure(v.std, tool, &result, v.output)
 	}
-	e, enveloped := readEnvelope(result.StructuredContent)
+	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent) // of a server that is built on stdwire
 	enveloped = enveloped && v.output == "text"
 	switch {
 	case enveloped:
-		printData(v.std, e.data)
+		printData(v.std, e.Data)
 	case len(result.Content) > 0:
 	case v.output == "text":
 		printData(v.std, result.StructuredContent)
@@ -70,14 +69,14 @@ func toolFailure(std *streams, tool string, result *mcp.CallToolResult, output s
 		}
 	}
 	text := strings.Join(texts, "\n")
-	e, ok := readEnvelope(result.StructuredContent)
-	if ok && e.message != "" {
-		text = e.code + ": " + e.message
+	var code dispatch.Code
+	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
+		code, text = e.Err.Code, e.Err.Error()
 	}
 	f := &failure{code: "tool_is_error", tool: tool, what: tool, why: cut(printable.Line(text), 500)}
 	switch {
 	case std.answers():
-	case e.code == string(dispatch.ConfirmationRequired):
+	case code == dispatch.ConfirmationRequired:
 		f.hint = atTerminal + "; stdwire's own server asks nobody with --confirm trust"
 	case strings.Contains(strings.ToLower(text), "elicit"): // as many put it
 		f.hint = atTerminal
@@ -91,27 +90,4 @@ func toolFailure(std *streams, tool string, result *mcp.CallToolResult, output s
 		f.why = cut(printable.Line(first), 500)
 	}
 	return f
-}
-
-// An envelope is the result of a server that is built on stdwire: {"success":…,"data":…,"error":…}, and nothing else.
-type envelope struct {
-	data          []byte
-	code, message string // of the error
-}
-
-func readEnvelope(structured []byte) (e envelope, ok bool) {
-	members := map[string][]byte{}
-	for token, value := range jsonscan.Members(structured) {
-		name, _ := jsonscan.Unquote(token)
-		members[string(name)] = value
-	}
-	success := string(members["success"])
-	if len(members) != 3 || members["data"] == nil || members["error"] == nil || success != "true" && success != "false" {
-		return e, false
-	}
-	e.data = members["data"]
-	code, _ := jsonscan.Unquote(jsonscan.Member(members["error"], "code"))
-	message, _ := jsonscan.Unquote(jsonscan.Member(members["error"], "message"))
-	e.code, e.message = string(code), string(message)
-	return e, true
 }

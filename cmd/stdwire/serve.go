@@ -26,7 +26,8 @@ func serveCommand() command {
 			"exits with another status than 0, writes anything else, or takes more than 10 seconds. It is started without a shell; several are asked in their order.\n\n" +
 			"  stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
-			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not. What the servers of " +
+			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. There, a server of the configuration is a service, and its tools are the actions; what a server asks meanwhile is refused. " +
+			"Both need the bearer token; GET /healthz does not. What the servers of " +
 			"a profile of the configuration have is also served alone, at /mcp/PROFILE, for as many profiles as there are and from the same processes; with --profile there is only /mcp.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
@@ -57,7 +58,12 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
 	e := &endpoints{main: s}
+	operations := o.catalog // for the HTTP API, which has the tools of the others too
 	if m.wanted() {
+		if w.address != "" {
+			operations = o.catalog.Clone()
+			m.operations = operations
+		}
 		defer func() { err = errors.Join(err, m.close()) }()
 		g, err := m.mount(s, o.catalog, std, log)
 		if err != nil {
@@ -72,7 +78,7 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 		cancel()
 	}
 	if w.address != "" {
-		return errors.Join(w.serve(ctx, std, e, o.catalog, log), o.close())
+		return errors.Join(w.serve(ctx, std, e, operations, log), o.close())
 	}
 	if std.inTerminal {
 		std.err.printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")

@@ -26,7 +26,7 @@
 //
 // # Answers
 //
-// Every answer to a call is the envelope of package dispatch, whatever went wrong, with the HTTP status of the code (see
+// Every answer to a call is the envelope of package dispatch ([dispatch.Envelope.AppendJSON]), whatever went wrong, with the HTTP status of the code (see
 // [dispatch.CodeInfo]) and 200 for success. What is refused before it is a call has an envelope, too:
 //
 //	400  invalid_input      the body is not JSON, or not of the form above

@@ -33,8 +33,11 @@ func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 			},
 		}),
 		"meta": object{
-			"type": "object", "required": []string{"session_id"},
-			"properties": object{"session_id": object{"type": "string", "description": "The session that the call ran in."}},
+			"type": "object",
+			"properties": object{
+				"session_id": object{"type": "string", "description": "The session that the call ran in."},
+				"original":   object{"description": "What the data is taken from, if that says more."},
+			},
 		},
 	}}
 	services := map[string][]*dispatch.Operation{}

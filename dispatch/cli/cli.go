@@ -24,6 +24,12 @@ type IO struct {
 	InTerminal  bool      // In is a terminal; if Err is one too, there is somebody to be asked
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
+
+	// Find, if set, is asked for the words of a command line that name no operation, nor begin the name of one, before that is the failure: it may add operations to the
+	// catalog. It returns what is to stand in place of the words, or why there is nothing of the kind; that is the failure then.
+	Find func(words []string) (found []string, err error)
+	// Show, if set, is asked first to print what an operation has returned as text on Out, and reports whether it has, or why it cannot.
+	Show func(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error)
 }
 
 // Stdio returns the process's own standard streams.
@@ -97,6 +103,11 @@ func (s *surface) call(ctx context.Context, l *line) error {
 		return &refusal{envelope.Err, l.op, arguments, envelope.Session}
 	case l.output == "json":
 		return s.print(s.jsonLine(envelope, s.OutTerminal))
+	}
+	if s.Show != nil {
+		if shown, err := s.Show(l.op, envelope); shown || err != nil {
+			return err
+		}
 	}
 	text, note := render.Data(envelope.Data, s.OutTerminal)
 	if err := s.print(text); err != nil || note == "" {

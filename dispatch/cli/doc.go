@@ -17,6 +17,8 @@
 // says how to print, --help or -h shows the help of what the words name, be it an operation or the beginning of some; both may stand
 // anywhere but in the place of a value. In place of an operation, - runs the command lines on standard input, see below.
 //
+// Operations may be added to the catalog when they are named: see [IO].Find.
+//
 // # Flags
 //
 // A flag has the name of a property of the input schema, with '-' in place of '_' if you like. How its text becomes JSON is up to the

@@ -25,11 +25,14 @@ func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(),
 
 // resolve finds the operation that the words of a line name, nil for what is no operation but known.
 func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
-	if op, ok := s.catalog.Lookup(l.name()); ok {
-		return op, nil
-	}
 	if s.isCompletion(l.words) || s.isScript(l.words) {
 		return nil, nil
+	}
+	if err := s.find(l); err != nil {
+		return nil, err
+	}
+	if op, ok := s.catalog.Lookup(l.name()); ok {
+		return op, nil
 	}
 	see := strings.Join(append(append([]string{s.Program}, l.words...), helpFlag), " ")
 	if len(l.words) == 0 {
@@ -46,6 +49,23 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 		}
 	}
 	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", instead(strings.Join(l.words, " "), s.nearby(l.words)))
+}
+
+// find has operations found that are not there yet.
+func (s *surface) find(l *line) error {
+	if s.Find == nil || len(l.words) == 0 || s.has(l.name()) {
+		return nil
+	}
+	for n := range l.words {
+		if _, ok := s.catalog.Lookup(strings.Join(l.words[:n], ".")); ok {
+			return nil // and then one word too many
+		}
+	}
+	words, err := s.Find(l.words)
+	if err == nil {
+		l.words = words
+	}
+	return err
 }
 
 // nearby returns what could stand in the place of words that name nothing: all operations, or those that begin with the words that are right.

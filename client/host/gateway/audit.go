@@ -12,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // An entry is a line of the audit log.
@@ -63,7 +62,7 @@ const (
 // record writes down what has become of a call.
 func (t *trail) record(ctx context.Context, c *call, began time.Time, err error) {
 	e := entry{
-		Time: stamp(began), Principal: server.PrincipalFrom(ctx), Server: c.u.id, Resumed: c.resumed, ArgumentsSize: len(c.Arguments),
+		Time: stamp(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed, ArgumentsSize: len(c.Arguments),
 		Milliseconds: float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -74,7 +75,8 @@ func (fs *flights) resume(token, principal string) *flight {
 
 // walk counts a call of a legacy server that nobody can be asked about, until it arrives. It reports false if the client has declared that it can be asked.
 func (fs *flights) walk(ctx context.Context, u *upstream) bool {
-	if can := server.CapabilitiesFrom(ctx); can.Elicitation != nil || can.Sampling != nil {
+	can := server.CapabilitiesFrom(ctx)
+	if can.Elicitation != nil || can.Sampling != nil || dispatch.CallFrom(ctx) != nil { // who calls an operation is told what was asked
 		return false
 	}
 	fs.mu.Lock()
@@ -116,7 +118,7 @@ var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of th
 
 // takeOff calls a tool of a legacy server.
 func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMessage) *flight {
-	f := &flight{g: g, token: rand.Text(), owner: server.PrincipalFrom(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
+	f := &flight{g: g, token: rand.Text(), owner: principal(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
 		waiting: make(map[string]chan json.RawMessage)}
 	f.server = u.address()
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
@@ -173,16 +175,25 @@ func (f *flight) progress(p mcp.ProgressParams) {
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
 func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.RawMessage, error) {
 	f.board(ctx, answers)
+	var nobody *unasked // if the server has asked, and there is nobody to be
 	for {
 		select {
 		case <-f.done:
+			if nobody != nil && (f.err != nil || readAnswer(f.raw).failed) {
+				nobody.result = f.raw
+				return nil, nobody
+			}
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
 			err := require(ctx, questions, stateOfFlight+f.token)
+			if u, ok := errors.AsType[*unasked](err); ok {
+				nobody = u
+			}
 			_, refused := errors.AsType[*rpc.Error](err)
 			switch {
 			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed): // a legacy client has given up, or is gone, before it answered
 				f.cancel()
+				f.leave()
 				return nil, err
 			case refused:
 				f.refuse(questions)
@@ -192,9 +203,18 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			}
 		case <-ctx.Done():
 			f.cancel()
+			f.leave()
+			<-f.done // the server is told: who made the call may end the gateway next
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// leave has the flight go on without a request that waits.
+func (f *flight) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rider = nil
 }
 
 // board makes a request the one that waits, and passes on what it has answered.
@@ -216,9 +236,9 @@ func (f *flight) board(ctx context.Context, answers mcp.InputResponses) {
 
 // park has the call go on without a request that waits, for a while.
 func (f *flight) park() {
+	f.leave()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.rider = nil
 	f.parked = time.AfterFunc(maxParked, f.cancel)
 }
 

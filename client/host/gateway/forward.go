@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -19,6 +20,7 @@ type upstream struct {
 	id, name   string // the name is the server's own
 	idempotent bool
 	session    string // of a server that is not shared
+	answered   bool   // what it asks, the options of its client answer
 
 	maxArguments, maxResult int // bytes
 }
@@ -46,7 +48,7 @@ func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessag
 func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
 	answers, state := server.Inputs(ctx)
 	if token, ok := strings.CutPrefix(state, stateOfFlight); ok {
-		f := g.flights.resume(token, server.PrincipalFrom(ctx))
+		f := g.flights.resume(token, principal(ctx))
 		if f == nil {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: call the tool again")
 		}
@@ -57,7 +59,11 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
 		switch {
 		case c.Era() == mcp.Modern:
-			result, err = c.CallToolRaw(ctx, u.name, arguments, answering(ctx, answers, state)...)
+			opts := carried(ctx)
+			if !u.answered {
+				opts = answering(ctx, answers, state)
+			}
+			result, err = c.CallToolRaw(ctx, u.name, arguments, opts...)
 		case g.flights.walk(ctx, &u):
 			defer g.flights.arrive(&u)
 			result, err = c.CallToolRaw(ctx, u.name, arguments, carried(ctx)...)
@@ -114,6 +120,9 @@ func (q *question) Unwrap() error { return q.error }
 // require asks the client: the error is a *question, or an *rpc.Error if it cannot be asked that.
 func require(ctx context.Context, questions mcp.InputRequests, state string) error {
 	err := server.RequireInput(ctx, questions, state)
+	if err == server.ErrNoRequest {
+		return &unasked{questions: questions}
+	}
 	if _, refused := errors.AsType[*rpc.Error](err); refused {
 		return err
 	}
@@ -123,15 +132,6 @@ func require(ctx context.Context, questions mcp.InputRequests, state string) err
 // carried is what goes through beside arguments and result.
 func carried(ctx context.Context) []client.CallOption {
 	return append(trace(ctx), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
-}
-
-// report passes progress on to the client of a request.
-func report(ctx context.Context, p mcp.ProgressParams) {
-	total := 0.0
-	if p.Total != nil {
-		total = *p.Total
-	}
-	server.Progress(ctx, p.Progress, total, p.Message)
 }
 
 // trace has the server hear of the trace that the client's request belongs to, if it belongs to one.
@@ -149,18 +149,40 @@ func trace(ctx context.Context) []client.CallOption {
 	return []client.CallOption{client.Meta(meta)}
 }
 
+// report tells who has sent the request, or made the call of an operation, that ctx belongs to how far it has come.
+func report(ctx context.Context, p mcp.ProgressParams) {
+	total := 0.0
+	if p.Total != nil {
+		total = *p.Total
+	}
+	if call := dispatch.CallFrom(ctx); call != nil {
+		dispatch.Progress(ctx, p.Progress, total, p.Message)
+		return
+	}
+	server.Progress(ctx, p.Progress, total, p.Message)
+}
+
+// A reply is an error that the client may be told, and what it is made of.
+type reply struct {
+	told  *rpc.Error
+	cause error
+}
+
+func (r *reply) Error() string   { return r.told.Error() }
+func (r *reply) Unwrap() []error { return []error{r.told, r.cause} }
+
 // told makes an error that the client may be told: what the server itself has answered, and what has become of the server.
 func told(err error) error {
 	if err == nil {
 		return nil
 	}
 	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
-		return refusal
+		return &reply{refusal, err}
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) {
-		return rpc.Errorf(rpc.CodeInternalError, "%s", err)
+		return &reply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)
 }

@@ -25,6 +25,16 @@
 // call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most. A legacy server does not say which call
 // it asks for: with two calls under way its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
 //
+// # Operations
+//
+// With Options.Catalog the tools are operations as well, "files.read" (see [host.OperationName]), for surfaces other than MCP. They come and go with the tools, and their calls go the same way. The input
+// schema is the tool's; one that cannot be compiled is left to the server to check by. A read-only tool is of the kind read, one that says that it destroys of the kind
+// destructive, and any other of the kind write; as MCP has it, a tool that does not say whether it destroys has to be confirmed as well.
+//
+// The data of a call is the result's structured content, or else its content. If the whole result says more than that, it is the envelope's original. The errors are
+// upstream_error (the tool says that it failed, with the result as details; the server refuses, is dead, or cannot be started), not_found, state_error (it is disabled), not_implemented (it asks
+// something), blocked (by a limit or an interceptor), timeout and cancelled. What a server asks meanwhile is answered by the OnElicit of its host.Server's Options, or refused.
+//
 // # Control
 //
 // Arguments and results that are too large are refused, by host.Server.MaxArguments and MaxResult. Options.Before and After look at each call of a tool, change it or refuse it. Options.Audit
@@ -41,6 +51,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -51,6 +62,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -76,6 +88,8 @@ type Options struct {
 	Audit io.Writer
 	// AuditValues has the audit log contain the arguments themselves.
 	AuditValues bool
+	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. It must not be the catalog of the gateway's own server, which has the tools already.
+	Catalog *dispatch.Catalog
 	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions that cannot be passed on; nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -168,6 +182,33 @@ func (g *Gateway) Settle(ctx context.Context) {
 		case <-m.done:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// Refresh starts a server, unless it is running, and blocks until what it has now is offered in place of what is remembered of it, or ctx ends. The errors are those of [host.Manager.Use]
+// and of the server's lists; [host.ErrClosed], too, if the server is removed meanwhile.
+func (g *Gateway) Refresh(ctx context.Context, id string) error {
+	g.mu.Lock()
+	m := g.mounts[id]
+	g.mu.Unlock()
+	if m == nil {
+		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
+	}
+	asked, done := m.asked, make(chan error, 1)
+	for {
+		select {
+		case asked <- done:
+			asked = nil
+		case err := <-done:
+			if err != nil && m.ctx.Err() != nil {
+				return host.ErrClosed
+			}
+			return err
+		case <-m.done:
+			return host.ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -403,6 +403,47 @@ func TestRemember(t *testing.T) {
 	})
 }
 
+// Who misses something in what is remembered has the server say what it has now.
+func TestRefresh(t *testing.T) {
+	dir := t.TempDir()
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		s := w.server("up", mcp.Modern)
+		s.Digest = "d"
+		w.reopen(gateway.Options{Remember: dir}, s)
+		w.add("more", gives(`{}`))
+		w.reopen(gateway.Options{Remember: dir}, s)
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Stopped)
+			assert.NilError(t, w.gateway.Refresh(t.Context(), "up"))
+			assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"})
+			assert.NilError(t, w.gateway.Refresh(t.Context(), "up"), "it is running")
+		})
+		assert.Assert(t, errors.Is(w.gateway.Refresh(t.Context(), "down"), host.ErrUnknown))
+
+		s.Connect = func(context.Context, string, client.Options) (*client.Client, error) {
+			return nil, errors.New("no such program")
+		}
+		w.reopen(gateway.Options{Remember: dir}, s)
+		_, unavailable := errors.AsType[*host.UnavailableError](w.gateway.Refresh(t.Context(), "up"))
+		assert.Assert(t, unavailable)
+
+		s.Connect = func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		w.reopen(gateway.Options{Remember: dir}, s)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.Assert(t, errors.Is(w.gateway.Refresh(ctx, "up"), context.DeadlineExceeded))
+		closed := make(chan error)
+		go func() { closed <- w.gateway.Refresh(t.Context(), "up") }()
+		synctest.Wait()
+		w.gateway.Close()
+		assert.Assert(t, errors.Is(<-closed, host.ErrClosed))
+	})
+}
+
 // The list of twenty servers that are remembered is there at once, and none of them is started.
 func BenchmarkListOfRemembered(b *testing.B) {
 	dir := b.TempDir()

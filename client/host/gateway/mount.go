@@ -22,26 +22,29 @@ type mount struct {
 	id         string
 	filter     host.Filter
 	perSession bool
+	answers    bool // who has added the server answers what it asks
 	digest     string
 	disabled   bool
 	saved      []byte // what is remembered
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
-	wake       chan struct{}  // capacity 1
-	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
-	gone       atomic.Bool    // the server has failed, or is disabled
-	listed     *client.Client // whose lists are offered; of the goroutine
-	pinned     time.Time      // when its tools were pinned, if it was now; of the goroutine
+	wake       chan struct{}     // capacity 1
+	asked      chan chan<- error // who waits until the server is looked at; the channels have room for one
+	looked     chan struct{}     // closed when the server was looked at for the first time, whatever came of it
+	gone       atomic.Bool       // the server has failed, or is disabled
+	listed     *client.Client    // whose lists are offered; of the goroutine
+	pinned     time.Time         // when its tools were pinned, if it was now; of the goroutine
+	told       map[string]string // what the log was told of tools that are not what they were; of the goroutine
 
 	maxArguments, maxResult int // bytes
 
 	watch watch
 
-	tools     *shelf[mcp.Tool]
-	prompts   *shelf[mcp.Prompt]
-	resources *shelf[mcp.Resource]
-	templates *shelf[mcp.ResourceTemplate]
+	tools     *shelf[mcp.Tool, *server.Server]
+	prompts   *shelf[mcp.Prompt, *server.Server]
+	resources *shelf[mcp.Resource, *server.Server]
+	templates *shelf[mcp.ResourceTemplate, *server.Server]
 	shelves   []interface { // all of them
 		sync(ctx context.Context, c *client.Client, anew bool) error
 		spread()
@@ -51,22 +54,25 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	m.tools = &shelf[mcp.Tool]{m: m, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
+	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
 				return t.Name, ""
 			}
 			return t.Name, m.public(t.Name)
 		}}
-	m.prompts = &shelf[mcp.Prompt]{m: m, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
+	if g.o.Catalog != nil {
+		m.tools.also = m.newOperations(g.o.Catalog)
+	}
+	m.prompts = &shelf[mcp.Prompt, *server.Server]{m: m, fronts: m.fronts, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.public(p.Name) }}
-	m.resources = &shelf[mcp.Resource]{m: m, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
+	m.resources = &shelf[mcp.Resource, *server.Server]{m: m, fronts: m.fronts, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[mcp.ResourceTemplate]{m: m, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
+	m.templates = &shelf[mcp.ResourceTemplate, *server.Server]{m: m, fronts: m.fronts, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
 	m.shelves = append(m.shelves, m.tools, m.prompts, m.resources, m.templates)
 	return m
@@ -109,10 +115,12 @@ func (m *mount) run() {
 	for {
 		select {
 		case <-m.wake:
+			m.update()
+		case done := <-m.asked:
+			done <- m.sync()
 		case <-m.ctx.Done():
 			return
 		}
-		m.update()
 	}
 }
 
@@ -147,9 +155,12 @@ func (m *mount) sync() error {
 	})
 }
 
+// fronts are the servers that offer what this one has.
+func (m *mount) fronts() []*server.Server { return m.g.frontsOf(m.id) }
+
 // updated tells who watches a resource that it has changed.
 func (m *mount) updated(uri string) {
-	for _, s := range m.g.frontsOf(m.id) {
+	for _, s := range m.fronts() {
 		s.ResourceUpdated(uri)
 	}
 }
@@ -183,7 +194,7 @@ func (m *mount) isShort() bool {
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
 	u := upstream{id: m.id, name: own, idempotent: idempotent, maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession {
-		u.session = server.PrincipalFrom(ctx)
+		u.session = principal(ctx)
 	}
 	return u
 }

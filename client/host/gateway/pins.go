@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -63,7 +64,7 @@ func (m *mount) check(lock *pin.Lock, server pin.Server, definitions []json.RawM
 	return lock.Check(server, definitions)
 }
 
-// admit leaves out those tools that are not what they were when they were first used, and tells the log.
+// admit leaves out those tools that are not what they were when they were first used, and tells the log; of each way in which one is another, once.
 func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.Tool] {
 	lock := m.g.o.Pins
 	if lock == nil {
@@ -79,6 +80,7 @@ func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.
 		return nil
 	}
 	var usable []definition[mcp.Tool]
+	told := make(map[string]string)
 	for i, v := range report.Verdicts {
 		if v.Usable() || m.g.o.PinsWarn {
 			usable = append(usable, all[i])
@@ -93,7 +95,11 @@ func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.
 		if report.Another != "" {
 			attrs = append(attrs, slog.String("another", report.Another))
 		}
-		m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+		told[v.Tool] = fmt.Sprint(attrs...)
+		if m.told[v.Tool] != told[v.Tool] {
+			m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+		}
 	}
+	m.told = told
 	return usable
 }

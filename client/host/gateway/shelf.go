@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/server"
 )
 
 // The kinds of what servers have, as the log calls them.
@@ -23,8 +23,8 @@ const (
 	kindTemplate = "resource template"
 )
 
-// A shelf is what a server has of one kind: tools, prompts, resources or resource templates.
-type shelf[T any] struct {
+// A shelf is what a server has of one kind: tools, prompts, resources or resource templates. It is offered at fronts, which are servers, or catalogs of operations.
+type shelf[T any, F comparable] struct {
 	m    *mount
 	kind string
 	// list fetches all from the server.
@@ -33,9 +33,13 @@ type shelf[T any] struct {
 	admit func(server string, all []definition[T]) []definition[T]
 	// name returns what an item is called by the server, and what by the gateway; "" leaves it out.
 	name func(item *T) (own, public string)
+	// fronts are where it is offered now.
+	fronts func() []F
 	// put has a front offer an item, and remove takes away what is called so.
-	put    func(s *server.Server, public string, d definition[T]) error
-	remove func(s *server.Server, public ...string) int
+	put    func(f F, public string, d definition[T]) error
+	remove func(f F, public ...string) int
+	// also, if set, offers the same elsewhere.
+	also *shelf[T, *dispatch.Catalog]
 
 	stale atomic.Bool // it has changed, and is still to be fetched
 
@@ -45,13 +49,13 @@ type shelf[T any] struct {
 	short  atomic.Bool     // something is left out, as its name is another's
 
 	mu      sync.Mutex
-	offered map[string]definition[T]             // by public names
-	owned   map[string]struct{}                  // the names
-	on      map[*server.Server]map[string]string // the definitions that each front has
+	offered map[string]definition[T] // by public names
+	owned   map[string]struct{}      // the names
+	on      map[F]map[string]string  // the definitions that each front has
 }
 
 // sync offers what the server has. anew says that its client is another than the last time.
-func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error {
+func (s *shelf[T, F]) sync(ctx context.Context, c *client.Client, anew bool) error {
 	switch {
 	case s.stale.Swap(false) || anew:
 		all, err := collect[T](s.list(c, ctx))
@@ -60,14 +64,14 @@ func (s *shelf[T]) sync(ctx context.Context, c *client.Client, anew bool) error 
 			return err
 		}
 		s.show(c.ServerInfo().Name, all)
-	case s.short.Load():
+	case s.isShort():
 		s.offer(s.all)
 	}
 	return nil
 }
 
 // show offers what a server of that name has, as far as it is admitted.
-func (s *shelf[T]) show(server string, all []definition[T]) {
+func (s *shelf[T, F]) show(server string, all []definition[T]) {
 	s.listed = all
 	if s.admit != nil {
 		all = s.admit(server, all)
@@ -76,7 +80,7 @@ func (s *shelf[T]) show(server string, all []definition[T]) {
 }
 
 // offer has the fronts offer these items of this mount, and no others.
-func (s *shelf[T]) offer(all []definition[T]) {
+func (s *shelf[T, F]) offer(all []definition[T]) {
 	g := s.m.g
 	now := make(map[string]definition[T], len(all))
 	s.short.Store(false)
@@ -91,26 +95,33 @@ func (s *shelf[T]) offer(all []definition[T]) {
 				slog.String("server", s.m.id), slog.String("own_name", own), slog.String("other_server", other.id), slog.String("other_name", other.own))
 			continue
 		}
+		if _, twice := now[public]; twice {
+			g.o.Logger.Warn("gateway: a "+s.kind+" is left out, as the server has two of that name", slog.String("server", s.m.id), slog.String("own_name", own))
+			continue
+		}
 		now[public] = d
 	}
 	s.all = all
 	s.mu.Lock()
 	s.offered = now
 	if s.owned == nil {
-		s.owned, s.on = make(map[string]struct{}), make(map[*server.Server]map[string]string)
+		s.owned, s.on = make(map[string]struct{}), make(map[F]map[string]string)
 	}
 	for public := range now {
 		s.owned[public] = struct{}{}
 	}
 	s.mu.Unlock()
 	s.spread()
+	if s.also != nil {
+		s.also.offer(all)
+	}
 }
 
 // spread brings the fronts up to date, and gives names back that are not used any more.
-func (s *shelf[T]) spread() {
+func (s *shelf[T, F]) spread() {
 	g := s.m.g
 	s.mu.Lock()
-	fronts := g.frontsOf(s.m.id)
+	fronts := s.fronts()
 	for _, f := range fronts {
 		for public, d := range s.offered {
 			if s.on[f][public] == string(d.text) {
@@ -153,6 +164,6 @@ func (s *shelf[T]) spread() {
 	}
 }
 
-func (s *shelf[T]) withdraw() { s.offer(nil) }
+func (s *shelf[T, F]) withdraw() { s.offer(nil) }
 
-func (s *shelf[T]) isShort() bool { return s.short.Load() }
+func (s *shelf[T, F]) isShort() bool { return s.short.Load() || s.also != nil && s.also.isShort() }

@@ -1,0 +1,35 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Whoever interrupts stdwire run gives the call up at the server, too, and progress is shown where there is a terminal.
+func TestRunToolIsInterrupted(t *testing.T) {
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	ownHome(t)
+	notes, config := newNotes(t), filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(config, []byte(`{"mcpServers":{"hand":{"command":"`+self+`","args":["fixture:good","`+notes.path+`"]}}}`), 0o600))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	ended := make(chan ran)
+	go func() { ended <- runWith(ctx, capture(false), "run", "--config", config, "hand", "hang", "--yes") }()
+	assert.Equal(t, notes.line(t), "working\n")
+	cancel(signalled{syscall.SIGINT})
+	assert.Equal(t, notes.line(t), "cancelled\n")
+	got := <-ended
+	assert.Equal(t, got.code, 130, got.stderr)
+	got = typing(t, "", "run", "--config", config, "hand", "slow", "--ms", "1", "--yes")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "hand slow: 20% step"))
+}
