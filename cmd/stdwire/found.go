@@ -179,6 +179,9 @@ func (f *found) start(s *config.Server) error {
 			return &host.UnavailableError{ID: s.ID, Err: status.Err}
 		}
 	}
+	if err := f.refresh(s); err != nil || f.has(service) { // none of what it had the last time may be used
+		return err
+	}
 	return dispatch.Errorf(dispatch.NotFound, "the server %s has no tools, or none that may be used", s.ID)
 }
 

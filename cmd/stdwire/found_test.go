@@ -168,6 +168,12 @@ func TestRunLooksAgain(t *testing.T) {
 	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"), 1, got.stderr)
 	got = run(t, "run", "--config", config, "my.hand", "echo", "--help")
 	assert.Equal(t, got.code, 0, got.stderr)
+	path := filepath.Join(rememberDir(), "my.hand.json")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"type":"object"`, `"type":"object","title":"other"`)), 0o600)) // no tool is as it was pinned
+	got = run(t, "run", "--config", config, "my.hand", "echo", "--text", "x", "--yes")
+	assert.Equal(t, got.code, 0, got.stderr)
 	got = run(t, "run", "__complete", "run", "--config", config, "files", "fs_re")
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_read"))
 }
