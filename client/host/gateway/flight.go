@@ -14,7 +14,6 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 const (
@@ -28,8 +27,8 @@ const (
 type flight struct {
 	g      *Gateway
 	token  string
-	owner  string // the principal whose call it is
-	server string // and session, whose question it may be
+	owner  string // the session whose call it is
+	feed   *feed  // of log messages, to the rider
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -59,29 +58,13 @@ func (fs *flights) wait() {
 	fs.wg.Wait()
 }
 
-// resume returns the flight of a principal with that token, nil if there is none.
-func (fs *flights) resume(token, principal string) *flight {
+// resume returns the flight of a session with that token, nil if there is none.
+func (fs *flights) resume(token, session string) *flight {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.all[token]
-	if f == nil || f.owner != principal {
+	if f == nil || f.owner != session {
 		return nil
-	}
-	return f
-}
-
-// only returns the flight of a server, nil if there is none or are several.
-func (fs *flights) only(server string) (f *flight) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	for _, other := range fs.all {
-		if other.server != server {
-			continue
-		}
-		if f != nil {
-			return nil
-		}
-		f = other
 	}
 	return f
 }
@@ -90,13 +73,11 @@ var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of th
 
 // takeOff calls a tool of a legacy server.
 func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMessage) *flight {
-	f := &flight{g: g, token: rand.Text(), owner: server.PrincipalFrom(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
-		waiting: make(map[string]chan json.RawMessage)}
-	f.server = u.address()
+	f := &flight{g: g, token: rand.Text(), owner: u.conn.Session(), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
+		waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
 	arguments = append(json.RawMessage(nil), arguments...)
-	meta := callOptions(ctx)[1:]
 	fs := &g.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -115,11 +96,18 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 		fs.all = make(map[string]*flight)
 	}
 	fs.all[f.token] = f
+	v := g.visit(ctx, &u, f)
+	f.feed = &v.feed
+	leave, stop := g.enter(&u), context.AfterFunc(u.conn.Context(), f.cancel)
+	trace := client.Meta(traceOf(ctx))
 	fs.wg.Go(func() {
 		defer f.land()
-		opts := append(meta, client.OnProgress(f.progress))
+		defer leave()
+		defer v.leave()
+		defer stop()
 		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
-			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, opts...)
+			g.raise(f.ctx, c, f.feed)
+			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, trace, client.OnProgress(f.progress))
 			return err
 		})
 	})
@@ -140,26 +128,26 @@ func (f *flight) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
 	rider := f.rider
 	f.mu.Unlock()
-	if rider == nil {
-		return
+	if rider != nil {
+		progress(rider)(p)
 	}
-	total := 0.0
-	if p.Total != nil {
-		total = *p.Total
-	}
-	server.Progress(rider, p.Progress, total, p.Message)
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
 func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.RawMessage, error) {
 	f.board(ctx, answers)
+	defer f.feed.stop()
 	for {
 		select {
 		case <-f.done:
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
-			err := require(ctx, questions, stateOfFlight+f.token)
-			if _, refused := errors.AsType[*rpc.Error](err); refused {
+			rest, _ := withoutRoots(ctx, questions)
+			err := error(nil)
+			if len(rest) > 0 {
+				err = require(ctx, questions, stateOfFlight+f.token)
+			}
+			if _, asked := errors.AsType[*question](err); !asked {
 				f.refuse(questions)
 				continue
 			}
@@ -177,6 +165,7 @@ func (f *flight) board(ctx context.Context, answers mcp.InputResponses) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rider = ctx
+	f.feed.start(ctx)
 	if f.parked != nil {
 		f.parked.Stop()
 		f.parked = nil
@@ -212,6 +201,9 @@ func (f *flight) refuse(questions mcp.InputRequests) {
 // errCannotAsk tells a legacy server that nobody can be asked.
 var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: the client whose call this is cannot be asked that")
 
+// errLanded tells it that it has asked too late.
+var errLanded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
+
 // ask passes a question on to the client, and waits for its answer.
 func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	encoded, err := mcp.Marshal(params)
@@ -224,8 +216,15 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 	key := "question" + strconv.Itoa(f.keys)
 	f.waiting[key] = answer
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.waiting, key)
+		f.mu.Unlock()
+	}()
 	select {
 	case f.asked <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
+	case <-f.done:
+		return nil, errLanded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -235,6 +234,8 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 			return nil, errCannotAsk
 		}
 		return raw, nil
+	case <-f.done:
+		return nil, errLanded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -259,7 +260,7 @@ func (g *Gateway) answer(o *client.Options, id, session string) {
 
 // pass passes a question of a legacy server on to the client whose call it belongs to.
 func pass[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R, error) {
-	f := g.flights.only(from)
+	f := g.visits.flight(from)
 	if f == nil {
 		g.o.Logger.Warn("gateway: a question cannot be passed on: the server does not say which of the calls it belongs to", slog.String("server", id), slog.String("method", method))
 		return nil, errCannotAsk

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -18,13 +19,18 @@ import (
 type upstream struct {
 	id, name   string // the name is the server's own
 	idempotent bool
-	session    string // of a server that is not shared
+	session    string           // of a server that is not shared
+	conn       *server.Conn     // the client's
+	level      mcp.LoggingLevel // from which on the server is to log anyway
 
 	maxArguments, maxResult int // bytes
 }
 
 // address is which of the clients that the gateway has it is called by.
 func (u *upstream) address() string { return u.id + "\n" + u.session }
+
+// stateless reports whether any number of clients may come by the client's connection.
+func (u *upstream) stateless() bool { return u.conn.Context().Done() == nil }
 
 // The first character of the state that a client carries for the gateway says whose it is.
 const (
@@ -46,7 +52,7 @@ func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessag
 func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
 	answers, state := server.Inputs(ctx)
 	if token, ok := strings.CutPrefix(state, stateOfFlight); ok {
-		f := g.flights.resume(token, server.PrincipalFrom(ctx))
+		f := g.flights.resume(token, u.conn.Session())
 		if f == nil {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: call the tool again")
 		}
@@ -54,8 +60,7 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 	}
 	var result json.RawMessage
 	legacy := false
-	opts := answering(ctx, answers, state)
-	err := g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
+	err := g.converse(ctx, &u, func(c *client.Client, opts []client.CallOption) (err error) {
 		if legacy = c.Era() == mcp.Legacy; legacy {
 			return nil
 		}
@@ -65,41 +70,66 @@ func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMes
 	if legacy {
 		return g.takeOff(ctx, u, arguments).ride(ctx, nil)
 	}
-	return result, outcome(ctx, err)
+	return result, err
 }
 
 // ask makes a call of another kind for the client of the request that ctx belongs to. What a modern server asks is passed on; a legacy one does not ask there.
 func (g *Gateway) ask(ctx context.Context, c *call, do func(c *client.Client, opts []client.CallOption) (result any, err error)) error {
-	answers, state := server.Inputs(ctx)
-	opts := answering(ctx, answers, state)
 	return g.pass(ctx, c, func() (json.RawMessage, error) {
 		var result any
-		err := g.manager.Use(ctx, c.u.id, c.u.session, c.u.idempotent, func(c *client.Client) (err error) {
+		err := g.converse(ctx, &c.u, func(c *client.Client, opts []client.CallOption) (err error) {
 			result, err = do(c, opts)
 			return err
 		})
 		if err != nil {
-			return nil, outcome(ctx, err)
+			return nil, err
 		}
 		return mcp.Marshal(result)
 	})
 }
 
-// answering are the options of a call whose questions are the client's to answer, with the answers that it has given.
-func answering(ctx context.Context, answers mcp.InputResponses, state string) []client.CallOption {
-	opts := append(callOptions(ctx), client.ByHand())
-	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
-		opts = append(opts, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: own}))
-	}
-	return opts
+// maxRounds is how many times in a row a server asks for the roots of a client that has none.
+const maxRounds = 10
+
+// asked is what a client carries for the gateway when a modern server has asked it something.
+type asked struct {
+	State string   `json:"state,omitempty"` // of the server
+	Roots []string `json:"roots,omitempty"` // what it asks beside, which the gateway answers
 }
 
-// outcome is the error that a client gets: the questions of a modern server, or what it may be told.
-func outcome(ctx context.Context, err error) error {
-	if asked, ok := errors.AsType[*client.InputRequiredError](err); ok {
-		return require(ctx, asked.Result.InputRequests, stateOfServer+asked.Result.RequestState)
+// converse makes a call, with the answers that the client has given. What a modern server asks is the client's to answer, and the error; but for the roots of one that has none.
+func (g *Gateway) converse(ctx context.Context, u *upstream, do func(c *client.Client, opts []client.CallOption) error) error {
+	var answers mcp.InputAnswers
+	given, state := server.Inputs(ctx)
+	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
+		var a asked
+		if err := json.Unmarshal([]byte(own), &a); err != nil {
+			return err // it was sealed, so it is the gateway's own
+		}
+		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: a.State}
+		noRootsFor(&answers, a.Roots)
 	}
-	return told(err)
+	for range maxRounds {
+		err := g.use(ctx, u, func(c *client.Client) error {
+			opts := []client.CallOption{client.OnProgress(progress(ctx)), client.Meta(meta(ctx, u, c)), client.ByHand(), client.Answers(answers)}
+			return do(c, opts)
+		})
+		required, ok := errors.AsType[*client.InputRequiredError](err)
+		if !ok {
+			return told(err)
+		}
+		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
+		if len(questions) > 0 || len(roots) == 0 {
+			state, err := json.Marshal(asked{required.Result.RequestState, roots})
+			if err != nil {
+				return err
+			}
+			return require(ctx, questions, stateOfServer+string(state))
+		}
+		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
+		noRootsFor(&answers, roots)
+	}
+	return rpc.Errorf(rpc.CodeInternalError, "server %q asks for the client's roots again and again, although there are none", u.id)
 }
 
 // A question is the error with which a client is asked something.
@@ -107,32 +137,44 @@ type question struct{ error }
 
 func (q *question) Unwrap() error { return q.error }
 
-// require asks the client: the error is a *question, or an *rpc.Error if it cannot be asked that.
+// require asks the client: the error is a *question, or what is wrong if it cannot be asked that.
 func require(ctx context.Context, questions mcp.InputRequests, state string) error {
 	err := server.RequireInput(ctx, questions, state)
-	if _, refused := errors.AsType[*rpc.Error](err); refused {
+	if !errors.Is(err, server.ErrAsked) {
 		return err
 	}
 	return &question{err}
 }
 
-// callOptions are what of the client's request goes on to the server.
-func callOptions(ctx context.Context) []client.CallOption {
-	opts := []client.CallOption{client.OnProgress(func(p mcp.ProgressParams) {
+// progress passes progress on to the client of a request.
+func progress(ctx context.Context) func(mcp.ProgressParams) {
+	return func(p mcp.ProgressParams) {
 		total := 0.0
 		if p.Total != nil {
 			total = *p.Total
 		}
 		server.Progress(ctx, p.Progress, total, p.Message)
-	})}
-	meta := mcp.Meta{}
+	}
+}
+
+// meta is what of the client's request goes on to the server: the trace, and to a modern one from which level on the client wants to hear of log messages.
+func meta(ctx context.Context, u *upstream, c *client.Client) mcp.Meta {
+	m := traceOf(ctx)
+	if level := talkative(server.LogLevelFrom(ctx), u.level); level != "" && c.Era() == mcp.Modern {
+		_ = m.Set(mcp.MetaLogLevel, level) // a string
+	}
+	return m
+}
+
+func traceOf(ctx context.Context) mcp.Meta {
+	m := mcp.Meta{}
 	trace := server.TraceFrom(ctx)
 	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent, mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
-			_ = meta.Set(key, value) // a string
+			_ = m.Set(key, value) // a string
 		}
 	}
-	return append(opts, client.Meta(meta))
+	return m
 }
 
 // told makes an error that the client may be told: what the server itself has answered, and what has become of the server.

@@ -38,6 +38,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -73,16 +74,21 @@ type Options struct {
 
 // A Gateway offers what servers have. Its methods may be called from anywhere at any time.
 type Gateway struct {
-	o       Options
-	server  *server.Server
-	manager *host.Manager
-	flights flights
-	audit   *trail // nil for none
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	watched chan struct{} // capacity 1: what clients watch may be something else
-	unwatch func()
+	o        Options
+	server   *server.Server
+	manager  *host.Manager
+	flights  flights
+	visits   visits
+	sessions sessions
+	guests   guests
+	legacies legacies
+	audit    *trail // nil for none
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	watched  chan struct{} // capacity 1: what clients watch may be something else
+	unwatch  func()
+	unhear   func() // of clients
 
 	mu     sync.Mutex
 	closed bool
@@ -111,6 +117,7 @@ func (o Options) New(s *server.Server) *Gateway {
 		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
 	}
 	g.unwatch = s.OnWatch(g.look)
+	g.unhear = s.OnClient(g.clientEvent)
 	g.wg.Go(g.spreadWatches)
 	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 	return g
@@ -128,8 +135,10 @@ func (g *Gateway) Add(s host.Server) error {
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
 			g.answer(&o, s.ID, session)
+			m.tellRoots(&o, session)
 			m.wantChanges(&o)
-			return connect(ctx, session, o)
+			o.TapLog = func(params json.RawMessage) { m.heard(session, params) }
+			return m.connect(ctx, session, o, connect)
 		}
 	}
 	if err := g.manager.Add(s); err != nil {
@@ -241,6 +250,7 @@ func (g *Gateway) fillIn(changed *mount) {
 // Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.
 // What the servers had is taken away.
 func (g *Gateway) Close() {
+	g.unhear()
 	g.mu.Lock()
 	g.closed = true
 	mounts := g.mounts
@@ -248,6 +258,7 @@ func (g *Gateway) Close() {
 	g.mu.Unlock()
 	g.unwatch()
 	g.cancel()
+	g.guests.end()
 	g.manager.Close()
 	g.wg.Wait()
 	g.flights.wait()

@@ -27,10 +27,12 @@ type mount struct {
 	ctx        context.Context
 	cancel     context.CancelFunc
 	done       chan struct{}
-	wake       chan struct{}  // capacity 1
-	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
-	gone       atomic.Bool    // the server has failed, or is disabled
-	listed     *client.Client // whose lists are offered; of the goroutine
+	wake       chan struct{}    // capacity 1
+	level      mcp.LoggingLevel // from which on the server is to log anyway
+	astray     atomic.Int64     // log messages of which nobody knows whose they are
+	looked     chan struct{}    // closed when the server was looked at for the first time, whatever came of it
+	gone       atomic.Bool      // the server has failed, or is disabled
+	listed     *client.Client   // whose lists are offered; of the goroutine
 
 	maxArguments, maxResult int // bytes
 
@@ -50,6 +52,7 @@ type mount struct {
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
+	m.level = s.Options.LogLevel
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	public := func(own string) string { return host.PublicName(m.id, own, g.o.MaxName) }
@@ -165,9 +168,9 @@ func (m *mount) isShort() bool {
 
 // upstream is something of the server's for the client of a request.
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
-	u := upstream{id: m.id, name: own, idempotent: idempotent, maxArguments: m.maxArguments, maxResult: m.maxResult}
+	u := upstream{id: m.id, name: own, idempotent: idempotent, conn: server.ConnFrom(ctx), level: m.level, maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession {
-		u.session = server.PrincipalFrom(ctx)
+		u.session = u.conn.Session()
 	}
 	return u
 }
@@ -231,7 +234,7 @@ func (m *mount) complete(ref mcp.CompleteReference) server.Completer {
 	return func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
 		var found mcp.Completion
 		u := m.upstream(ctx, "", true)
-		err := m.g.manager.Use(ctx, u.id, u.session, true, func(c *client.Client) error {
+		err := m.g.use(ctx, &u, func(c *client.Client) error {
 			completion, err := c.Complete(ctx, ref, argument, typed, settled)
 			if err == nil {
 				found = *completion

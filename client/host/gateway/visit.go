@@ -1,0 +1,114 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A visit is a request of a client that is under way at a server. Servers do not say what belongs to which request; with the visits of one client only it is that one's, and with those of several
+// it is nobody's.
+type visit struct {
+	g       *Gateway
+	address string
+	who     any     // the client: its connection, or the visit itself where one connection is of many
+	flight  *flight // of a legacy server's tool, that may ask; nil for anything else
+	feed    feed    // of the log messages that come meanwhile
+}
+
+// visits are those under way.
+type visits struct {
+	mu  sync.Mutex
+	all map[string]map[*visit]struct{} // by address
+}
+
+// visit begins one; it is over with leave. The feed of a flight's goes where its rider is.
+func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight) *visit {
+	v := &visit{g: g, address: u.address(), who: u.conn, flight: f, feed: feed{server: u.id, send: server.Log}}
+	if u.stateless() {
+		v.who = v
+	}
+	v.feed.start(ctx)
+	vs := &g.visits
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.all == nil {
+		vs.all = make(map[string]map[*visit]struct{})
+	}
+	if vs.all[v.address] == nil {
+		vs.all[v.address] = make(map[*visit]struct{})
+	}
+	vs.all[v.address][v] = struct{}{}
+	return v
+}
+
+// leave ends a visit, when all that was logged has been passed on.
+func (v *visit) leave() {
+	v.feed.stop()
+	vs := &v.g.visits
+	vs.mu.Lock()
+	delete(vs.all[v.address], v)
+	if len(vs.all[v.address]) == 0 {
+		delete(vs.all, v.address)
+	}
+	vs.mu.Unlock()
+	if v.feed.wanted {
+		v.g.wakeLegacies()
+	}
+}
+
+// flight returns the one whose question it is that a server asks: nil if there is none, are several, or other clients there too.
+func (vs *visits) flight(address string) (f *flight) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	var who any
+	for v := range vs.all[address] {
+		if who != nil && v.who != who || v.flight != nil && f != nil {
+			return nil
+		}
+		who = v.who
+		if v.flight != nil {
+			f = v.flight
+		}
+	}
+	return f
+}
+
+// feedOf returns where a log message goes that a server has sent: nil if the client that is there does not want it. busy is false if none is there, and several says that it could be for any of them.
+func (vs *visits) feedOf(address string, level mcp.LoggingLevel) (to *feed, busy, several bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	var who any
+	for v := range vs.all[address] {
+		several = several || who != nil && v.who != who
+		who = v.who
+		if to == nil && level.AtLeast(v.feed.level()) {
+			to = &v.feed
+		}
+	}
+	return to, who != nil, several
+}
+
+// level is the most talkative that clients want there.
+func (vs *visits) level(address string) (level mcp.LoggingLevel) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	for v := range vs.all[address] {
+		level = talkative(level, v.feed.level())
+	}
+	return level
+}
+
+// use has f use a server for the client of the request that ctx belongs to.
+func (g *Gateway) use(ctx context.Context, u *upstream, f func(*client.Client) error) error {
+	defer g.enter(u)()
+	v := g.visit(ctx, u, nil)
+	defer v.leave()
+	return g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) error {
+		g.raise(ctx, c, &v.feed)
+		return f(c)
+	})
+}
