@@ -31,6 +31,7 @@ type flight struct {
 	feed   *feed  // of log messages, to the rider
 	ctx    context.Context
 	cancel context.CancelFunc
+	stop   func() bool // waiting for the end of the client's connection
 
 	asked chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
 	done  chan struct{}
@@ -98,13 +99,13 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	fs.all[f.token] = f
 	v := g.visit(ctx, &u, f)
 	f.feed = &v.feed
-	leave, stop := g.enter(&u), context.AfterFunc(u.conn.Context(), f.cancel)
+	leave := g.enter(&u)
+	f.stop = context.AfterFunc(u.conn.Context(), f.expire)
 	trace := client.Meta(traceOf(ctx))
 	fs.wg.Go(func() {
 		defer f.land()
 		defer leave()
 		defer v.leave()
-		defer stop()
 		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
 			g.raise(f.ctx, c, f.feed)
 			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, trace, client.OnProgress(f.progress))
@@ -114,13 +115,21 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 	return f
 }
 
-// land ends a flight.
+// land ends the call. If its client has been asked something meanwhile, what has come of it waits.
 func (f *flight) land() {
+	close(f.done)
+	f.cancel()
+}
+
+// expire ends a flight that nobody will ride any more.
+func (f *flight) expire() {
 	fs := &f.g.flights
 	fs.mu.Lock()
-	delete(fs.all, f.token)
+	if fs.all[f.token] == f {
+		delete(fs.all, f.token)
+		f.stop()
+	}
 	fs.mu.Unlock()
-	close(f.done)
 	f.cancel()
 }
 
@@ -140,6 +149,7 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 	for {
 		select {
 		case <-f.done:
+			f.expire()
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
 			rest, _ := withoutRoots(ctx, questions)
@@ -154,7 +164,7 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			f.park()
 			return nil, err
 		case <-ctx.Done():
-			f.cancel()
+			f.expire()
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -183,7 +193,7 @@ func (f *flight) park() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rider = nil
-	f.parked = time.AfterFunc(maxParked, f.cancel)
+	f.parked = time.AfterFunc(maxParked, f.expire)
 }
 
 // refuse tells the server that the client cannot be asked.
