@@ -45,15 +45,16 @@ func (f *feed) start(ctx context.Context) {
 	f.wanted = f.wanted || server.LogLevelFrom(ctx) != ""
 }
 
-// stop passes on what waits, and nothing more after that. It blocks as long as the client does not read and the context lives.
-func (f *feed) stop() {
+// stop passes on what waits, and nothing more after that. It blocks as long as the client does not read and the context lives. It reports whether a client has ever wanted to hear.
+func (f *feed) stop() (wanted bool) {
 	f.mu.Lock()
 	f.ctx = nil
-	idle := f.idle
+	idle, wanted := f.idle, f.wanted
 	f.mu.Unlock()
 	if idle != nil {
 		<-idle
 	}
+	return wanted
 }
 
 // level is from which on the client of the request wants to hear.

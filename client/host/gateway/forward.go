@@ -187,7 +187,7 @@ func told(err error) error {
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) {
+	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrSessions) {
 		return rpc.Errorf(rpc.CodeInternalError, "%s", err)
 	}
 	return fmt.Errorf("gateway: %w", err)

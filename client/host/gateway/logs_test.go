@@ -331,6 +331,7 @@ func TestLogsWithoutSense(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var b logbook
 		w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
+			synctest.Wait() // it has said its level
 			scripted := make(chan string)
 			s := w.scripted("odd", scripted)
 			assert.NilError(t, w.gateway.Add(s))

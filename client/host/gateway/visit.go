@@ -47,7 +47,7 @@ func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight) *visit {
 
 // leave ends a visit, when all that was logged has been passed on.
 func (v *visit) leave() {
-	v.feed.stop()
+	wanted := v.feed.stop()
 	vs := &v.g.visits
 	vs.mu.Lock()
 	delete(vs.all[v.address], v)
@@ -55,7 +55,7 @@ func (v *visit) leave() {
 		delete(vs.all, v.address)
 	}
 	vs.mu.Unlock()
-	if v.feed.wanted {
+	if wanted {
 		v.g.wakeLegacies()
 	}
 }
