@@ -205,20 +205,22 @@ func TestRootsOfSlowClients(t *testing.T) {
 			}}
 		}
 		w.client(client.Options{Era: mcp.Legacy, Roots: rooted("a")}, func(*client.Client) {
-			assert.Equal(t, q.took(t, 0), "")
+			assert.Equal(t, q.took(t, time.Second), "[a]")
 			w.client(slow(20*time.Second, nil), func(*client.Client) {
-				assert.Equal(t, q.took(t, 4*time.Second), "[a]")
+				assert.Equal(t, q.took(t, 4*time.Second), "")
 				assert.Equal(t, q.took(t, 3*time.Second), "[a]", "it has been waited for")
 				assert.Equal(t, q.took(t, 20*time.Second), "[a 20s]")
 				w.client(slow(time.Hour, nil), func(*client.Client) {
 					assert.Equal(t, q.took(t, 10*time.Second), "[a 20s]")
 					assert.Equal(t, q.took(t, 3*time.Minute), "")
 				})
+				synctest.Wait()
 				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 1)
 				q.took(t, time.Second)
 				w.client(slow(time.Second, rpc.Errorf(-1, "no")), func(*client.Client) {
 					assert.Equal(t, q.took(t, 4*time.Second), "[a 20s]")
 				})
+				synctest.Wait()
 				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 2)
 			})
 		})
