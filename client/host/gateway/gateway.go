@@ -19,8 +19,26 @@
 // # Questions
 //
 // What a modern server asks within a call becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
-// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most. A legacy server does not say which call
-// it asks for: with two calls under way its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most, and only if it comes from the same client. A legacy server does not say which call
+// it asks for: with two calls under way, or another client's request, its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+//
+// # Roots
+//
+// A question for roots within a call is its client's, as any other is; where a client has none there are none, and the call goes on. Otherwise a legacy server gets the roots of all legacy clients that are
+// there and have some, each root once, in the order in which the clients came. Each client is asked once, until it says that its roots have changed; servers hear of that, and of clients that come and
+// go. For clients that do not answer a server waits 5 s.
+//
+// # Logs
+//
+// What a server logs while the requests of one client are under way is for that client, if it wants to hear: by logging/setLevel, or by what a modern one says with the request. With the requests of several clients under
+// way on a shared server it is nobody's, and dropped. What a server logs outside of requests all legacy clients hear that want to. The name of the logger begins with the server's ID, "files/db". Servers are
+// asked for as much as the most talkative of their clients wants, and a client gets nothing below its own level. For a client that does not keep up 256 messages of a server wait, or 1 MiB; then the
+// oldest are dropped, and it is told how many.
+//
+// # Sessions
+//
+// With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends; modern clients over HTTP, which have neither, share one
+// with those of the same principal, until nobody has used it for host.Server.IdleStop. Such a server is told the roots of its client only, and only that one hears its logs. What it has is asked of one more process, which has no client.
 //
 // # Control
 //
@@ -68,7 +86,7 @@ type Options struct {
 	Audit io.Writer
 	// AuditValues has the audit log contain the arguments themselves.
 	AuditValues bool
-	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions that cannot be passed on; nil is slog.Default().
+	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
 	Logger *slog.Logger
 }
 
