@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 const (
@@ -152,12 +153,8 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			f.expire()
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
-			rest, _ := withoutRoots(ctx, questions)
-			err := error(nil)
-			if len(rest) > 0 {
-				err = require(ctx, questions, stateOfFlight+f.token)
-			}
-			if _, asked := errors.AsType[*question](err); !asked {
+			err := f.require(ctx, questions)
+			if err == nil {
 				f.refuse(questions)
 				continue
 			}
@@ -168,6 +165,27 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// require returns the error with which the request ends for now; nil if its client cannot be asked, or does not answer in time.
+func (f *flight) require(ctx context.Context, questions mcp.InputRequests) error {
+	patience := maxParked
+	for _, q := range questions {
+		switch {
+		case q.Method != mcp.MethodListRoots:
+		case server.CapabilitiesFrom(ctx).Roots == nil:
+			return nil
+		default: // which is no question to a person, and perhaps none that this call needs an answer to
+			patience = rootsPatience
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := require(limited, questions, stateOfFlight+f.token)
+	if _, asked := errors.AsType[*question](err); !asked {
+		return nil
+	}
+	return err
 }
 
 // board makes a request the one that waits, and passes on what it has answered.

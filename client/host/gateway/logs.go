@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -26,8 +27,8 @@ func (m *mount) heard(session string, params json.RawMessage) {
 	case one == nil:
 		return
 	case several:
-		if m.astray.Add(1) == 1 {
-			m.warn("log messages are dropped: the server does not say which client's call they belong to", errSeveral)
+		if n := m.astray.Add(1); n == 1 || n%1000 == 0 {
+			m.warn("log messages are dropped: the server does not say which client's call they belong to", fmt.Errorf("%w; %d so far", errSeveral, n))
 		}
 		return
 	}

@@ -94,6 +94,38 @@ func TestRootsWithinCall(t *testing.T) {
 	})
 }
 
+// A client that has roots and does not say them does not hold up its call for long, if the server can do without.
+func TestRootsThatDoNotCome(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			roots, err := server.Roots(ctx, "roots")
+			return text("%q %v", uris(roots), err), nil
+		})
+		time.Sleep(5 * time.Second)
+		o := client.Options{Era: mcp.Legacy, OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		w.client(o, func(c *client.Client) {
+			began := time.Now()
+			result, err := c.CallTool(t.Context(), "up__roots", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `"" <nil>`)
+			assert.Equal(t, time.Since(began), 5*time.Second)
+		})
+	})
+}
+
+// What is declared to servers is what pins know.
+func TestDeclare(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		var o client.Options
+		gateway.Declare(&o)
+		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) { assert.DeepEqual(t, c.Capabilities(), o.Capabilities()) })()
+		assert.Assert(t, o.Capabilities().Roots.ListChanged)
+	})
+}
+
 // A modern server that asks for nothing but roots, and never has enough, ends.
 func TestRootsForever(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
