@@ -56,7 +56,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"maps"
@@ -155,7 +154,6 @@ func (g *Gateway) Add(s host.Server) error {
 			g.answer(&o, s.ID, session)
 			m.tellRoots(&o, session)
 			m.wantChanges(&o)
-			o.TapLog = func(params json.RawMessage) { m.heard(session, params) }
 			return m.connect(ctx, session, o, connect)
 		}
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -44,8 +45,11 @@ func (m *mount) connect(ctx context.Context, session string, o client.Options, c
 	ls.mu.Lock()
 	before := ls.roots
 	ls.mu.Unlock()
+	var modern atomic.Bool
+	o.TapLog = func(params json.RawMessage) { m.heard(session, modern.Load(), params) }
 	c, err := connect(ctx, session, o)
 	if err != nil || c.Era() == mcp.Modern {
+		modern.Store(err == nil)
 		return c, err
 	}
 	l := &legacy{g: m.g, m: m, session: session, c: c, wake: make(chan struct{}, 1), busy: make(chan struct{}, 1), level: o.LogLevel}

@@ -12,8 +12,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// heard passes a log message of a server on. It is called when the message comes, so that what is under way now is what it belongs to.
-func (m *mount) heard(session string, params json.RawMessage) {
+// heard passes a log message of a server on. It is called when the message comes, so that what is under way now is what it belongs to. What a modern server logs always belongs to a request: if none is
+// under way, to one that has ended.
+func (m *mount) heard(session string, modern bool, params json.RawMessage) {
 	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
@@ -22,6 +23,8 @@ func (m *mount) heard(session string, params json.RawMessage) {
 	one, busy, several := m.g.visits.feedOf((&upstream{id: m.id, session: session}).address(), level)
 	to := []*feed{one}
 	switch {
+	case !busy && modern:
+		return
 	case !busy:
 		to = m.g.guests.feedsOf(m, session, level)
 	case one == nil:

@@ -324,6 +324,59 @@ func TestLogsNobodyReads(t *testing.T) {
 	})
 }
 
+// What a modern server still has to say of a request that has ended is nobody's.
+func TestLogsTooLate(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.add("late", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			_ = server.Log(context.WithoutCancel(ctx), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+			return nil, ctx.Err()
+		})
+		time.Sleep(5 * time.Second)
+		var b logbook
+		w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(c *client.Client) {
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := c.CallTool(ctx, "up__late", nil)
+			assert.Assert(t, err != nil)
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, b.took(), "")
+		})
+	})
+}
+
+// A client that has stopped reading in the middle of its call, of which there is much to log, does not hold up the end of the gateway.
+func TestEndWhileNobodyReadsLogs(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			for ctx.Err() == nil {
+				_ = server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%q", strings.Repeat("x", 100_000))})
+				time.Sleep(time.Second)
+			}
+			return nil, ctx.Err()
+		})
+		time.Sleep(5 * time.Second)
+		release := make(chan struct{})
+		o := client.Options{Era: era, LogLevel: mcp.LevelDebug, TapLog: func(json.RawMessage) { <-release }}
+		var calling sync.WaitGroup
+		w.client(o, func(c *client.Client) {
+			synctest.Wait()
+			calling.Go(func() {
+				_, err := c.CallTool(t.Context(), "up__flood", nil)
+				assert.Check(t, err != nil)
+			})
+			time.Sleep(time.Minute)
+			began := time.Now()
+			w.gateway.Close()
+			assert.Assert(t, time.Since(began) < 5*time.Second, time.Since(began))
+			close(release)
+		})
+		calling.Wait()
+	})
+}
+
 // What makes no sense is nobody's.
 func TestLogsWithoutSense(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {

@@ -27,7 +27,7 @@ type visits struct {
 
 // visit begins one; it is over with leave. The feed of a flight's goes where its rider is.
 func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight) *visit {
-	v := &visit{g: g, address: u.address(), who: u.conn, flight: f, feed: feed{server: u.id, send: server.Log}}
+	v := &visit{g: g, address: u.address(), who: u.conn, flight: f, feed: feed{server: u.id, send: g.logTo}}
 	if u.stateless() {
 		v.who = v
 	}
@@ -43,6 +43,14 @@ func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight) *visit {
 	}
 	vs.all[v.address][v] = struct{}{}
 	return v
+}
+
+// logTo sends a log message to the client of a request, as long as the gateway is open.
+func (g *Gateway) logTo(ctx context.Context, message mcp.LoggingMessageParams) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.ctx, cancel)()
+	return server.Log(ctx, message)
 }
 
 // leave ends a visit, when all that was logged has been passed on.
