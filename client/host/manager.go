@@ -252,9 +252,13 @@ func (m *Manager) Restart(id string) error {
 		m.mu.Unlock()
 		return about(id, ErrUnknown)
 	}
+	off := m.off[id]
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
 	end(gone)
+	if !off {
+		m.tell(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	}
 	return nil
 }
 

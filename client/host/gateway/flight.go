@@ -154,12 +154,17 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
 			err := f.require(ctx, questions)
-			if err == nil {
+			_, asked := errors.AsType[*question](err)
+			switch {
+			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed): // a legacy client has given up, or is gone, before it answered
+				f.expire()
+				return nil, err
+			case asked:
+				f.park()
+				return nil, err
+			default:
 				f.refuse(questions)
-				continue
 			}
-			f.park()
-			return nil, err
 		case <-ctx.Done():
 			f.expire()
 			return nil, context.Cause(ctx)
@@ -167,25 +172,21 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 	}
 }
 
-// require returns the error with which the request ends for now; nil if its client cannot be asked, or does not answer in time.
+// require returns the *question with which the request ends for now; another error if its client cannot be asked, or does not answer in time.
 func (f *flight) require(ctx context.Context, questions mcp.InputRequests) error {
 	patience := maxParked
 	for _, q := range questions {
 		switch {
 		case q.Method != mcp.MethodListRoots:
 		case server.CapabilitiesFrom(ctx).Roots == nil:
-			return nil
+			return errCannotAsk
 		default: // which is no question to a person, and perhaps none that this call needs an answer to
 			patience = rootsPatience
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := require(limited, questions, stateOfFlight+f.token)
-	if _, asked := errors.AsType[*question](err); !asked {
-		return nil
-	}
-	return err
+	return require(limited, questions, stateOfFlight+f.token)
 }
 
 // board makes a request the one that waits, and passes on what it has answered.

@@ -76,7 +76,7 @@ func statuses(m *host.Manager) Statuses {
 		if !s.Since.IsZero() {
 			status.Since = s.Since.UTC().Format(time.RFC3339)
 		}
-		if s.State == host.Waiting {
+		if !s.Retry.IsZero() {
 			status.RetryIn = int(time.Until(s.Retry).Round(time.Second).Seconds())
 		}
 		if s.Process != nil {
