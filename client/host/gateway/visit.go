@@ -53,9 +53,8 @@ func (g *Gateway) logTo(ctx context.Context, message mcp.LoggingMessageParams) e
 	return server.Log(ctx, message)
 }
 
-// leave ends a visit, when all that was logged has been passed on.
+// leave ends a visit, and blocks until its client has what was logged: which is no other client's concern.
 func (v *visit) leave() {
-	wanted := v.feed.stop()
 	vs := &v.g.visits
 	vs.mu.Lock()
 	delete(vs.all[v.address], v)
@@ -63,7 +62,7 @@ func (v *visit) leave() {
 		delete(vs.all, v.address)
 	}
 	vs.mu.Unlock()
-	if wanted {
+	if v.feed.stop() {
 		v.g.wakeLegacies()
 	}
 }
@@ -74,6 +73,9 @@ func (vs *visits) flight(address string) (f *flight) {
 	defer vs.mu.Unlock()
 	var who any
 	for v := range vs.all[address] {
+		if v.flight != nil && v.flight.ctx.Err() != nil {
+			continue // given up
+		}
 		if who != nil && v.who != who || v.flight != nil && f != nil {
 			return nil
 		}
