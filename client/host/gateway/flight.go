@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -24,20 +25,20 @@ const (
 	maxFlights = 10_000
 )
 
-// A flight is a call of a legacy server's tool. It goes on when the request of a modern client ends with a question, and the next request takes it up again.
+// A flight is a call of a legacy server: of a tool, or for a prompt or resource. It goes on when the request of a modern client ends with a question, and the next request takes it up again.
 type flight struct {
 	g      *Gateway
+	u      upstream
 	token  string
-	owner  string // the session whose call it is
-	feed   *feed  // of log messages, to the rider
+	feed   *feed // of log messages, to the rider
 	ctx    context.Context
 	cancel context.CancelFunc
 	stop   func() bool // waiting for the end of the client's connection
 
-	asked chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
-	done  chan struct{}
-	raw   json.RawMessage // when done
-	err   error
+	asked  chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
+	done   chan struct{}
+	result any // when done
+	err    error
 
 	mu      sync.Mutex
 	rider   context.Context // of the request that waits for it; for progress
@@ -65,7 +66,7 @@ func (fs *flights) resume(token, session string) *flight {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.all[token]
-	if f == nil || f.owner != session {
+	if f == nil || f.u.conn.Session() != session {
 		return nil
 	}
 	return f
@@ -73,13 +74,12 @@ func (fs *flights) resume(token, session string) *flight {
 
 var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of their clients: try again later")
 
-// takeOff calls a tool of a legacy server.
-func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMessage) *flight {
-	f := &flight{g: g, token: rand.Text(), owner: u.conn.Session(), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
-		waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
+// takeOff has a legacy server do something.
+func (g *Gateway) takeOff(ctx context.Context, c *call, do deed[any]) *flight {
+	f := &flight{g: g, u: c.u, token: rand.Text(), asked: make(chan mcp.InputRequests), done: make(chan struct{}), waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
-	arguments = append(json.RawMessage(nil), arguments...)
+	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
 	fs := &g.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -98,18 +98,18 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 		fs.all = make(map[string]*flight)
 	}
 	fs.all[f.token] = f
-	v := g.visit(ctx, &u, f)
+	v := g.visit(ctx, &f.u, f)
 	f.feed = &v.feed
-	leave := g.enter(&u)
-	f.stop = context.AfterFunc(u.conn.Context(), f.expire)
+	leave := g.enter(&f.u)
+	f.stop = context.AfterFunc(f.u.conn.Context(), f.expire)
 	trace := client.Meta(traceOf(ctx))
 	fs.wg.Go(func() {
 		defer f.land()
 		defer leave()
 		defer v.leave()
-		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
+		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent, func(c *client.Client) (err error) {
 			g.raise(f.ctx, c, f.feed)
-			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, trace, client.OnProgress(f.progress))
+			f.result, err = do(f.ctx, c, trace, client.OnProgress(f.progress))
 			return err
 		})
 	})
@@ -144,14 +144,15 @@ func (f *flight) progress(p mcp.ProgressParams) {
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
-func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.RawMessage, error) {
+func (f *flight) ride(ctx context.Context) (result any, err error) {
+	answers, _ := server.Inputs(ctx)
 	f.board(ctx, answers)
 	defer f.feed.stop()
 	for {
 		select {
 		case <-f.done:
 			f.expire()
-			return f.raw, told(f.err)
+			return f.result, told(f.err)
 		case questions := <-f.asked:
 			err := f.require(ctx, questions)
 			_, asked := errors.AsType[*question](err)
@@ -186,7 +187,7 @@ func (f *flight) require(ctx context.Context, questions mcp.InputRequests) error
 	}
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return require(limited, questions, stateOfFlight+f.token)
+	return require(limited, questions, f.u.state(stateOfFlight, f.token))
 }
 
 // board makes a request the one that waits, and passes on what it has answered.

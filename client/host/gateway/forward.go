@@ -32,60 +32,85 @@ func (u *upstream) address() string { return u.id + "\n" + u.session }
 // stateless reports whether any number of clients may come by the client's connection.
 func (u *upstream) stateless() bool { return u.conn.Context().Done() == nil }
 
-// The first character of the state that a client carries for the gateway says whose it is.
+// The state that a client carries for the gateway begins with what it is, and the server that has asked.
 const (
 	stateOfServer = "s" // the modern server's
 	stateOfFlight = "f" // that of a call that goes on meanwhile
 )
 
+func (u *upstream) state(what, rest string) string { return what + u.id + "\n" + rest }
+
+// stateFrom returns the parts of what the client has carried; nothing if it has not been asked.
+func stateFrom(ctx context.Context) (what, id, rest string) {
+	if _, state := server.Inputs(ctx); state != "" {
+		id, rest, _ = strings.Cut(state[1:], "\n")
+		return state[:1], id, rest
+	}
+	return "", "", ""
+}
+
+// A deed has a server do what a client wants.
+type deed[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R, error)
+
 // call calls a tool for the client of the request that ctx belongs to.
 func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
 	c := &call{kind: kindTool, u: u, Event: Event{Arguments: arguments}}
-	err := g.pass(ctx, c, func() (json.RawMessage, error) { return g.forward(ctx, u, c.Arguments) })
+	err := g.pass(ctx, c, func() (json.RawMessage, error) {
+		return forward(ctx, g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (json.RawMessage, error) {
+			return to.CallToolRaw(ctx, u.name, c.Arguments, opts...)
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
 	return c.Result, nil
 }
 
-// forward has a server call a tool, or go on with a call that has asked something.
-func (g *Gateway) forward(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
-	answers, state := server.Inputs(ctx)
-	if token, ok := strings.CutPrefix(state, stateOfFlight); ok {
-		f := g.flights.resume(token, u.conn.Session())
-		if f == nil {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: call the tool again")
-		}
-		return f.ride(ctx, answers)
-	}
-	var result json.RawMessage
-	legacy := false
-	err := g.converse(ctx, &u, func(c *client.Client, opts []client.CallOption) (err error) {
-		if legacy = c.Era() == mcp.Legacy; legacy {
-			return nil
-		}
-		result, err = c.CallToolRaw(ctx, u.name, arguments, opts...)
-		return err
-	})
-	if legacy {
-		return g.takeOff(ctx, u, arguments).ride(ctx, nil)
-	}
-	return result, err
-}
-
-// ask makes a call of another kind for the client of the request that ctx belongs to. What a modern server asks is passed on; a legacy one does not ask there.
-func (g *Gateway) ask(ctx context.Context, c *call, do func(c *client.Client, opts []client.CallOption) (result any, err error)) error {
-	return g.pass(ctx, c, func() (json.RawMessage, error) {
-		var result any
-		err := g.converse(ctx, &c.u, func(c *client.Client, opts []client.CallOption) (err error) {
-			result, err = do(c, opts)
-			return err
-		})
-		if err != nil {
+// ask makes a call of another kind for the client of the request that ctx belongs to.
+func ask[R any](ctx context.Context, g *Gateway, c *call, do deed[R]) (result R, err error) {
+	err = g.pass(ctx, c, func() (json.RawMessage, error) {
+		if result, err = forward(ctx, g, c, do); err != nil {
 			return nil, err
 		}
 		return mcp.Marshal(result)
 	})
+	return result, err
+}
+
+var errOver = rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: make it again")
+
+// forward has a server do something, or go on with what has asked something. What it asks is passed on.
+func forward[R any](ctx context.Context, g *Gateway, c *call, do deed[R]) (result R, err error) {
+	what, id, token := stateFrom(ctx)
+	if what != "" && id != c.u.id { // the name has become another server's, who must not have the answer
+		return result, errOver
+	}
+	var f *flight
+	if what == stateOfFlight {
+		if f = g.flights.resume(token, c.u.conn.Session()); f == nil {
+			return result, errOver
+		}
+	} else {
+		legacy := false
+		err = g.converse(ctx, &c.u, func(to *client.Client, opts []client.CallOption) (err error) {
+			if legacy = to.Era() == mcp.Legacy; legacy {
+				return nil
+			}
+			result, err = do(ctx, to, opts...)
+			return err
+		})
+		if !legacy {
+			return result, err
+		}
+		f = g.takeOff(ctx, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
+			return do(ctx, to, opts...)
+		})
+	}
+	landed, err := f.ride(ctx)
+	if err != nil {
+		return result, err
+	}
+	return landed.(R), nil // the state that a client carries is good for the same request only
 }
 
 // maxRounds is how many times in a row a server asks for the roots of a client that has none.
@@ -100,12 +125,12 @@ type asked struct {
 // converse makes a call, with the answers that the client has given. What a modern server asks is the client's to answer, and the error; but for the roots of one that has none.
 func (g *Gateway) converse(ctx context.Context, u *upstream, do func(c *client.Client, opts []client.CallOption) error) error {
 	var answers mcp.InputAnswers
-	given, state := server.Inputs(ctx)
-	if own, ok := strings.CutPrefix(state, stateOfServer); ok {
+	if what, _, own := stateFrom(ctx); what == stateOfServer {
 		var a asked
 		if err := json.Unmarshal([]byte(own), &a); err != nil {
 			return err // it was sealed, so it is the gateway's own
 		}
+		given, _ := server.Inputs(ctx)
 		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: a.State}
 		noRootsFor(&answers, a.Roots)
 	}
@@ -124,7 +149,7 @@ func (g *Gateway) converse(ctx context.Context, u *upstream, do func(c *client.C
 			if err != nil {
 				return err
 			}
-			return require(ctx, questions, stateOfServer+string(state))
+			return require(ctx, questions, u.state(stateOfServer, string(state)))
 		}
 		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
 		noRootsFor(&answers, roots)

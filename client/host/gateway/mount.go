@@ -193,17 +193,15 @@ func (m *mount) putPrompt(public string, p *mcp.Prompt) error {
 	own.Name, own.Description = public, m.describe(p.Description)
 	name := p.Name
 	return m.g.server.AddPrompt(server.Prompt{Prompt: own,
-		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
+		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
 				return nil, err
 			}
 			c := &call{kind: kindPrompt, u: m.upstream(ctx, name, true), Event: Event{Arguments: text}}
-			err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
-				result, err = c.GetPrompt(ctx, name, arguments, opts...)
-				return result, err
+			return ask(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.GetPromptResult, error) {
+				return to.GetPrompt(ctx, name, arguments, opts...)
 			})
-			return result, err
 		},
 		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
 	})
@@ -222,13 +220,11 @@ func (m *mount) putTemplate(_ string, t *mcp.ResourceTemplate) error {
 	})
 }
 
-func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {
+func (m *mount) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, u: m.upstream(ctx, uri, true)}
-	err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
-		result, err = c.ReadResource(ctx, uri, opts...)
-		return result, err
+	return ask(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
+		return to.ReadResource(ctx, uri, opts...)
 	})
-	return result, err
 }
 
 // complete suggests what the server does; nothing, if it does not do that.

@@ -14,12 +14,13 @@ import (
 
 // readUnlisted reads what no server lists: a link in a result, or what has come a moment ago. Those servers are asked that have others of its scheme, one after another; or the only one that there is.
 func (g *Gateway) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-	if _, state := server.Inputs(ctx); state != "" {
-		return nil, server.ResourceNotFound(uri) // whoever has asked for that must not have its answer go to another
-	}
+	what, id, _ := stateFrom(ctx)
 	for _, m := range g.likely(uri) {
+		if what != "" && m.id != id { // the answer is not for this one
+			continue
+		}
 		result, err := m.read(ctx, uri)
-		if !hasNot(err) {
+		if what != "" || !hasNot(err) {
 			return result, err
 		}
 	}

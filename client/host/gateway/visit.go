@@ -15,7 +15,7 @@ type visit struct {
 	g       *Gateway
 	address string
 	who     any     // the client: its connection, or the visit itself where one connection is of many
-	flight  *flight // of a legacy server's tool, that may ask; nil for anything else
+	flight  *flight // that may ask; nil for what may not
 	feed    feed    // of the log messages that come meanwhile
 }
 
