@@ -39,7 +39,7 @@
 // # Sessions
 //
 // With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends; modern clients over HTTP, which have neither, share one
-// with those of the same principal, until nobody has used it for host.Server.IdleStop. Such a server is told the roots of its client only, and only that one hears its logs. What it has is asked of one more process, which has no client.
+// with those of the same principal, until nobody has used it for host.Server.IdleStop. Such a server is told the roots of its client only, and only that one hears its logs. What it has, and what of that changes, is asked of one more process, which has no client.
 //
 // # Control
 //
@@ -155,7 +155,9 @@ func (g *Gateway) Add(s host.Server) error {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
 			g.answer(&o, s.ID, session)
 			m.tellRoots(&o, session)
-			m.wantChanges(&o)
+			if session == "" { // what a client's own server has by now is nobody else's concern
+				m.wantChanges(&o)
+			}
 			return m.connect(ctx, session, o, connect)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -78,6 +79,35 @@ func TestOwnServers(t *testing.T) {
 		})
 		time.Sleep(time.Second)
 		assert.Equal(t, live(), 0)
+	})
+}
+
+// What becomes of one client's server is not what others are offered.
+func TestOwnServersChangeForThemselves(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		nothing := func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }
+		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
+		w.own(func(s *host.Server) {
+			shared := s.Connect
+			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+				if session == "" {
+					return shared(ctx, session, o)
+				}
+				return o.Connect(ctx, w.pipe(mine))
+			}
+		})
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			time.Sleep(5 * time.Second)
+			assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			w.add("another", nothing)
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__another", "up__verbatim"})
+		})
 	})
 }
 
