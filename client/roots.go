@@ -26,9 +26,9 @@ func (c *Client) tellRoots(ctx context.Context, _ json.RawMessage) (json.RawMess
 }
 
 // RootsChanged tells a legacy server that Options.OnRoots would answer otherwise than before (2025-11-25, Roots, "Root List Changes"). A modern one is not told: it
-// asks whenever it wants to know. It blocks while the server does not read, until ctx ends.
+// asks whenever it wants to know; nor is any if OnRoots is not set. It blocks while the server does not read, until ctx ends.
 func (c *Client) RootsChanged(ctx context.Context) error {
-	if c.session.Load().features.Era == mcp.Modern {
+	if c.o.OnRoots == nil || c.session.Load().features.Era == mcp.Modern {
 		return nil
 	}
 	if err := c.peer.Notify(ctx, mcp.NotificationRootsListChanged, nil); err != nil {

@@ -79,6 +79,18 @@ func TestOnRootsOfModernServer(t *testing.T) {
 	assert.Assert(t, strings.Contains(<-lines, `"method":"x/y"`))
 }
 
+// Nor does a server hear of changes that was told that there are none.
+func TestRootsThatStay(t *testing.T) {
+	lines := make(chan string, 1)
+	c := connect(t, Options{Roots: []mcp.Root{{URI: "file:///a"}}}, func(s *scripted) {
+		s.legacy()
+		lines <- s.read().line
+	})
+	assert.NilError(t, c.RootsChanged(t.Context()))
+	go c.Call(t.Context(), "x/y", nil)
+	assert.Assert(t, strings.Contains(<-lines, `"method":"x/y"`))
+}
+
 // A log message is seen when it comes: before the answer behind it.
 func TestTapLog(t *testing.T) {
 	var seen []string

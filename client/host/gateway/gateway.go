@@ -145,8 +145,8 @@ func (o Options) New(s *server.Server) *Gateway {
 // Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
 
-// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. The error is that of
-// [host.Manager.Add].
+// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. Of its Options the gateway has
+// TapLog and the callbacks for changes to itself, and OnElicit, OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
 func (g *Gateway) Add(s host.Server) error {
 	g.Remove(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
