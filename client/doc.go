@@ -41,7 +41,7 @@
 //
 // # Questions
 //
-// While it works on a call, a server may ask the user (Options.OnElicit), the model (Options.OnSample), or for Options.Roots. The same callbacks serve both eras:
+// While it works on a call, a server may ask the user (Options.OnElicit), the model (Options.OnSample), or for Options.Roots, which Options.OnRoots has where they change. The same callbacks serve both eras:
 //
 //	legacy   the server sends a request             ─► callback ─► its answer; the call goes on meanwhile
 //	modern   the call's result is "input_required"  ─► callbacks, up to 16 of a call at a time ─► the call is sent again, with the answers

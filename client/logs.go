@@ -26,7 +26,7 @@ type logQueue struct {
 	bytes int
 }
 
-// put takes the params of notifications/message, on the reader's goroutine.
+// put takes the params of a message.
 func (q *logQueue) put(params []byte) {
 	dropped := 0
 	q.mu.Lock()
@@ -43,6 +43,16 @@ func (q *logQueue) put(params []byte) {
 	select {
 	case q.ready <- struct{}{}:
 	default:
+	}
+}
+
+// logged takes the params of notifications/message, on the reader's goroutine.
+func (c *Client) logged(params []byte) {
+	if c.o.TapLog != nil {
+		c.o.TapLog(params)
+	}
+	if c.logs != nil {
+		c.logs.put(params)
 	}
 }
 

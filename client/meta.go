@@ -25,6 +25,9 @@ func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *
 	m.members = jsonscan.AppendString([]byte(`"`+mcp.MetaProtocolVersion+`":`), string(revision))
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientInfo+`":`...), o.Info) // withDefaults has tried it
 	can := o.Capabilities()
+	if can.Roots != nil {
+		can.Roots = new(mcp.RootsCapability) // nobody hears of changes in this era
+	}
 	can.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), can)
 	if level != "" {

@@ -17,8 +17,10 @@ func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
 	if c.o.OnLog != nil {
 		c.logs = &logQueue{noise: &c.noise, ready: make(chan struct{}, 1)}
-		c.routes[mcp.NotificationMessage] = c.logs.put
 		c.wg.Go(c.deliverLogs)
+	}
+	if c.o.OnLog != nil || c.o.TapLog != nil {
+		c.routes[mcp.NotificationMessage] = c.logged
 	}
 	for _, l := range c.lists {
 		c.routes[l.notification] = func([]byte) {

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -14,7 +15,7 @@ import (
 )
 
 // Options are the settings of a [Client]. The zero value is ready for use. Callbacks run one at a time each, on a goroutine of the client's; a slow one
-// delays only itself, and one that panics is logged and called again next time. Those that have a context and return a result, OnElicit and OnSample, are
+// delays only itself, and one that panics is logged and called again next time. Those that have a context and return a result, OnElicit, OnSample and OnRoots, are
 // called by any number of goroutines at a time.
 type Options struct {
 	// Name is how errors and the log call the server. The default is the command's name, or "server" for a stream.
@@ -65,6 +66,8 @@ type Options struct {
 	SampleTools bool
 	// Roots, if not nil, are what the server is told when it asks for roots/list.
 	Roots []mcp.Root
+	// OnRoots, if set, is asked in place of Roots, whenever the server asks: for roots that change. See [Client.RootsChanged]. The same holds as for OnElicit.
+	OnRoots func(ctx context.Context) ([]mcp.Root, error)
 	// OnToolsChanged, if set, is called with the new list of tools when the server says that it has changed: once for a burst of such messages.
 	// The error says why there is no list; the next change will call again.
 	OnToolsChanged func(tools []*mcp.Tool, err error)
@@ -80,6 +83,9 @@ type Options struct {
 	OnResourceUpdated func(uri string)
 	// OnLog, if set, is called with the server's log messages. At most 256 of them, of 1 MiB in all, wait for it; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
+	// TapLog, if set, gets the params of each log message when it arrives, before anything that the server has sent behind it is looked at: for who has to know which calls are under way
+	// then. It runs on the goroutine that reads from the server, so it must neither block nor panic, nor keep params.
+	TapLog func(params json.RawMessage)
 	// LogLevel is from which severity on the server is asked to send log messages. "" asks for nothing: a modern server then sends none, and
 	// a legacy one what it likes. See also [Client.SetLogLevel].
 	LogLevel mcp.LoggingLevel
@@ -128,8 +134,8 @@ func (o *Options) wish() wish { return wish{o.Era, o.Revision} }
 // Capabilities returns what a client with these options says that it can do. Servers may offer more or other tools for it.
 func (o *Options) Capabilities() mcp.ClientCapabilities {
 	var c mcp.ClientCapabilities
-	if o.Roots != nil {
-		c.Roots = new(mcp.RootsCapability)
+	if o.Roots != nil || o.OnRoots != nil {
+		c.Roots = &mcp.RootsCapability{ListChanged: o.OnRoots != nil}
 	}
 	if o.OnElicit != nil {
 		c.Elicitation = new(mcp.ElicitationCapability)

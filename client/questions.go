@@ -19,10 +19,8 @@ type answerer func(ctx context.Context, params json.RawMessage) (answer json.Raw
 // questionTable returns what answers each of the questions that the application wants to hear, and so declares.
 func (c *Client) questionTable() map[string]answerer {
 	table := make(map[string]answerer)
-	if c.o.Roots != nil {
-		table[mcp.MethodListRoots] = func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return encode(mcp.ListRootsResult{Roots: c.o.Roots})
-		}
+	if c.o.Roots != nil || c.o.OnRoots != nil {
+		table[mcp.MethodListRoots] = c.tellRoots
 	}
 	if c.o.OnElicit != nil {
 		table[mcp.MethodElicit] = c.elicit

@@ -44,7 +44,7 @@ type Conn struct {
 	watched       map[string]bool   // resources that a legacy client has subscribed to
 	pending       map[news]struct{} // still to be told
 	telling       bool              // a goroutine does
-	alias         string            // see request.taskOwner
+	alias         string            // see Conn.name
 }
 
 // NewConn returns a connection to a client. link carries what the server says unasked, and may be nil if it cannot: legacy clients then hear of no
@@ -105,6 +105,7 @@ func (c *Conn) Close() {
 	c.mu.Lock() // nobody begins to tell news from here on
 	c.end()
 	c.mu.Unlock()
+	c.server.audience.hear(c, ClientGone)
 	c.goroutines.Wait()
 }
 

@@ -34,6 +34,9 @@ func (s *suspension) Error() string {
 	return "server: the client has not answered yet; return this error from the handler, which runs again with the answer"
 }
 
+// Is has it match [ErrAsked] if the answer is still to come.
+func (s *suspension) Is(target error) bool { return target == ErrAsked && s.failure == nil }
+
 // Unwrap has the dispatcher take it for something that need not be logged.
 func (s *suspension) Unwrap() []error {
 	if s.failure != nil {

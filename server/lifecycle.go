@@ -102,6 +102,11 @@ func appendInstructions(dst []byte, s *Server) []byte {
 }
 
 // initialized is the end of the legacy handshake: from now on the server may speak unasked.
-func initialized(c *Conn, _ *rpc.Request) { c.open.Store(true) }
+func initialized(c *Conn, _ *rpc.Request) {
+	c.open.Store(true)
+	c.server.audience.hear(c, ClientReady)
+}
+
+func rootsChanged(c *Conn, _ *rpc.Request) { c.server.audience.hear(c, ClientRoots) }
 
 func ping(*request) (any, error) { return encoded(`{}`), nil }

@@ -21,6 +21,7 @@ func setLevel(r *request) (any, error) {
 		return nil, err
 	}
 	r.conn.logLevel.Store(level)
+	r.conn.server.audience.hear(r.conn, ClientLevel)
 	return encoded(`{}`), nil
 }
 
@@ -41,8 +42,55 @@ func (r *request) logLevel() (mcp.LoggingLevel, error) {
 		}
 		return parseLevel(r.meta.logLevel)
 	}
-	level, _ := r.conn.logLevel.Load().(mcp.LoggingLevel)
-	return level, nil
+	return r.conn.LogLevel(), nil
+}
+
+// LogLevel is from which level on a legacy client wants to hear of log messages; "" for not at all, which it is until the client has said otherwise.
+func (c *Conn) LogLevel() mcp.LoggingLevel {
+	level, _ := c.logLevel.Load().(mcp.LoggingLevel)
+	return level
+}
+
+// Log sends a log message to a legacy client outside of any request, if it wants to hear of that level (2025-11-25, server/utilities/logging). It blocks until the message is
+// handed over, or ctx ends.
+func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error {
+	link := c.unasked()
+	if link == nil || !c.open.Load() || !message.Level.AtLeast(c.LogLevel()) {
+		return nil
+	}
+	return sendLog(&origin{ctx, c, nil}, link, message)
+}
+
+// LogLevelFrom returns from which level on the client of the request that ctx belongs to wants to hear of log messages; "" for not at all.
+func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
+	if r := requestFrom(ctx); r != nil {
+		if level, err := r.logLevel(); err == nil {
+			return level
+		}
+	}
+	return ""
+}
+
+// Log sends a log message as it is to the client whose request is being answered, if it wants to hear of that level; see [Logger] for what a handler itself has to say. It blocks until the message is
+// handed over, or ctx ends.
+func Log(ctx context.Context, message mcp.LoggingMessageParams) error {
+	r := requestFrom(ctx)
+	if r == nil || !message.Level.AtLeast(LogLevelFrom(ctx)) {
+		return nil
+	}
+	return sendLog(ctx, r.link, message)
+}
+
+func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) error {
+	text, err := mcp.Marshal(message)
+	if err != nil {
+		return err
+	}
+	if err := link.Notify(ctx, mcp.NotificationMessage, encoded(text)); err != nil {
+		return err
+	}
+	flush(ctx, link) // or messages would pile up in the queue, in front of answers
+	return nil
 }
 
 // clientLog is a slog.Handler that sends records to the client whose request is being answered, as notifications/message. It takes

@@ -48,7 +48,8 @@ func hasPrompts(has offers) bool   { return has.prompts }
 
 // notifications is read only. What is not in it is ignored, as JSON-RPC has it; notifications/cancelled is the rpc peer's.
 var notifications = map[string]func(*Conn, *rpc.Request){
-	mcp.NotificationInitialized: initialized,
+	mcp.NotificationInitialized:      initialized,
+	mcp.NotificationRootsListChanged: rootsChanged,
 }
 
 func methodNotFound(name string, e *era) error {

@@ -126,6 +126,7 @@ type Server struct {
 	conns    map[*Conn]struct{}
 	watchers []*func() // see OnWatch
 	unwatch  func()    // stops watching the catalog, while there are connections
+	audience audience
 }
 
 // New returns a server of the operations that catalog has at the time of each request, with default options.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"maps"
 	"time"
@@ -158,12 +157,7 @@ func (r *request) taskOwner() string {
 	case c.principal != "":
 		return "legacy " + c.principal
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.alias == "" {
-		c.alias = rand.Text()
-	}
-	return ownerSession + c.alias
+	return ownerSession + c.name()
 }
 
 // ofService says what tasks/list is to tell of a tool that has several operations: which of them may become tasks is found out by calling.

@@ -12,6 +12,9 @@ var ErrUnknown = errors.New("there is no such server")
 // ErrDisabled matches the error of a use of a server that is disabled.
 var ErrDisabled = errors.New("the server is disabled")
 
+// ErrSessions matches the error of a use of a server with PerSession, as many sessions of which have a client as may.
+var ErrSessions = errors.New("too many sessions have a server of their own")
+
 // ErrClosed matches the error of a use of a [Manager] that is closed.
 var ErrClosed = errors.New("the host is closed")
 

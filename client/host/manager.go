@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -113,7 +114,7 @@ func (m *Manager) IDs() []string {
 // While f runs the server is not stopped for want of use. If it dies meanwhile, the calls that f makes fail at once. If idempotent is true and f returns such an error, it
 // is called once more with the next client: for what may be done twice.
 //
-// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown], [ErrDisabled] or [ErrClosed].
+// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown], [ErrDisabled], [ErrSessions] or [ErrClosed].
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, f func(*client.Client) error) error {
 	for again := idempotent; ; {
 		k, err := m.keeper(id, session)
@@ -161,10 +162,34 @@ func (m *Manager) keeper(id, session string) (*keeper, error) {
 	if k := m.keepers[a]; k != nil {
 		return k, nil
 	}
+	if a.session != "" && !m.room(s) {
+		return nil, fmt.Errorf("server %q: %w: %d, which are as many as may be; try again when one has ended", id, ErrSessions, s.MaxSessions)
+	}
 	k := newKeeper(m, s, a)
 	m.keepers[a] = k
 	m.wg.Go(k.run)
 	return k, nil
+}
+
+// room reports whether one more session may have a client of a server. One whose client has failed makes room. With mu.
+func (m *Manager) room(s *Server) bool {
+	n := 0
+	var failed *keeper
+	for a, k := range m.keepers {
+		if a.id != s.ID || a.session == "" {
+			continue
+		}
+		n++
+		if state := k.status().State; state == Failed || state == Waiting {
+			failed = k
+		}
+	}
+	if n == s.MaxSessions && failed != nil {
+		delete(m.keepers, failed.address)
+		failed.cancel() // who waits for it takes another
+		n--
+	}
+	return n < s.MaxSessions
 }
 
 // forget takes a keeper out of the table that has nothing to keep any more.

@@ -319,6 +319,39 @@ func TestPerSession(t *testing.T) {
 	})
 }
 
+// There are only so many sessions with a client of their own; those end, or fail, make room for others. The shared one does not count.
+func TestMaxSessions(t *testing.T) {
+	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
+		use := func(session string) error {
+			return m.Use(t.Context(), "s", session, false, func(*client.Client) error { return nil })
+		}
+		for _, session := range []string{"a", "b", "", "a"} {
+			assert.NilError(t, use(session))
+		}
+		err := use("c")
+		assert.Assert(t, errors.Is(err, ErrSessions))
+		assert.Error(t, err, `server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
+		m.EndSession("a")
+		assert.NilError(t, use("c"))
+		assert.Assert(t, errors.Is(use("a"), ErrSessions))
+		time.Sleep(2 * time.Minute)
+		assert.NilError(t, use("a"))
+
+		p.mu.Lock()
+		p.broken = errors.New("boom")
+		p.mu.Unlock()
+		for range 2 {
+			assert.ErrorContains(t, use("b"), "boom")
+			time.Sleep(10 * time.Minute)
+		}
+		p.mu.Lock()
+		p.broken = nil
+		p.mu.Unlock()
+		assert.NilError(t, use("d"))
+		assert.NilError(t, use("e"), "b has failed")
+	})
+}
+
 // A use that meets a restart, a replacement or the end gets the next client, or an error; and never hangs.
 func TestChangesUnderWay(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {

@@ -29,14 +29,17 @@ type Server struct {
 	// Disabled has it not started until [Manager.Enable].
 	Disabled bool
 
-	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own.
+	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own, until [Manager.EndSession].
 	PerSession bool
+	// MaxSessions is how many sessions have one at a time; the uses of others fail with ErrSessions. Default 64.
+	MaxSessions int
 	// IdleStop is after how long without use the client is closed; the next use starts it again. Default 10 minutes; negative is never.
 	IdleStop time.Duration
 }
 
 const (
-	defaultIdleStop = 10 * time.Minute
+	defaultIdleStop    = 10 * time.Minute
+	defaultMaxSessions = 64
 	// firstBackoff is how long after a failure the server is started again; doubled with each failure in a row.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
@@ -51,6 +54,7 @@ const (
 
 func (s Server) withDefaults() Server {
 	s.IdleStop = cmp.Or(s.IdleStop, defaultIdleStop)
+	s.MaxSessions = cmp.Or(s.MaxSessions, defaultMaxSessions)
 	s.Options.Name = s.ID
 	return s
 }

@@ -103,6 +103,8 @@ var fixtures = map[string]func(args []string){
 	// old is a library that speaks a revision in which completion has no context.
 	"old":    func([]string) { new(library).serve("2025-03-26") },
 	"asking": serveAsking,
+	// curious wants to know the roots.
+	"curious": serveCurious,
 	// modern asks for a name before it gives anything.
 	"modern": serveModern,
 	// rich has all that a shell can complete, list and show.

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/server"
 )
 
 // defaultMax is of arguments and results: many servers, and clients, end when they get a message of 10 MiB.
@@ -29,13 +27,13 @@ var errPanicked = errors.New("a panic")
 // pass makes a call. The result of do counts for the limits, the interceptors and the audit log.
 func (g *Gateway) pass(ctx context.Context, c *call, do func() (json.RawMessage, error)) (err error) {
 	c.Server, c.Tool = c.u.id, c.u.name
-	_, state := server.Inputs(ctx)
-	c.resumed = state != ""
+	what, _, _ := stateFrom(ctx)
+	c.resumed = what != ""
 	if g.audit != nil {
 		err = errPanicked // unless something is returned
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
-	err = c.through(ctx, g, strings.HasPrefix(state, stateOfFlight), do)
+	err = c.through(ctx, g, what == stateOfFlight, do)
 	return err
 }
 

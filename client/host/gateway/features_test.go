@@ -78,30 +78,6 @@ func TestResourcesAndPrompts(t *testing.T) {
 	})
 }
 
-// A prompt of a modern server that has to ask something first.
-func TestPromptThatAsks(t *testing.T) {
-	for _, era := range eras {
-		inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-			assert.NilError(t, w.up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "greet"}, Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
-				answer, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{"who":{"type":"string"}}}`)})
-				if err != nil {
-					return nil, err
-				}
-				return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: string(answer.Content)}}}}, nil
-			}}))
-			time.Sleep(5 * time.Second)
-			o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"who":"Ada"}`)}, nil
-			}}
-			w.client(o, func(c *client.Client) {
-				p, err := c.GetPrompt(t.Context(), "up__greet", nil)
-				assert.NilError(t, err)
-				assert.Equal(t, p.Messages[0].Content.(*mcp.TextContent).Text, `{"who":"Ada"}`)
-			})
-		})
-	}
-}
-
 // Changes of resources are told as long as a client watches, also after the server was started again; and the server is not stopped meanwhile.
 func TestResourceUpdates(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -25,20 +25,21 @@ const (
 	maxFlights = 10_000
 )
 
-// A flight is a call of a legacy server's tool. It goes on when the request of a modern client ends with a question, and the next request takes it up again. The call of
-// a client that cannot be asked anything is none: it walks.
+// A flight is a call of a legacy server: of a tool, or for a prompt or resource. It goes on when the request of a modern client ends with a question, and the next request takes it up again.
+// The call of a client that cannot be asked anything is none: it walks.
 type flight struct {
 	g      *Gateway
+	u      upstream
 	token  string
-	owner  string // the principal whose call it is
-	server string // and session, whose question it may be
+	feed   *feed // of log messages, to the rider
 	ctx    context.Context
 	cancel context.CancelFunc
+	stop   func() bool // waiting for the end of the client's connection
 
-	asked chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
-	done  chan struct{}
-	raw   json.RawMessage // when done
-	err   error
+	asked  chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
+	done   chan struct{}
+	result any // when done
+	err    error
 
 	mu      sync.Mutex
 	rider   context.Context // of the request that waits for it; for progress
@@ -49,10 +50,9 @@ type flight struct {
 
 // flights are those that there are.
 type flights struct {
-	mu    sync.Mutex
-	wg    sync.WaitGroup
-	all   map[string]*flight
-	walks map[string]int // how many other calls of each legacy server there are
+	mu  sync.Mutex
+	wg  sync.WaitGroup
+	all map[string]*flight
 }
 
 // wait waits until all have ended, when no more can begin.
@@ -62,69 +62,25 @@ func (fs *flights) wait() {
 	fs.wg.Wait()
 }
 
-// resume returns the flight of a principal with that token, nil if there is none.
-func (fs *flights) resume(token, principal string) *flight {
+// resume returns the flight of an owner with that token, nil if there is none.
+func (fs *flights) resume(token, owner string) *flight {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.all[token]
-	if f == nil || f.owner != principal {
+	if f == nil || f.u.owner != owner {
 		return nil
 	}
 	return f
 }
 
-// walk counts a call of a legacy server that nobody can be asked about, until it arrives. It reports false if the client has declared that it can be asked.
-func (fs *flights) walk(ctx context.Context, u *upstream) bool {
-	can := server.CapabilitiesFrom(ctx)
-	if can.Elicitation != nil || can.Sampling != nil || dispatch.CallFrom(ctx) != nil { // who calls an operation is told what was asked
-		return false
-	}
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if fs.walks == nil {
-		fs.walks = make(map[string]int)
-	}
-	fs.walks[u.address()]++
-	return true
-}
-
-func (fs *flights) arrive(u *upstream) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	server := u.address()
-	if fs.walks[server]--; fs.walks[server] == 0 {
-		delete(fs.walks, server)
-	}
-}
-
-// only returns the call of a server that is under way, which is nil if its client cannot be asked. It reports false if there is none, or are several.
-func (fs *flights) only(server string) (f *flight, ok bool) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	calls := fs.walks[server]
-	for _, other := range fs.all {
-		if other.server == server && other.ctx.Err() == nil { // else it is given up
-			f = other
-			calls++
-		}
-	}
-	if calls != 1 {
-		return nil, false
-	}
-	return f, true
-}
-
 var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of their clients: try again later")
 
-// takeOff calls a tool of a legacy server.
-func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMessage) *flight {
-	f := &flight{g: g, token: rand.Text(), owner: principal(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}),
-		waiting: make(map[string]chan json.RawMessage)}
-	f.server = u.address()
+// takeOff has a legacy server do something.
+func (g *Gateway) takeOff(ctx context.Context, c *call, do deed[any]) *flight {
+	f := &flight{g: g, u: c.u, token: rand.Text(), asked: make(chan mcp.InputRequests), done: make(chan struct{}), waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
-	arguments = append(json.RawMessage(nil), arguments...)
-	opts := append(trace(ctx), client.OnProgress(f.progress))
+	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
 	fs := &g.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -143,23 +99,42 @@ func (g *Gateway) takeOff(ctx context.Context, u upstream, arguments json.RawMes
 		fs.all = make(map[string]*flight)
 	}
 	fs.all[f.token] = f
+	v := g.visit(ctx, &f.u, f, true)
+	f.feed = &v.feed
+	leave := g.enter(&f.u)
+	f.stop = func() bool { return false }
+	if f.u.conn != nil {
+		f.stop = context.AfterFunc(f.u.conn.Context(), f.expire)
+	}
+	opts := append(carried(traceOf(ctx)), client.OnProgress(f.progress))
 	fs.wg.Go(func() {
 		defer f.land()
-		f.err = g.manager.Use(f.ctx, u.id, u.session, u.idempotent, func(c *client.Client) (err error) {
-			f.raw, err = c.CallToolRaw(f.ctx, u.name, arguments, opts...)
+		defer leave()
+		defer v.leave()
+		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent, func(c *client.Client) (err error) {
+			g.raise(f.ctx, c, f.feed)
+			f.result, err = do(f.ctx, c, opts...)
 			return err
 		})
 	})
 	return f
 }
 
-// land ends a flight.
+// land ends the call. If its client has been asked something meanwhile, what has come of it waits.
 func (f *flight) land() {
+	close(f.done)
+	f.cancel()
+}
+
+// expire ends a flight that nobody will ride any more.
+func (f *flight) expire() {
 	fs := &f.g.flights
 	fs.mu.Lock()
-	delete(fs.all, f.token)
+	if fs.all[f.token] == f {
+		delete(fs.all, f.token)
+		f.stop()
+	}
 	fs.mu.Unlock()
-	close(f.done)
 	f.cancel()
 }
 
@@ -173,41 +148,61 @@ func (f *flight) progress(p mcp.ProgressParams) {
 }
 
 // ride waits for the result, or for a question, with which the client's request ends for now. A client that gives the request up gives up the call.
-func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.RawMessage, error) {
+func (f *flight) ride(ctx context.Context) (result any, err error) {
+	answers, _ := server.Inputs(ctx)
 	f.board(ctx, answers)
+	defer f.feed.stop()
 	var nobody *unasked // if the server has asked, and there is nobody to be
 	for {
 		select {
 		case <-f.done:
-			if nobody != nil && (f.err != nil || readAnswer(f.raw).failed) {
-				nobody.result = f.raw
+			f.expire()
+			if raw, _ := f.result.(json.RawMessage); nobody != nil && (f.err != nil || readAnswer(raw).failed) {
+				nobody.result = raw
 				return nil, nobody
 			}
-			return f.raw, told(f.err)
+			return f.result, told(f.err)
 		case questions := <-f.asked:
-			err := require(ctx, questions, stateOfFlight+f.token)
+			err := f.require(ctx, questions)
 			if u, ok := errors.AsType[*unasked](err); ok {
 				nobody = u
 			}
-			_, refused := errors.AsType[*rpc.Error](err)
+			_, asked := errors.AsType[*question](err)
 			switch {
 			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed): // a legacy client has given up, or is gone, before it answered
-				f.cancel()
+				f.expire()
 				f.leave()
 				return nil, err
-			case refused:
-				f.refuse(questions)
-			default:
+			case asked:
 				f.park()
 				return nil, err
+			default:
+				f.refuse(questions)
 			}
 		case <-ctx.Done():
-			f.cancel()
+			f.expire()
 			f.leave()
 			<-f.done // the server is told: who made the call may end the gateway next
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// require returns the *question with which the request ends for now; another error if its client cannot be asked, or does not answer in time.
+func (f *flight) require(ctx context.Context, questions mcp.InputRequests) error {
+	patience := maxParked
+	for _, q := range questions {
+		switch {
+		case q.Method != mcp.MethodListRoots:
+		case server.CapabilitiesFrom(ctx).Roots == nil:
+			return errCannotAsk
+		default: // which is no question to a person, and perhaps none that this call needs an answer to
+			patience = rootsPatience
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return require(limited, questions, f.u.state(stateOfFlight, f.token))
 }
 
 // leave has the flight go on without a request that waits.
@@ -222,6 +217,7 @@ func (f *flight) board(ctx context.Context, answers mcp.InputResponses) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.rider = ctx
+	f.feed.start(ctx)
 	if f.parked != nil {
 		f.parked.Stop()
 		f.parked = nil
@@ -239,7 +235,7 @@ func (f *flight) park() {
 	f.leave()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.parked = time.AfterFunc(maxParked, f.cancel)
+	f.parked = time.AfterFunc(maxParked, f.expire)
 }
 
 // refuse tells the server that the client cannot be asked.
@@ -257,6 +253,9 @@ func (f *flight) refuse(questions mcp.InputRequests) {
 // errCannotAsk tells a legacy server that nobody can be asked.
 var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: the client whose call this is cannot be asked that")
 
+// errLanded tells it that it has asked too late.
+var errLanded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
+
 // ask passes a question on to the client, and waits for its answer.
 func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	encoded, err := mcp.Marshal(params)
@@ -269,10 +268,15 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 	key := "question" + strconv.Itoa(f.keys)
 	f.waiting[key] = answer
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.waiting, key)
+		f.mu.Unlock()
+	}()
 	select {
 	case f.asked <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
-	case <-f.done: // the server asks for a call that was given up
-		return nil, errCannotAsk
+	case <-f.done:
+		return nil, errLanded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -283,7 +287,7 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 		}
 		return raw, nil
 	case <-f.done:
-		return nil, errCannotAsk
+		return nil, errLanded
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -308,7 +312,7 @@ func (g *Gateway) answer(o *client.Options, id, session string) {
 
 // pass passes a question of a legacy server on to the client whose call it belongs to.
 func pass[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R, error) {
-	f, ok := g.flights.only(from)
+	f, ok := g.visits.flight(from)
 	if !ok {
 		g.o.Logger.Warn("gateway: a question cannot be passed on: the server does not say which of the calls it belongs to", slog.String("server", id), slog.String("method", method))
 	}

@@ -15,6 +15,7 @@ type front struct {
 	all     bool
 	ids     []string // unless all
 	unwatch func()
+	unhear  func() // of clients; it goes over to who takes the place
 }
 
 // attach has the front's server tell the gateway what its clients watch, and ask it for what they read.
@@ -51,25 +52,40 @@ func (g *Gateway) Offer(s *server.Server, ids ...string) {
 
 // setFront adds a front, in place of the one of the same server, or only takes that away.
 func (g *Gateway) setFront(f *front) {
+	g.fronting.Lock()
+	defer g.fronting.Unlock()
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
 		return
 	}
+	var before *front
 	fronts := slices.DeleteFunc(slices.Clone(g.fronts), func(other *front) bool {
 		if other.server != f.server {
 			return false
 		}
+		before = other
 		other.detach()
 		return true
 	})
-	if f.all || len(f.ids) > 0 {
+	offers := f.all || len(f.ids) > 0
+	if offers {
 		f.attach(g)
 		fronts = append(fronts, f)
 	}
 	g.fronts = fronts
 	mounts := slices.Collect(maps.Values(g.mounts))
 	g.mu.Unlock()
+	switch {
+	case before == nil && offers:
+		f.unhear = f.server.OnClient(func(c *server.Conn, e server.ClientEvent) { g.clientEvent(f.server, c, e) })
+	case before != nil && offers:
+		f.unhear = before.unhear
+		g.guestsChanged()
+	case before != nil:
+		before.unhear()
+		g.seeOffAll(f.server)
+	}
 	for _, m := range mounts {
 		m.spread()
 	}

@@ -21,9 +21,27 @@
 //
 // # Questions
 //
-// What a modern server asks within a call becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
-// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most. A legacy server does not say which call
-// it asks for: with two calls under way its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+// What a modern server asks within a call, be it of a tool or for a prompt or resource, becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
+// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most, and only if it comes from the same client. A legacy server does not say which call
+// it asks for: with two calls under way, or another client's request, its question is refused, which the log is told. Servers that ask are better not shared: host.Server.PerSession.
+//
+// # Roots
+//
+// A question for roots within a call is its client's, as any other is; where a client has none there are none, and the call goes on. Otherwise a legacy server gets the roots of all legacy clients that are
+// there and have some, each root once, in the order in which the clients came. Each client is asked once, until it says that its roots have changed; servers hear of that, and of clients that come and
+// go. For clients that do not answer a server waits 5 s.
+//
+// # Logs
+//
+// What a server logs while the requests of one client are under way is for that client, if it wants to hear: by logging/setLevel, or by what a modern one says with the request. With the requests of several clients under
+// way on a shared server it is nobody's, and dropped. What a server logs outside of requests all legacy clients hear that want to. The name of the logger begins with the server's ID, "files/db". Servers are
+// asked for as much as the most talkative of their clients wants, and a client gets nothing below its own level. For a client that does not keep up 256 messages of a server wait, or 1 MiB; then the
+// oldest are dropped, and it is told how many.
+//
+// # Sessions
+//
+// With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends; modern clients over HTTP, which have neither, share one
+// with those of the same principal, until nobody has used it for host.Server.IdleStop. Such a server is told the roots of its client only, and only that one hears its logs. What it has, and what of that changes, is asked of one more process, which has no client.
 //
 // # Operations
 //
@@ -90,20 +108,25 @@ type Options struct {
 	AuditValues bool
 	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. It must not be the catalog of the gateway's own server, which has the tools already.
 	Catalog *dispatch.Catalog
-	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions that cannot be passed on; nil is slog.Default().
+	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
 	Logger *slog.Logger
 }
 
 // A Gateway offers what servers have. Its methods may be called from anywhere at any time.
 type Gateway struct {
-	o       Options
-	manager *host.Manager
-	flights flights
-	audit   *trail // nil for none
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	watched chan struct{} // capacity 1: what clients watch may be something else
+	o        Options
+	manager  *host.Manager
+	flights  flights
+	visits   visits
+	sessions sessions
+	guests   guests
+	legacies legacies
+	audit    *trail // nil for none
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
+	watched  chan struct{} // capacity 1: what clients watch may be something else
+	fronting sync.Mutex    // held by who changes the fronts; before mu
 
 	mu     sync.Mutex
 	closed bool
@@ -143,8 +166,8 @@ func (o Options) New(s *server.Server) *Gateway {
 // Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
 
-// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. The error is that of
-// [host.Manager.Add].
+// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. Of its Options the gateway has
+// TapLog and the callbacks for changes to itself, and OnElicit, OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
 func (g *Gateway) Add(s host.Server) error {
 	g.Remove(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
@@ -152,8 +175,11 @@ func (g *Gateway) Add(s host.Server) error {
 	if connect := s.Connect; connect != nil {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
 			g.answer(&o, s.ID, session)
-			m.wantChanges(&o)
-			return connect(ctx, session, o)
+			m.tellRoots(&o, session)
+			if session == "" { // what a client's own server has by now is nobody else's concern
+				m.wantChanges(&o)
+			}
+			return m.connect(ctx, session, o, connect)
 		}
 	}
 	if err := g.manager.Add(s); err != nil {
@@ -292,6 +318,11 @@ func (g *Gateway) fillIn(changed *mount) {
 // Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.
 // What the servers had is taken away.
 func (g *Gateway) Close() {
+	g.fronting.Lock()
+	defer g.fronting.Unlock()
+	for _, f := range g.allFronts() {
+		f.unhear()
+	}
 	g.mu.Lock()
 	g.closed = true
 	mounts := g.mounts
@@ -301,6 +332,7 @@ func (g *Gateway) Close() {
 		f.detach()
 	}
 	g.cancel()
+	g.guests.end()
 	g.manager.Close()
 	g.wg.Wait()
 	g.flights.wait()

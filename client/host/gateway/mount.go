@@ -36,6 +36,8 @@ type mount struct {
 	listed     *client.Client    // whose lists are offered; of the goroutine
 	pinned     time.Time         // when its tools were pinned, if it was now; of the goroutine
 	told       map[string]string // what the log was told of tools that are not what they were; of the goroutine
+	level      mcp.LoggingLevel  // from which on the server is to log anyway
+	astray     atomic.Int64      // log messages of which nobody knows whose they are
 
 	maxArguments, maxResult int // bytes
 
@@ -56,6 +58,7 @@ type mount struct {
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
+	m.level = s.Options.LogLevel
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
@@ -192,9 +195,9 @@ func (m *mount) isShort() bool {
 
 // upstream is something of the server's for the client of a request.
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
-	u := upstream{id: m.id, name: own, idempotent: idempotent, maxArguments: m.maxArguments, maxResult: m.maxResult}
+	u := upstream{id: m.id, name: own, idempotent: idempotent, conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: m.level, maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession {
-		u.session = principal(ctx)
+		u.session = u.owner
 	}
 	return u
 }
@@ -233,17 +236,15 @@ func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prom
 	offered.Name = public
 	name := d.item.Name
 	return s.AddPrompt(server.Prompt{Prompt: offered, Definition: m.announce(d.text, name, public, d.item.Description),
-		Get: func(ctx context.Context, arguments map[string]string) (result *mcp.GetPromptResult, err error) {
+		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
 				return nil, err
 			}
 			c := &call{kind: kindPrompt, u: m.upstream(ctx, name, true), Event: Event{Arguments: text}}
-			err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
-				result, err = c.GetPrompt(ctx, name, arguments, opts...)
-				return result, err
+			return ask(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.GetPromptResult, error) {
+				return to.GetPrompt(ctx, name, arguments, opts...)
 			})
-			return result, err
 		},
 		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
 	})
@@ -262,13 +263,11 @@ func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.Resourc
 	})
 }
 
-func (m *mount) read(ctx context.Context, uri string) (result *mcp.ReadResourceResult, err error) {
+func (m *mount) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, u: m.upstream(ctx, uri, true)}
-	err = m.g.ask(ctx, c, func(c *client.Client, opts []client.CallOption) (any, error) {
-		result, err = c.ReadResource(ctx, uri, opts...)
-		return result, err
+	return ask(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
+		return to.ReadResource(ctx, uri, opts...)
 	})
-	return result, err
 }
 
 // complete suggests what the server does; nothing, if it does not do that.
@@ -276,7 +275,7 @@ func (m *mount) complete(ref mcp.CompleteReference) server.Completer {
 	return func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
 		var found mcp.Completion
 		u := m.upstream(ctx, "", true)
-		err := m.g.manager.Use(ctx, u.id, u.session, true, func(c *client.Client) error {
+		err := m.g.use(ctx, &u, false, func(c *client.Client) error {
 			completion, err := c.Complete(ctx, ref, argument, typed, settled)
 			if err == nil {
 				found = *completion

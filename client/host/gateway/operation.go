@@ -13,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 )
 
 // kindOperation is a tool as an operation of the catalog, which has names of its own.
@@ -129,12 +128,4 @@ func (g *Gateway) operate(ctx context.Context, u upstream) (json.RawMessage, err
 		call.Original = result
 	}
 	return a.data(), nil
-}
-
-// principal is who has sent the request, or made the call of an operation, that ctx belongs to.
-func principal(ctx context.Context) string {
-	if call := dispatch.CallFrom(ctx); call != nil {
-		return call.Principal
-	}
-	return server.PrincipalFrom(ctx)
 }

@@ -25,6 +25,7 @@ func Declare(o *client.Options) {
 	o.OnSample = func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, errNobody
 	}
+	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNobody }
 }
 
 // Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of its tools they know all that is passed on: [client.Client.ToolDefinitions].

@@ -18,12 +18,13 @@ func (g *Gateway) readUnlisted(ctx context.Context, f *front, uri string) (*mcp.
 	if id := f.only(); id != "" {
 		return g.readUnlistedOf(ctx, id, uri)
 	}
-	if _, state := server.Inputs(ctx); state != "" {
-		return nil, server.ResourceNotFound(uri) // whoever has asked for that must not have its answer go to another
-	}
+	what, id, _ := stateFrom(ctx)
 	for _, m := range g.likely(f, uri) {
+		if what != "" && m.id != id { // the answer is not for this one
+			continue
+		}
 		result, err := m.read(ctx, uri)
-		if !hasNot(err) {
+		if what != "" || !hasNot(err) {
 			return result, err
 		}
 	}

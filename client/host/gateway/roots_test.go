@@ -1,0 +1,262 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// uris are the URIs of roots, without file:///.
+func uris(roots []mcp.Root) string {
+	var all []string
+	for _, root := range roots {
+		all = append(all, strings.TrimPrefix(root.URI, "file:///"))
+	}
+	return strings.Join(all, " ")
+}
+
+func rooted(names ...string) []mcp.Root {
+	roots := []mcp.Root{}
+	for _, name := range names {
+		roots = append(roots, mcp.Root{URI: "file:///" + name})
+	}
+	return roots
+}
+
+// Within a call its client is asked; one that has no roots has none, whatever else it is asked.
+func TestRootsWithinCall(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			roots, err := server.Roots(ctx, "roots")
+			if err != nil {
+				return nil, err
+			}
+			return text("%s", uris(roots)), nil
+		})
+		w.add("both", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			roots, err := server.Roots(ctx, "roots")
+			answer, asked := server.Elicit(ctx, "form", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			if err != nil || asked != nil {
+				if err == nil {
+					err = asked
+				}
+				return nil, err
+			}
+			return text("%s %s", uris(roots), answer.Content), nil
+		})
+		time.Sleep(5 * time.Second)
+		o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)}, nil
+		}}
+		for _, tt := range []struct {
+			roots       []mcp.Root
+			alone, both string
+		}{
+			{rooted("a", "b"), "a b", `a b {"a":"b"}`},
+			{rooted(), "", ` {"a":"b"}`},
+			{nil, "", ` {"a":"b"}`},
+		} {
+			o.Roots = tt.roots
+			w.client(o, func(c *client.Client) {
+				result, err := c.CallTool(t.Context(), "up__roots", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, tt.alone)
+				result, err = c.CallTool(t.Context(), "up__both", nil)
+				assert.NilError(t, err)
+				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, tt.both)
+			})
+		}
+		o.Roots, o.OnRoots = nil, func(context.Context) ([]mcp.Root, error) { return nil, rpc.Errorf(-1, "not now") }
+		w.client(o, func(c *client.Client) {
+			result, err := c.CallTool(t.Context(), "up__roots", nil)
+			if era == mcp.Legacy && w.era == mcp.Legacy {
+				assert.NilError(t, err)
+				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "")
+			} else {
+				assert.ErrorContains(t, err, "not now")
+			}
+		})
+	})
+}
+
+// A client that has roots and does not say them does not hold up its call for long, if the server can do without.
+func TestRootsThatDoNotCome(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			roots, err := server.Roots(ctx, "roots")
+			return text("%q %v", uris(roots), err), nil
+		})
+		time.Sleep(5 * time.Second)
+		o := client.Options{Era: mcp.Legacy, OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		w.client(o, func(c *client.Client) {
+			began := time.Now()
+			result, err := c.CallTool(t.Context(), "up__roots", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `"" <nil>`)
+			assert.Equal(t, time.Since(began), 5*time.Second)
+		})
+	})
+}
+
+// What is declared to servers is what pins know.
+func TestDeclare(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		var o client.Options
+		gateway.Declare(&o)
+		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) { assert.DeepEqual(t, c.Capabilities(), o.Capabilities()) })()
+		assert.Assert(t, o.Capabilities().Roots.ListChanged)
+	})
+}
+
+// A modern server that asks for nothing but roots, and never has enough, ends.
+func TestRootsForever(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		asked := 0
+		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			asked++
+			return nil, server.RequireInput(ctx, mcp.InputRequests{"r": {Method: mcp.MethodListRoots}}, fmt.Sprint(asked))
+		})
+		time.Sleep(5 * time.Second)
+		w.client(client.Options{}, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "up__roots", nil)
+			assert.ErrorContains(t, err, "again and again")
+			assert.Equal(t, asked, 10)
+		})
+	})
+}
+
+// A curious asks the clients of a server for roots, unasked: when they have come, and when they say that there are others.
+type curious struct {
+	mu      sync.Mutex
+	answers []string
+	errs    []error
+}
+
+func (q *curious) ask(s *server.Server) (stop func()) {
+	return s.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		if e != server.ClientReady && e != server.ClientRoots {
+			return
+		}
+		go func() {
+			roots, err := c.Roots(context.Background())
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.answers, q.errs = append(q.answers, "["+uris(roots)+"]"), append(q.errs, err)
+		}()
+	})
+}
+
+// took waits a while, and returns what was answered since the last time.
+func (q *curious) took(t *testing.T, wait time.Duration) string {
+	t.Helper()
+	time.Sleep(wait)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, err := range q.errs {
+		assert.NilError(t, err)
+	}
+	defer func() { q.answers, q.errs = nil, nil }()
+	return strings.Join(q.answers, " ")
+}
+
+// A legacy server that asks outside of calls gets the roots of all clients that are there, and hears when they change; clients are not asked twice.
+func TestRootsOutsideOfCalls(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		q := new(curious)
+		defer q.ask(w.up)()
+		assert.Equal(t, q.took(t, time.Second), "[]", "nobody is there")
+		assert.NilError(t, w.gateway.Manager().Restart("up"))
+		w.client(client.Options{Era: mcp.Modern, Roots: rooted("modern")}, func(c *client.Client) { // cannot be asked
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			q.took(t, time.Second) // it may be asked within its call
+			asked := 0
+			roots := rooted("a", "b")
+			o := client.Options{Era: mcp.Legacy, OnRoots: func(context.Context) ([]mcp.Root, error) {
+				asked++
+				return roots, nil
+			}}
+			w.client(o, func(a *client.Client) {
+				assert.Equal(t, q.took(t, time.Second), "[a b]")
+				w.client(client.Options{Era: mcp.Legacy, Roots: rooted("b", "c")}, func(*client.Client) {
+					assert.Equal(t, q.took(t, time.Second), "[a b c]")
+					w.client(client.Options{Era: mcp.Legacy}, func(*client.Client) {
+						assert.Equal(t, q.took(t, time.Second), "", "it has none, so nothing has changed")
+					})
+					assert.Equal(t, asked, 1)
+					roots = rooted("d")
+					assert.NilError(t, a.RootsChanged(t.Context()))
+					assert.Equal(t, q.took(t, time.Second), "[d b c]")
+					assert.Equal(t, asked, 2)
+				})
+				assert.Equal(t, q.took(t, time.Second), "[d]")
+			})
+			assert.Equal(t, q.took(t, time.Second), "[]")
+			assert.Equal(t, asked, 2)
+		})
+	})
+}
+
+// A client that does not answer holds nobody up for long, and what it says after all is not lost; one that fails has none.
+func TestRootsOfSlowClients(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
+		time.Sleep(5 * time.Second)
+		q := new(curious)
+		defer q.ask(w.up)()
+		q.took(t, time.Second)
+		slow := func(wait time.Duration, err error) client.Options {
+			return client.Options{Era: mcp.Legacy, OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+				return rooted(wait.String()), err
+			}}
+		}
+		w.client(client.Options{Era: mcp.Legacy, Roots: rooted("a")}, func(*client.Client) {
+			assert.Equal(t, q.took(t, time.Second), "[a]")
+			w.client(slow(20*time.Second, nil), func(*client.Client) {
+				assert.Equal(t, q.took(t, 4*time.Second), "")
+				assert.Equal(t, q.took(t, 3*time.Second), "[a]", "it has been waited for")
+				assert.Equal(t, q.took(t, 20*time.Second), "[a 20s]")
+				w.client(slow(time.Hour, nil), func(*client.Client) {
+					assert.Equal(t, q.took(t, 10*time.Second), "[a 20s]")
+					assert.Equal(t, q.took(t, 3*time.Minute), "")
+				})
+				synctest.Wait()
+				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 1)
+				q.took(t, time.Second)
+				w.client(slow(time.Second, rpc.Errorf(-1, "no")), func(*client.Client) {
+					assert.Equal(t, q.took(t, 4*time.Second), "[a 20s]")
+				})
+				synctest.Wait()
+				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 2)
+			})
+		})
+		q.took(t, time.Second)
+		synctest.Wait()
+	})
+}

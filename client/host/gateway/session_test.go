@@ -1,0 +1,295 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// own opens a gateway to a server that is not shared, and returns the sessions for which there is one now.
+func (w *world) own(change func(*host.Server)) (live func() int) {
+	s := w.server("up", w.era)
+	s.PerSession = true
+	var mu sync.Mutex
+	n := 0
+	connect := s.Connect
+	s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		c, err := connect(ctx, session, o)
+		if err == nil && session != "" {
+			mu.Lock()
+			n++
+			mu.Unlock()
+			w.serving.Go(func() {
+				<-c.Done()
+				mu.Lock()
+				n--
+				mu.Unlock()
+			})
+		}
+		return c, err
+	}
+	if change != nil {
+		change(&s)
+	}
+	w.reopen(gateway.Options{}, s)
+	return func() int {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		return n
+	}
+}
+
+// Each client has its server, which ends with it.
+func TestOwnServers(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		live := w.own(nil)
+		call := func(c *client.Client) {
+			t.Helper()
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+		}
+		w.client(client.Options{Era: era}, func(a *client.Client) {
+			assert.Equal(t, live(), 0, "it has not been used")
+			call(a)
+			call(a)
+			assert.Equal(t, live(), 1)
+			w.client(client.Options{Era: era}, func(b *client.Client) {
+				call(b)
+				assert.Equal(t, live(), 2)
+			})
+			time.Sleep(time.Second)
+			assert.Equal(t, live(), 1)
+			call(a)
+		})
+		time.Sleep(time.Second)
+		assert.Equal(t, live(), 0)
+	})
+}
+
+// What becomes of one client's server is not what others are offered.
+func TestOwnServersChangeForThemselves(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		nothing := func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }
+		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
+		w.own(func(s *host.Server) {
+			shared := s.Connect
+			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+				if session == "" {
+					return shared(ctx, session, o)
+				}
+				return o.Connect(ctx, w.pipe(mine))
+			}
+		})
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			time.Sleep(5 * time.Second)
+			assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+			w.add("another", nothing)
+			time.Sleep(5 * time.Second)
+			assert.DeepEqual(t, w.names(c), []string{"up__another", "up__verbatim"})
+		})
+	})
+}
+
+// A client that goes while its server is being started leaves nothing behind; nor does one that goes while its call is under way, or waits for an answer.
+func TestOwnServersOfClientsThatGo(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		began := make(chan struct{}, 1)
+		w.add("hold", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			return text("x"), err
+		})
+		live := w.own(func(s *host.Server) {
+			connect := s.Connect
+			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+				time.Sleep(3 * time.Second)
+				return connect(ctx, session, o)
+			}
+		})
+		o := client.Options{Era: era, OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			began <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		for _, tool := range []string{"up__hold", "up__ask"} {
+			for _, early := range []bool{true, false} {
+				var calling sync.WaitGroup
+				w.client(o, func(c *client.Client) {
+					calling.Go(func() {
+						_, err := c.CallTool(t.Context(), tool, nil)
+						assert.Check(t, err != nil)
+					})
+					if early {
+						time.Sleep(time.Second)
+						return
+					}
+					<-began
+					assert.Equal(t, live(), 1)
+				})
+				calling.Wait()
+				time.Sleep(10 * time.Second)
+				assert.Equal(t, live(), 0)
+				for _, s := range w.gateway.Manager().Status() {
+					assert.Equal(t, s.Session, "")
+				}
+			}
+		}
+	})
+}
+
+// There is a limit to how many there are, and whoever meets it is told.
+func TestTooManyOwnServers(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.own(func(s *host.Server) { s.MaxSessions = 1 })
+		w.client(client.Options{Era: era}, func(a *client.Client) {
+			_, err := a.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+			w.client(client.Options{Era: era}, func(b *client.Client) {
+				_, err := b.CallTool(t.Context(), "up__verbatim", nil)
+				assert.ErrorContains(t, err, `server "up": too many sessions have a server of their own: 1`)
+			})
+			_, err = a.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+		})
+		time.Sleep(time.Second)
+		w.client(client.Options{Era: era}, func(b *client.Client) {
+			_, err := b.CallTool(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+		})
+	})
+}
+
+// A server of one's own is told the roots of its client, and no other's; and nobody else hears its logs.
+func TestOwnServersHearTheirClients(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		w.own(nil)
+		var mu sync.Mutex
+		conns := map[string]*server.Conn{} // by the roots of the client
+		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+			if e != server.ClientReady {
+				return
+			}
+			go func() {
+				time.Sleep(time.Second) // the call is over
+				roots, err := c.Roots(context.Background())
+				assert.Check(t, err == nil, "%v", err)
+				mu.Lock()
+				defer mu.Unlock()
+				conns[uris(roots)] = c
+			}()
+		})()
+		var logs [2]logbook
+		var both sync.WaitGroup
+		for i := range logs {
+			both.Go(func() {
+				o := logs[i].options(mcp.Legacy, mcp.LevelDebug)
+				o.Roots = rooted(fmt.Sprint(i))
+				w.client(o, func(c *client.Client) {
+					_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+					assert.Check(t, err == nil, "%v", err)
+					time.Sleep(time.Minute)
+				})
+			})
+		}
+		time.Sleep(30 * time.Second)
+		mu.Lock()
+		assert.Equal(t, len(conns), 3, "%v", conns) // the gateway's own has none
+		for i := range logs {
+			assert.NilError(t, conns[fmt.Sprint(i)].Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%d", i)}))
+		}
+		_ = conns[""].Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`9`)})
+		mu.Unlock()
+		time.Sleep(time.Second)
+		for i := range logs {
+			assert.Equal(t, logs[i].took(), fmt.Sprintf("error up %d", i))
+		}
+		both.Wait()
+	})
+}
+
+// Over HTTP, modern clients come without a connection: of one principal they share a server, and nothing else. A session of the same principal has another.
+func TestPrincipalsAndSessions(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			if err != nil {
+				return nil, err
+			}
+			return text("%s", answer.Content), nil
+		})
+		live := w.own(nil)
+		modern := func(c *server.Conn, arguments string) (string, error) { return call(t, c, "up__ask", arguments) }
+		ada, session, bob := w.front.Stateless("ada"), w.front.NewConn(t.Context(), nil, "ada"), w.front.Stateless("bob")
+		defer session.Close()
+		asked, err := modern(ada, "")
+		assert.NilError(t, err)
+		state := string(member(t, asked, "requestState"))
+		key := strings.Split(string(member(t, asked, "inputRequests")), `"`)[1]
+		answer := fmt.Sprintf(`,"requestState":%s,"inputResponses":{"%s":{"action":"accept","content":{"a":"b"}}}`, state, key)
+		_, err = modern(bob, answer)
+		assert.ErrorContains(t, err, "requestState is none of this server's")
+		_, err = modern(session, answer)
+		assert.ErrorContains(t, err, "The call that asked has ended meanwhile", "the principal alone does not do")
+		got, err := modern(w.front.Stateless("ada"), answer)
+		assert.NilError(t, err)
+		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
+		assert.Equal(t, live(), 1)
+		_, err = modern(session, "")
+		assert.NilError(t, err)
+		_, err = modern(bob, "")
+		assert.NilError(t, err)
+		_, err = modern(w.front.Stateless(""), "")
+		assert.NilError(t, err)
+		assert.Equal(t, live(), 4)
+		session.Close()
+		time.Sleep(time.Second)
+		assert.Equal(t, live(), 3)
+		time.Sleep(time.Hour)
+		assert.Equal(t, live(), 0, "nobody uses them")
+	})
+}
+
+// call makes a modern request, as a transport without connections does, and returns its result.
+func call(t *testing.T, c *server.Conn, tool, more string) (string, error) {
+	t.Helper()
+	m, err := rpc.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}%s,"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, tool, more))
+	assert.NilError(t, err)
+	response, err := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+	if err != nil {
+		return "", err
+	}
+	return string(member(t, string(response), "result")), nil
+}
+
+func member(t *testing.T, object, name string) json.RawMessage {
+	t.Helper()
+	var members map[string]json.RawMessage
+	assert.NilError(t, json.Unmarshal([]byte(object), &members), object)
+	return members[name]
+}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A visit is a request of a client that is under way at a server. Servers do not say what belongs to which request; with the visits of one client only it is that one's, and with those of several
+// it is nobody's.
+type visit struct {
+	g       *Gateway
+	address string
+	who     any     // the client: its connection, or the visit itself where one connection is of many
+	call    bool    // a question may be about it
+	flight  *flight // that can ask; nil if nobody can be asked
+	feed    feed    // of the log messages that come meanwhile
+}
+
+// visits are those under way.
+type visits struct {
+	mu  sync.Mutex
+	all map[string]map[*visit]struct{} // by address
+}
+
+// visit begins one; it is over with leave. The feed of a flight's goes where its rider is.
+func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight, call bool) *visit {
+	v := &visit{g: g, address: u.address(), who: u.conn, call: call, flight: f, feed: feed{server: u.id, send: g.logTo}}
+	if u.stateless() {
+		v.who = v
+	}
+	v.feed.start(ctx)
+	vs := &g.visits
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.all == nil {
+		vs.all = make(map[string]map[*visit]struct{})
+	}
+	if vs.all[v.address] == nil {
+		vs.all[v.address] = make(map[*visit]struct{})
+	}
+	vs.all[v.address][v] = struct{}{}
+	return v
+}
+
+// logTo sends a log message to the client of a request, as long as the gateway is open.
+func (g *Gateway) logTo(ctx context.Context, message mcp.LoggingMessageParams) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(g.ctx, cancel)()
+	return server.Log(ctx, message)
+}
+
+// leave ends a visit, and blocks until its client has what was logged: which is no other client's concern.
+func (v *visit) leave() {
+	vs := &v.g.visits
+	vs.mu.Lock()
+	delete(vs.all[v.address], v)
+	if len(vs.all[v.address]) == 0 {
+		delete(vs.all, v.address)
+	}
+	vs.mu.Unlock()
+	if v.feed.stop() {
+		v.g.wakeLegacies()
+	}
+}
+
+// flight returns the one whose question it is that a server asks: nil if the client whose it is cannot be asked. It reports false if it is nobody's: there is none, are several, or other clients there too.
+func (vs *visits) flight(address string) (f *flight, ok bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	var who any
+	calls := 0
+	for v := range vs.all[address] {
+		if v.flight != nil && v.flight.ctx.Err() != nil {
+			continue // given up
+		}
+		if who != nil && v.who != who {
+			return nil, false
+		}
+		who = v.who
+		if v.call {
+			calls++
+			f = v.flight
+		}
+	}
+	if calls != 1 {
+		return nil, false
+	}
+	return f, true
+}
+
+// feedOf returns where a log message goes that a server has sent: nil if the client that is there does not want it. busy is false if none is there, and several says that it could be for any of them.
+func (vs *visits) feedOf(address string, level mcp.LoggingLevel) (to *feed, busy, several bool) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	var who any
+	for v := range vs.all[address] {
+		several = several || who != nil && v.who != who
+		who = v.who
+		if to == nil && level.AtLeast(v.feed.level()) {
+			to = &v.feed
+		}
+	}
+	return to, who != nil, several
+}
+
+// level is the most talkative that clients want there.
+func (vs *visits) level(address string) (level mcp.LoggingLevel) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	for v := range vs.all[address] {
+		level = talkative(level, v.feed.level())
+	}
+	return level
+}
+
+// use has f use a server for the client of the request that ctx belongs to. call says that a question of the server may be about that.
+func (g *Gateway) use(ctx context.Context, u *upstream, call bool, f func(*client.Client) error) error {
+	defer g.enter(u)()
+	v := g.visit(ctx, u, nil, call)
+	defer v.leave()
+	return g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) error {
+		g.raise(ctx, c, &v.feed)
+		return f(c)
+	})
+}

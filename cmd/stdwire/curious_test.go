@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// serveCurious is a legacy server that asks for roots as soon as it may, and whenever there are others. Its tools say which process it is, which it logs, and the roots, when it knows them. At its end it
+// takes a note.
+func serveCurious(args []string) {
+	notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		panic(err)
+	}
+	pid := os.Getpid()
+	defer func() { fmt.Fprintln(notes, "ended", pid) }()
+	var roots json.RawMessage // nil: not known
+	asked := 0
+	var calls []json.RawMessage // that wait for them
+	var say func(string)
+	tell := func(id json.RawMessage, text string) {
+		quoted, _ := json.Marshal(text)
+		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, id, quoted))
+	}
+	for r := bufio.NewReader(os.Stdin); ; {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		say = func(text string) { fmt.Println(text) }
+		var m struct {
+			message
+			Result struct{ Roots json.RawMessage }
+		}
+		_ = json.Unmarshal(line, &m)
+		switch {
+		case m.Method == "initialize":
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"curious","version":"1"}}}`, m.ID))
+		case m.Method == "notifications/initialized", m.Method == "notifications/roots/list_changed":
+			asked++
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, asked))
+		case m.Method == "" && string(m.ID) == fmt.Sprint(asked):
+			roots = m.Result.Roots
+			for _, id := range calls {
+				tell(id, string(roots))
+			}
+			calls = nil
+		case m.Method == "tools/list":
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"me","inputSchema":{"type":"object"}},{"name":"roots","inputSchema":{"type":"object"}}]}}`, m.ID))
+		case m.Params.Name == "me":
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":%d}}`, pid))
+			tell(m.ID, fmt.Sprint(pid))
+		case m.Params.Name == "roots" && roots == nil:
+			calls = append(calls, m.ID)
+		case m.Params.Name == "roots":
+			tell(m.ID, string(roots))
+		case m.Method != "" && m.ID != nil:
+			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID))
+		}
+	}
+}

@@ -1,0 +1,81 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Over HTTP each legacy session has a process of a server that is not shared, with its roots and its logs, and modern clients of one principal have one together. They end with the session, and with the gateway.
+func TestServeOwnProcesses(t *testing.T) {
+	ownHome(t)
+	notes := newNotes(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	program, err := os.Executable()
+	assert.NilError(t, err)
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"own": map[string]any{"command": program, "args": []string{"fixture:curious", notes.path}, "perSession": true}}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	cmd, _, _ := stdwire(t, "serve", "--config", path, "--http", "127.0.0.1:0", "--no-auth")
+	cmd.Stderr = nil
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	lines := bufio.NewReader(stderr)
+	line, err := lines.ReadString('\n')
+	assert.NilError(t, err)
+	_, address, _ := strings.Cut(line, "MCP at ")
+	address, _, ok := strings.Cut(address, ",")
+	assert.Assert(t, ok, line)
+	go func() { _, _ = io.Copy(io.Discard, lines) }()
+
+	logs := make(chan string, 100)
+	connect := func(era mcp.Era, roots ...mcp.Root) *client.Client {
+		o := client.Options{Era: era, Roots: roots, LogLevel: mcp.LevelDebug, OnLog: func(m mcp.LoggingMessageParams) { logs <- m.Logger + " " + string(m.Data) }}
+		c, err := o.Connect(t.Context(), streamable.Dial(address))
+		assert.NilError(t, err)
+		return c
+	}
+	call := func(c *client.Client, tool string) string {
+		t.Helper()
+		result, err := c.CallTool(t.Context(), tool, nil)
+		assert.NilError(t, err)
+		return result.Content[0].(*mcp.TextContent).Text
+	}
+	me := func(c *client.Client) string {
+		t.Helper()
+		pid := call(c, "own__me")
+		assert.Equal(t, <-logs, "own/l "+pid)
+		return pid
+	}
+	a, b := connect(mcp.Legacy, mcp.Root{URI: "file:///a"}), connect(mcp.Legacy, mcp.Root{URI: "file:///b"})
+	c, d := connect(mcp.Modern), connect(mcp.Modern)
+	assert.Equal(t, call(a, "own__roots"), `[{"uri":"file:///a"}]`)
+	assert.Equal(t, call(b, "own__roots"), `[{"uri":"file:///b"}]`)
+	pids := map[string]bool{me(a): true, me(b): true, me(c): true}
+	assert.Equal(t, len(pids), 3)
+	assert.Assert(t, pids[me(d)] && pids[me(b)])
+	ends := "ended " + me(a) + "\n"
+	assert.NilError(t, a.Close())
+	assert.Equal(t, notes.line(t), ends)
+	assert.Assert(t, pids[me(b)] && pids[me(c)])
+
+	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	assert.Equal(t, exitCode(cmd.Wait()), 0)
+	assert.Equal(t, strings.Count(notes.all(t), "ended "), 3, "two more, and the gateway's own")
+	for _, c := range []*client.Client{b, c, d} {
+		_ = c.Close()
+	}
+}

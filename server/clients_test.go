@@ -1,0 +1,110 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// What becomes of legacy clients is told, in order; of modern ones nothing.
+func TestOnClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := made(quiet)
+		var events []string
+		record := func(name string) func(*server.Conn, server.ClientEvent) {
+			names := map[server.ClientEvent]string{server.ClientReady: "ready", server.ClientRoots: "roots", server.ClientLevel: "level", server.ClientGone: "gone"}
+			return func(c *server.Conn, e server.ClientEvent) {
+				events = append(events, strings.TrimSpace(fmt.Sprint(name, names[e], " ", c.LogLevel())))
+			}
+		}
+		took := func() string {
+			synctest.Wait()
+			defer func() { events = nil }()
+			return strings.Join(events, ", ")
+		}
+		stop := s.OnClient(record(""))
+		modern := speak(t, s, newest, `{"roots":{}}`)
+		modern.request("tools/list", `{}`)
+		modern.write(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		assert.Equal(t, took(), "")
+
+		k := speak(t, s, "2025-11-25", `{"roots":{"listChanged":true}}`)
+		assert.Equal(t, took(), "ready")
+		k.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		assert.Equal(t, took(), "", "it was")
+		k.write(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		assert.Equal(t, took(), "roots")
+		k.request("logging/setLevel", `{"level":"error"}`)
+		assert.Equal(t, took(), "level error")
+		other := s.OnClient(record("late "))
+		assert.Equal(t, took(), "late ready error")
+		stop()
+		modern.stream.Close()
+		k.stream.Close()
+		assert.Equal(t, took(), "late gone error")
+		other()
+	})
+}
+
+// Outside of requests, legacy clients are asked for their roots, if they have some, and hear of logs, if they want to.
+func TestUnasked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := made(quiet)
+		conns := make(chan *server.Conn, 1)
+		defer s.OnClient(func(c *server.Conn, e server.ClientEvent) {
+			if e == server.ClientReady {
+				conns <- c
+			}
+		})()
+		for capabilities, want := range map[string]string{`{}`: "[]", `{"roots":{}}`: "[{file:///a  map[] map[]}]"} {
+			k := speak(t, s, "2025-11-25", capabilities)
+			c := <-conns
+			go func() {
+				if capabilities == `{}` {
+					return
+				}
+				asked := k.next()
+				assert.Check(t, strings.Contains(asked.raw, `"method":"roots/list"`))
+				k.write(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"roots":[{"uri":"file:///a"}]}}`)
+			}()
+			roots, err := c.Roots(t.Context())
+			assert.NilError(t, err)
+			assert.Equal(t, fmt.Sprint(roots), want)
+
+			message := mcp.LoggingMessageParams{Level: mcp.LevelWarning, Data: json.RawMessage(`1`)}
+			assert.NilError(t, c.Log(t.Context(), message))
+			k.request("logging/setLevel", `{"level":"error"}`)
+			assert.NilError(t, c.Log(t.Context(), message))
+			message.Level = mcp.LevelError
+			go func() { assert.Check(t, c.Log(t.Context(), message)) }()
+			assert.Equal(t, k.next().raw, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}`)
+			k.stream.Close()
+			<-c.Context().Done()
+			assert.Assert(t, c.Log(t.Context(), message) != nil)
+		}
+	})
+}
+
+// Sessions are of connections, and where there are none of principals.
+func TestSession(t *testing.T) {
+	s := made(quiet)
+	a, b := s.NewConn(t.Context(), nil, "ada"), s.NewConn(t.Context(), nil, "ada")
+	defer a.Close()
+	defer b.Close()
+	seen := map[string]bool{}
+	for _, c := range []*server.Conn{a, b, s.Stateless("ada"), s.Stateless(""), s.Stateless("bob")} {
+		assert.Assert(t, !seen[c.Session()] && c.Session() != "")
+		seen[c.Session()] = true
+		assert.Equal(t, c.Session(), c.Session())
+	}
+	assert.Equal(t, s.Stateless("ada").Session(), s.Stateless("ada").Session())
+	assert.Assert(t, server.ConnFrom(context.Background()) == nil)
+}
