@@ -102,11 +102,7 @@ func (f *feed) run(ctx context.Context, idle chan struct{}) {
 		if !ok {
 			return
 		}
-		if f.send(ctx, m) != nil { // the client has gone
-			f.mu.Lock()
-			f.waiting, f.bytes, f.dropped = nil, 0, 0
-			f.mu.Unlock()
-		}
+		_ = f.send(ctx, m) // one without data cannot be sent, and nothing to who has gone
 	}
 }
 

@@ -386,10 +386,14 @@ func TestLogsWithoutSense(t *testing.T) {
 			scripted := make(chan string)
 			s := w.scripted("odd", scripted)
 			assert.NilError(t, w.gateway.Add(s))
-			for _, params := range []string{`[]`, `{}`, `{"level":"loud","data":1}`, `{"level":"error"}`, `{"level":"error","data":1,"logger":7}`} {
-				scripted <- `{"jsonrpc":"2.0","method":"notifications/message","params":` + params + `}`
+			var all []string
+			for range 10 { // some are still to be passed on when the last one comes
+				for _, params := range []string{`[]`, `{}`, `{"level":"loud","data":1}`, `{"level":"error"}`, `{"level":"error","data":1,"logger":7}`} {
+					all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":`+params+`}`)
+				}
 			}
-			scripted <- `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":null,"x":[1.0],"_meta":{"a/b":1}}}`
+			all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":null,"x":[1.0],"_meta":{"a/b":1}}}`)
+			scripted <- strings.Join(all, "\n")
 			close(scripted)
 			assert.Equal(t, b.took(), "error odd null")
 		})
