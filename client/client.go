@@ -210,6 +210,9 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // Handshake returns how the connection began.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
 
+// LastHeard returns when the server last sent anything at all.
+func (c *Client) LastHeard() time.Time { return time.Unix(0, c.link.last.Load()) }
+
 // StderrTail returns the latest output of the server's process on stderr, 64 KiB at most, fit to be printed; "" without a process.
 func (c *Client) StderrTail() string {
 	if c.proc == nil {

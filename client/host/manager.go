@@ -23,7 +23,8 @@ type Manager struct {
 	closed  bool
 	servers map[string]*Server
 	order   []string
-	off     map[string]bool     // disabled servers
+	off     map[string]bool // disabled servers
+	logs    map[string]*Log
 	keepers map[address]*keeper // of those that were wanted
 }
 
@@ -33,12 +34,12 @@ type address struct{ id, session string }
 // NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
 // sees it; it must not block, nor call the Manager.
 func NewManager(onState func(Status)) *Manager {
-	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), keepers: make(map[address]*keeper)}
+	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), logs: make(map[string]*Log), keepers: make(map[address]*keeper)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail.
+// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail. The log goes on.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
@@ -54,6 +55,7 @@ func (m *Manager) Add(s Server) error {
 	}
 	if m.servers[s.ID] == nil {
 		m.order = append(m.order, s.ID)
+		m.logs[s.ID] = new(Log)
 	}
 	m.servers[s.ID] = &s
 	delete(m.off, s.ID)
@@ -72,6 +74,7 @@ func (m *Manager) Remove(id string) bool {
 	found := m.servers[id] != nil
 	delete(m.servers, id)
 	delete(m.off, id)
+	delete(m.logs, id)
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
@@ -161,10 +164,20 @@ func (m *Manager) keeper(id, session string) (*keeper, error) {
 	if k := m.keepers[a]; k != nil {
 		return k, nil
 	}
-	k := newKeeper(m, s, a)
+	k := newKeeper(m, s, a, m.logs[id])
 	m.keepers[a] = k
 	m.wg.Go(k.run)
 	return k, nil
+}
+
+// Log returns the log of a server, as long as there is the server. The error matches [ErrUnknown].
+func (m *Manager) Log(id string) (*Log, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.logs[id] == nil {
+		return nil, about(id, ErrUnknown)
+	}
+	return m.logs[id], nil
 }
 
 // forget takes a keeper out of the table that has nothing to keep any more.
@@ -220,17 +233,29 @@ func (m *Manager) Enable(id string) error {
 	return nil
 }
 
-// Restart closes the clients of a server; calls that are under way fail. The next use starts it, whatever has failed before. The error matches [ErrUnknown].
+// Restart closes the clients of a server; calls that are under way fail. Then it is started anew, whatever has failed before, and whether it was running or not; but for one with PerSession,
+// which the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	if m.servers[id] == nil {
+	s, off := m.servers[id], m.off[id]
+	if s == nil || off {
 		m.mu.Unlock()
+		if off {
+			return about(id, ErrDisabled)
+		}
 		return about(id, ErrUnknown)
 	}
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
 	end(gone)
-	return nil
+	if s.PerSession {
+		return nil
+	}
+	k, err := m.keeper(id, "")
+	if err == nil {
+		notify(k.wanted)
+	}
+	return err
 }
 
 // Status returns what there is to know of all servers, in the order in which they were added, and of those with PerSession of every session.
