@@ -22,7 +22,6 @@ type mount struct {
 	filter     host.Filter
 	perSession bool
 	digest     string
-	disabled   bool
 	saved      []byte // what is remembered
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -48,7 +47,8 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, digest: s.Digest, wake: make(chan struct{}, 1), looked: make(chan struct{}), done: make(chan struct{})}
+	m.gone.Store(s.Disabled) // until it is enabled
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMaxArguments), cmp.Or(s.MaxResult, defaultMaxResult)
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
@@ -100,7 +100,7 @@ func (m *mount) run() {
 	var watching sync.WaitGroup
 	watching.Go(m.keepWatching)
 	defer watching.Wait()
-	if m.disabled || !m.recall() {
+	if m.gone.Load() || !m.recall() {
 		m.update()
 	}
 	close(m.looked)

@@ -85,6 +85,7 @@ func (s *shelf[T]) show(server string, items []T) {
 // offer has the gateway's server offer these items of this mount, and no others.
 func (s *shelf[T]) offer(items []T) {
 	g := s.m.g
+	defer g.server.Hold()()
 	now := make(map[string]string, len(items))
 	s.short.Store(false)
 	for _, item := range items {
@@ -106,6 +107,9 @@ func (s *shelf[T]) offer(items []T) {
 		if err := s.put(public, item); err != nil {
 			g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("own_name", own), slog.Any("error", err))
 			delete(now, public)
+			if _, offered := s.offered[public]; !offered {
+				g.disown(name{s.kind, public})
+			}
 		}
 	}
 	freed := false
