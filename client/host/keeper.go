@@ -122,7 +122,7 @@ func (k *keeper) status() Status {
 		s.Retry = k.retry
 	case Ready:
 		s.Process = k.client.Process()
-		s.Revision, s.Heard = k.client.Revision(), k.client.LastHeard()
+		s.Era, s.Revision, s.Heard = k.client.Era(), k.client.Revision(), k.client.LastHeard()
 	}
 	return s
 }

@@ -77,6 +77,7 @@ type Status struct {
 	Uses     int             // that are under way
 	Restarts int             // how many times it was started after it had failed
 	Process  *client.Process // Ready, and a process of ours
-	Revision mcp.Revision    // Ready: which one is spoken
+	Era      mcp.Era         // Ready: which one is spoken
+	Revision mcp.Revision    // of it
 	Heard    time.Time       // Ready: when it last sent anything at all
 }

@@ -107,7 +107,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 			std.err.printf("warning: %v", err)
 		}
 	}
-	return g, ops.Register(catalog, g.Manager())
+	return g, ops.Register(catalog, ops.Options{Manager: g.Manager(), Tools: g.Tools})
 }
 
 // close closes what mount has opened, when the gateway is closed.
