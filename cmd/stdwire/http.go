@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,6 +27,8 @@ type web struct {
 	noAuth   bool
 	sse      bool
 	stateKey []byte // nil: a random one
+
+	listening func(url string) // hears where; nil if nobody wants to
 }
 
 func (w *web) flags() []flag {
@@ -73,6 +76,9 @@ func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog
 	mux.Handle("/mcp", mcp)
 	mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	if w.listening != nil {
+		w.listening(fmt.Sprintf("http://%s/mcp", address))
+	}
 	std.err.printf("stdwire: serving MCP at http://%s/mcp, and the same as an HTTP API at http://%[1]s/v1/", address)
 	web := &http.Server{
 		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),

@@ -29,6 +29,9 @@ type mounted struct {
 	audit         string     // the file of the audit log, "" for none
 	values        bool       // it has values
 	trail         *os.File   // it, when it is open
+
+	env   *config.Environment // when mounted
+	store *config.Store       // of what is trusted
 }
 
 func (m *mounted) flags() []flag {
@@ -72,12 +75,11 @@ func (m *mounted) check() error {
 }
 
 // mount has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
-func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*gateway.Gateway, error) {
+func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*standing, error) {
 	c, err := m.choose(m.profile)
 	if err != nil {
 		return nil, err
 	}
-	printDiagnostics(std, c.diagnostics)
 	o := gateway.Options{Logger: log, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
@@ -93,21 +95,14 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.Remember = filepath.Join(dir, "stdwire", "servers")
 	}
-	g := o.New(s)
-	store := config.UserStore(c.env)
-	for _, server := range c.servers {
-		if server.Err != nil {
-			continue // it was told
-		}
-		if err := store.Check(server); err != nil {
-			std.err.printf("warning: %v, and not offered: see stdwire trust", err)
-			continue
-		}
-		if err := g.Add(m.server(server, c.env, log)); err != nil {
-			std.err.printf("warning: %v", err)
-		}
+	m.env, m.store = c.env, config.UserStore(c.env)
+	st := newStanding(m, o.New(s), s, std, log)
+	st.apply(c)
+	if err := ops.Register(catalog, st.operations()); err != nil {
+		st.close()
+		return nil, err
 	}
-	return g, ops.Register(catalog, ops.Options{Manager: g.Manager(), Tools: g.Tools})
+	return st, nil
 }
 
 // close closes what mount has opened, when the gateway is closed.
@@ -119,13 +114,17 @@ func (m *mounted) close() error {
 }
 
 // server is one of the configuration as the gateway keeps it.
-func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Logger) host.Server {
+func (m *mounted) server(s *config.Server, env *config.Environment, g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return reach(ctx, s, env, o)
+			stderr, err := g.Manager().Log(s.ID)
+			if err != nil {
+				return nil, err // it was removed meanwhile
+			}
+			return reach(ctx, s, env, o, stderr)
 		},
 	}
 }

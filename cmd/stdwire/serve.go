@@ -57,13 +57,15 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
 	if m.wanted() {
 		defer func() { err = errors.Join(err, m.close()) }()
-		g, err := m.mount(s, o.catalog, std, log)
+		st, err := m.mount(s, o.catalog, std, log)
 		if err != nil {
 			return errors.Join(err, o.close())
 		}
-		defer g.Close()
+		defer st.close()
+		st.start(ctx)
+		w.listening = st.reachedAt
 		settling, cancel := context.WithTimeout(ctx, settleWithin)
-		g.Settle(settling)
+		st.gateway.Settle(settling)
 		cancel()
 	}
 	if w.address != "" {
