@@ -163,7 +163,7 @@ func (st *standing) apply(c *chosen) string {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
 	wanted, stays := map[string]host.Server{}, map[string]bool{}
-	var order, turned, replaced, added, gone []string
+	var order, replaced, added, gone []string
 	for _, s := range c.servers {
 		if s.Err != nil {
 			stays[s.ID] = true // why was told
@@ -195,13 +195,13 @@ func (st *standing) apply(c *chosen) string {
 			added = append(added, id)
 			s.Disabled = s.Disabled || st.off[id]
 			delete(st.off, id)
-		case was.digest != now.digest:
-			replaced = append(replaced, id)
-			if disabled[id] != was.disabled { // by hand
-				s.Disabled = disabled[id]
+		case disabled[id] != was.disabled: // by hand, and stays so
+			s.Disabled = disabled[id]
+			if was.digest != now.digest {
+				replaced = append(replaced, id)
 			}
-		case was.disabled != now.disabled && disabled[id] == was.disabled:
-			turned = append(turned, id)
+		case was != now:
+			replaced = append(replaced, id)
 		}
 		wanted[id], st.offered[id] = s, now
 	}
@@ -218,30 +218,17 @@ func (st *standing) apply(c *chosen) string {
 	for _, id := range replaced {
 		wg.Go(func() { st.offer(wanted[id]) })
 	}
-	for _, id := range turned {
-		wg.Go(func() { st.turn(id, wanted[id].Disabled) })
-	}
 	wg.Wait()
 	for _, id := range added {
 		st.offer(wanted[id])
 	}
-	return summary([]batch{{"new", added}, {"changed", replaced}, {"turned on or off", turned}, {"gone", gone}})
+	return summary([]batch{{"new", added}, {"changed", replaced}, {"gone", gone}})
 }
 
 // offer adds a server to the gateway.
 func (st *standing) offer(s host.Server) {
 	if err := st.gateway.Add(s); err != nil && !errors.Is(err, host.ErrClosed) {
 		st.std.err.printf("warning: %v", err)
-	}
-}
-
-// turn disables or enables a server, because the configuration says so now.
-func (st *standing) turn(id string, off bool) {
-	m := st.gateway.Manager()
-	if off {
-		_ = m.Disable(id) // it is there
-	} else {
-		_ = m.Enable(id)
 	}
 }
 
