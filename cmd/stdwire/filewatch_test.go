@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,14 +19,14 @@ func TestFileWatch(t *testing.T) {
 		one, other := filepath.Join(dir, "one"), filepath.Join(dir, "other")
 		write := func(path, text string) { assert.NilError(t, os.WriteFile(path, []byte(text), 0o600)) }
 		write(one, "a")
-		told, now := 0, make(chan struct{}, 1)
+		now := make(chan struct{}, 1)
+		var told atomic.Int32
 		f := &fileWatch{paths: []string{one, other}, read: os.ReadFile}
-		go f.run(t.Context(), now, func() { told++ })
+		go f.run(t.Context(), now, func() { told.Add(1) })
 		expect := func(want int, why string) {
 			t.Helper()
 			synctest.Wait()
-			assert.Equal(t, told, want, why)
-			told = 0
+			assert.Equal(t, told.Swap(0), int32(want), why)
 		}
 		time.Sleep(500 * time.Millisecond) // between two looks
 		expect(0, "nothing was looked at twice")
