@@ -66,7 +66,8 @@ func good(more ...any) map[string]any {
 
 func configText(t *testing.T, servers map[string]any) []byte {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"mcpServers": servers, "profiles": map[string][]string{"one": slices.Sorted(maps.Keys(servers))[:1]}})
+	ids := slices.Sorted(maps.Keys(servers))
+	text, err := json.Marshal(map[string]any{"mcpServers": servers, "profiles": map[string][]string{"one": append([]string{}, ids[:min(1, len(ids))]...)}})
 	assert.NilError(t, err)
 	return text
 }
