@@ -68,15 +68,15 @@ func (c *control) serve(ctx context.Context, log *slog.Logger) {
 		}
 		c.wg.Go(func() {
 			defer func() { <-free }()
-			if err := c.server.Serve(ctx, conn); err != nil {
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // at once: one that follows a log would be let finish
+			if err := c.server.Serve(context.WithoutCancel(ctx), conn); err != nil {
 				log.Debug("a command has ended", slog.Any("error", err))
 			}
-			_ = conn.Close()
 		})
 	}
 }
 
-// close ends it, and blocks until nothing of it is left: calls that run may finish for a moment.
+// close ends it, and what commands are doing, and blocks until nothing of it is left.
 func (c *control) close() {
 	_ = os.Remove(c.path) // first, so that nobody finds one that is closed
 	_ = c.listener.Close()
