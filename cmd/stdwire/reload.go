@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -103,8 +104,7 @@ func (st *standing) profile(name string) (ids []string, err error) {
 func (st *standing) about() ops.About {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	about := ops.About{Pid: os.Getpid(), Version: version(), Since: st.began.UTC().Format(time.RFC3339), Endpoint: st.endpoint, Files: []string{}, Profiles: []string{}}
-	about.Dir, _ = os.Getwd()
+	about := ops.About{Pid: os.Getpid(), Version: version(), Since: st.began.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint, Files: []string{}, Profiles: []string{}}
 	for _, f := range st.now.Files {
 		if f.State == config.Used {
 			about.Files = append(about.Files, f.Path)
@@ -181,34 +181,33 @@ func (st *standing) apply(c *chosen) string {
 	st.now = c.all
 	st.mu.Unlock()
 
-	disabled := st.disabled()
-	for id := range st.offered {
+	disabled, before := st.disabled(), maps.Clone(st.offered)
+	for id, was := range before {
+		switch {
+		case !disabled[id]:
+			delete(st.off, id)
+		case !was.disabled:
+			st.off[id] = true
+		}
 		if _, there := wanted[id]; !there && !stays[id] {
 			gone = append(gone, id)
 		}
 	}
 	for _, id := range order {
-		s, now := wanted[id], offering{wanted[id].Digest, wanted[id].Disabled}
-		was, there := st.offered[id]
+		s := wanted[id]
+		was, there := before[id]
+		st.offered[id] = offering{s.Digest, s.Disabled}
+		enabled := there && was.disabled && !disabled[id] // by hand
+		s.Disabled = s.Disabled && !enabled || st.off[id]
 		switch {
 		case !there:
 			added = append(added, id)
-			s.Disabled = s.Disabled || st.off[id]
-			delete(st.off, id)
-		case disabled[id] != was.disabled: // by hand, and stays so
-			s.Disabled = disabled[id]
-			if was.digest != now.digest {
-				replaced = append(replaced, id)
-			}
-		case was != now:
+		case was.digest != s.Digest || disabled[id] != s.Disabled:
 			replaced = append(replaced, id)
 		}
-		wanted[id], st.offered[id] = s, now
+		wanted[id] = s
 	}
 	for _, id := range gone {
-		if disabled[id] && !st.offered[id].disabled {
-			st.off[id] = true
-		}
 		delete(st.offered, id)
 	}
 	var wg sync.WaitGroup // all at once: each may take a while to end

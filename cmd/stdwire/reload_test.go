@@ -257,8 +257,12 @@ func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 	st.becomes(obj{"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "gone a")
 	st.becomes(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "new a")
 	assert.Equal(t, string(manager.Status()[2].State), string(host.Disabled))
+	for _, a := range []obj{good("disabled", true), good()} { // which says nothing of what the user has said
+		st.becomes(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "")
+	}
 	assert.NilError(t, manager.Enable("a"))
 	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c", "changed a, b")
+	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()}, "a c", "changed b")
 }
 
 // Many changes in a row end where the last one is, and nothing is left of the others.

@@ -65,8 +65,11 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 			return errors.Join(err, o.close())
 		}
 		defer st.close()
-		st.start(ctx)
+		if w.address != "" {
+			st.reachedAt("http://" + w.address + "/mcp") // until it is known better
+		}
 		w.listening = st.reachedAt
+		st.start(ctx)
 		settling, cancel := context.WithTimeout(ctx, settleWithin)
 		st.gateway.Settle(settling)
 		cancel()
