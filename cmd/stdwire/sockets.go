@@ -20,7 +20,9 @@ const maxSocketPath = 103
 // socketDirs are where gateways have their sockets, the best place first. All are looked into, because a gateway may have been started with another environment.
 func socketDirs() (dirs []string) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
-		dirs = append(dirs, filepath.Join(dir, "stdwire"))
+		if _, err := os.Stat(dir); err == nil { // it is for the system to make
+			dirs = append(dirs, filepath.Join(dir, "stdwire"))
+		}
 	}
 	if dir, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(dir, "stdwire", "run"))
@@ -35,7 +37,7 @@ func socketDirs() (dirs []string) {
 // dead.
 func listenLocally() (listener net.Listener, path string, err error) {
 	name := fmt.Sprintf("%d-%.6s.sock", os.Getpid(), rand.Text())
-	var failed []error
+	failed := []error{errors.New("there is no place for a socket")}
 	for _, dir := range socketDirs() {
 		path = filepath.Join(dir, name)
 		listener, err = listenAt(path)
