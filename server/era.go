@@ -74,6 +74,8 @@ func (r *request) modernError(err error) error {
 		return err
 	case e.Code == mcp.CodeResourceNotFound:
 		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
+	case e.Code == mcp.CodeURLElicitationRequired: // of a legacy server behind this one: there is nothing in its place once the user has refused
+		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
 	}
 	return r.broken(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
 }

@@ -161,6 +161,9 @@ func (s *Server) findResource(r *request, uri string) (read func(context.Context
 	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri, values) }, nil
 	}
+	if u := s.unlisted.Load(); u != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return u.read(ctx, uri) }, nil
+	}
 	return nil, (&notFound{uri}).in(r.era)
 }
 

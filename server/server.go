@@ -116,6 +116,7 @@ type Server struct {
 	prompts    collection[*Prompt]
 	completes  atomic.Bool // something of these does
 	tasks      tasks
+	unlisted   atomic.Pointer[unlisted]
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}

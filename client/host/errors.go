@@ -18,7 +18,7 @@ var ErrClosed = errors.New("the host is closed")
 // An UnavailableError says that a server cannot be used now, because it has failed. It wraps why: a [*client.StartError] or a [*client.LostError].
 type UnavailableError struct {
 	ID    string
-	Retry time.Duration // until it is started again; 0 if only the next use does that
+	Retry time.Duration // until it is started again
 	Err   error
 }
 

@@ -56,6 +56,7 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 		}
 		failed := k.failures > before // what was waited for
 		wait := time.Until(k.retry)
+		resting := state == Failed && time.Since(k.since) < maxBackoff
 		if state == Ready && !ended(k.client) {
 			k.uses++
 			c := k.client
@@ -64,7 +65,7 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 		}
 		k.mu.Unlock()
 		switch {
-		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWait:
+		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWait, resting:
 			return nil, k.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
 			notify(k.wanted)
@@ -90,7 +91,7 @@ func ended(c *client.Client) bool {
 
 func (k *keeper) unavailable(err error, state State, wait time.Duration) error {
 	e := &UnavailableError{ID: k.address.id, Err: err}
-	if state == Waiting {
+	if state == Waiting || state == Failed {
 		e.Retry = max(wait, time.Millisecond)
 	}
 	return e
@@ -118,7 +119,7 @@ func (k *keeper) status() Status {
 	defer k.mu.Unlock()
 	s := Status{ID: k.address.id, Session: k.address.session, State: k.state, Err: k.err, Since: k.since, Uses: k.uses, Restarts: k.restarts}
 	switch k.state {
-	case Waiting:
+	case Waiting, Failed:
 		s.Retry = k.retry
 	case Ready:
 		s.Process = k.client.Process()
@@ -146,6 +147,7 @@ func (k *keeper) run() {
 	defer k.cancel()
 	var recent []time.Time // failures, at most maxFailures
 	row := 0               // of failures, since it last worked for a while
+	tripped := false       // it has failed too many times since then
 	o := k.server.Options
 	for k.await() {
 		k.become(Starting, nil)
@@ -173,22 +175,21 @@ func (k *keeper) run() {
 			if k.address.session != "" && k.m.forget(k) {
 				return
 			}
-			row = 0
+			row, tripped = 0, false
 			continue
 		}
 		if time.Since(began) > failureWindow {
-			row = 0
+			row, tripped = 0, false
 		}
 		row++
 		recent = append(recent, time.Now())
 		recent = recent[max(0, len(recent)-maxFailures):]
-		if len(recent) == maxFailures && time.Since(recent[0]) < failureWindow {
-			recent = nil
-			k.become(Failed, func() { k.failed(err, worked) })
-			continue
+		tripped = tripped || len(recent) == maxFailures && time.Since(recent[0]) < failureWindow
+		state, wait := Waiting, backoff(row)
+		if tripped {
+			state, wait = Failed, rest
 		}
-		wait := backoff(row)
-		k.become(Waiting, func() {
+		k.become(state, func() {
 			k.failed(err, worked)
 			k.retry = time.Now().Add(wait)
 		})
@@ -220,14 +221,17 @@ func backoff(row int) time.Duration {
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// await waits until the server is to be started: somebody wants it, or it has failed a while ago. It reports false when the keeper is to end.
+// await waits until the server is to be started: somebody wants it, and it has not just failed, or it has failed a while ago. It reports false when the keeper is to end.
 func (k *keeper) await() bool {
 	var due <-chan time.Time
 	wanted := k.wanted
-	if s := k.status(); s.State == Waiting {
+	if s := k.status(); s.State == Waiting || s.State == Failed {
 		timer := time.NewTimer(time.Until(s.Retry))
 		defer timer.Stop()
-		due, wanted = timer.C, nil
+		due = timer.C
+		if s.State == Waiting {
+			wanted = nil
+		}
 	}
 	select {
 	case <-wanted:

@@ -248,14 +248,15 @@ func (m *Manager) Restart(id string) error {
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
 	end(gone)
-	if s.PerSession {
-		return nil
+	k, err := m.keeper(id, "") // unless it was disabled or removed meanwhile
+	if err != nil {
+		return err
 	}
-	k, err := m.keeper(id, "")
-	if err == nil {
+	m.tell(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	if !s.PerSession {
 		notify(k.wanted)
 	}
-	return err
+	return nil
 }
 
 // Status returns what there is to know of all servers, in the order in which they were added, and of those with PerSession of every session.

@@ -41,9 +41,11 @@ const (
 	// firstBackoff is how long after a failure the server is started again; doubled with each failure in a row.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
-	// maxFailures within failureWindow are too many: the server is not started again by itself.
+	// maxFailures within failureWindow are too many: the server is started again only now and then.
 	maxFailures   = 5
 	failureWindow = 2 * time.Minute
+	// rest is how long it is left alone then.
+	rest = 5 * time.Minute
 	// maxWait is how long a use waits for a server that is to be started again, before it fails with the reason of the last failure.
 	maxWait = 5 * time.Second
 )
@@ -62,7 +64,7 @@ const (
 	Starting State = "starting" // for the first time, or again
 	Ready    State = "ready"
 	Waiting  State = "waiting"  // it has failed, and is started again in a while
-	Failed   State = "failed"   // it has failed too many times: only a use or a restart starts it again
+	Failed   State = "failed"   // it has failed too many times, and is started again in 5 minutes, or by a use after one, or a restart
 	Disabled State = "disabled" // on request: it is not started
 )
 
@@ -72,7 +74,7 @@ type Status struct {
 	Session  string // of a Server with PerSession, whose it is
 	State    State
 	Err      error           // why it failed last; nil if it never did, or works again
-	Retry    time.Time       // Waiting: when it is started again
+	Retry    time.Time       // Waiting, Failed: when it is started again
 	Since    time.Time       // of the state
 	Uses     int             // that are under way
 	Restarts int             // how many times it was started after it had failed

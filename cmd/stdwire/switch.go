@@ -19,7 +19,7 @@ func disableCommand() command {
 
 func restartCommand() command {
 	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew", "is started anew",
-		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also if it has failed too many times to be started by itself. stdwire status shows what came of it, and "+
+		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. stdwire status shows what came of it, and "+
 			"stdwire logs what it says.")
 }
 

@@ -124,6 +124,7 @@ type everythingVisit struct {
 	*bench
 	c       *client.Client
 	name    string // of the transport
+	prefix  string // of the names, behind a gateway
 	tools   chan []*mcp.Tool
 	logs    chan string
 	updated chan string
@@ -137,7 +138,7 @@ func (e *everythingVisit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.El
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
 	// The server's default for the number is 3.14, which is none of the revision's schema.json: that has integers only, unlike its schema.ts.
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7}`)}, nil
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7,"ok":true}`)}, nil
 }
 
 func (e *everythingVisit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
@@ -147,7 +148,7 @@ func (e *everythingVisit) sample(_ context.Context, p mcp.CreateMessageParams) (
 
 func (e *everythingVisit) call(tool string, args map[string]any, opts ...client.CallOption) *mcp.CallToolResult {
 	e.t.Helper()
-	result, err := e.c.CallTool(e.t.Context(), tool, args, opts...)
+	result, err := e.c.CallTool(e.t.Context(), e.prefix+tool, args, opts...)
 	assert.NilError(e.t, err)
 	assert.Assert(e.t, !result.IsError, "%s: %v", tool, result.Content)
 	return result
@@ -223,6 +224,11 @@ func (e *everythingVisit) content() {
 	assert.Assert(e.t, slices.ContainsFunc(embedded, func(c mcp.Content) bool { _, ok := c.(*mcp.EmbeddedResource); return ok }))
 	link := e.call("gzip-file-as-resource", map[string]any{"name": "x.gz", "data": "data:text/plain,hello"}).Content[0].(*mcp.ResourceLink)
 	packed, err := e.c.ReadResource(e.t.Context(), link.URI)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(10 * time.Second); err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C { // a gateway knows what is new a moment later
+		packed, err = e.c.ReadResource(e.t.Context(), link.URI)
+	}
 	assert.NilError(e.t, err)
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed.Contents[0].Blob))
 	assert.NilError(e.t, err)
@@ -233,12 +239,16 @@ func (e *everythingVisit) content() {
 
 func (e *everythingVisit) calls() {
 	e.t.Helper()
-	result, err := e.c.CallTool(e.t.Context(), "get-sum", map[string]any{"a": "x", "b": 3})
+	result, err := e.c.CallTool(e.t.Context(), e.prefix+"get-sum", map[string]any{"a": "x", "b": 3})
 	assert.NilError(e.t, err)
 	assert.Assert(e.t, result.IsError)
-	result, err = e.c.CallTool(e.t.Context(), "nothing", nil)
-	assert.NilError(e.t, err)
-	assert.Assert(e.t, result.IsError)
+	result, err = e.c.CallTool(e.t.Context(), e.prefix+"nothing", nil)
+	if e.prefix == "" {
+		assert.NilError(e.t, err)
+		assert.Assert(e.t, result.IsError)
+	} else {
+		assert.ErrorContains(e.t, err, "Unknown tool: "+e.prefix+"nothing")
+	}
 	var progress []float64
 	seen := client.OnProgress(func(p mcp.ProgressParams) { progress = append(progress, p.Progress) })
 	e.says("completed", "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}, seen)
@@ -246,24 +256,29 @@ func (e *everythingVisit) calls() {
 	ctx, cancel := context.WithCancel(e.t.Context())
 	defer cancel()
 	// This server does not care for cancellations, and goes on making progress.
-	_, err = e.c.CallTool(ctx, "trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20},
+	_, err = e.c.CallTool(ctx, e.prefix+"trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20},
 		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(e.t, err, context.Canceled)
-	_, err = e.c.CallTool(e.t.Context(), "trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, client.Timeout(100*time.Millisecond))
+	_, err = e.c.CallTool(e.t.Context(), e.prefix+"trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, client.Timeout(100*time.Millisecond))
 	assert.ErrorIs(e.t, err, context.DeadlineExceeded)
 	e.says("Echo: on", "echo", map[string]any{"message": "on"})
 }
 
 func (e *everythingVisit) questions() {
 	e.t.Helper()
-	e.says("URI: file:///b", "get-roots-list", nil)
+	if e.prefix == "" { // a gateway has no roots
+		e.says("URI: file:///b", "get-roots-list", nil)
+	}
 	e.says("I was told: You are a helpful test server. Resource trigger-sampling-request context: Capital?",
 		"trigger-sampling-request", map[string]any{"prompt": "Capital?", "maxTokens": 10})
 	e.says(`"firstLine": "It was a dark and stormy night."`, "trigger-elicitation-request", nil) // which the client fills in
 	ask := map[string]any{"url": "https://example.com/", "elicitationId": "1"}
 	e.says("User completed the URL elicitation flow", "trigger-url-elicitation", ask)
+	if e.c.Era() == mcp.Modern {
+		return // behind a gateway; to such a client there is no such refusal
+	}
 	ask["errorPath"] = true
-	_, err := e.c.CallTool(e.t.Context(), "trigger-url-elicitation", ask)
+	_, err := e.c.CallTool(e.t.Context(), e.prefix+"trigger-url-elicitation", ask)
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	assert.Assert(e.t, ok && refusal.Code == mcp.CodeURLElicitationRequired, "%v", err)
 	assert.Assert(e.t, bytes.Contains(refusal.Data, []byte("https://modelcontextprotocol.io")), "%s", refusal.Data)
@@ -285,7 +300,9 @@ func (e *everythingVisit) resources() {
 		assert.NilError(e.t, err)
 		templates = append(templates, template.URITemplate)
 	}
-	assert.DeepEqual(e.t, templates, []string{"demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}"})
+	for _, template := range []string{"demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}"} {
+		assert.Assert(e.t, slices.Contains(templates, template), "%v", templates)
+	}
 	text, err := e.c.ReadResource(ctx, "demo://resource/dynamic/text/7")
 	assert.NilError(e.t, err)
 	assert.Assert(e.t, strings.HasPrefix(text.Contents[0].Text, "Resource 7:"), "%q", text.Contents[0].Text)
@@ -296,10 +313,10 @@ func (e *everythingVisit) resources() {
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	assert.Assert(e.t, ok && (refusal.Code == rpc.CodeInvalidParams || refusal.Code == mcp.CodeResourceNotFound), "%v", err)
 
-	prompt, err := e.c.GetPrompt(ctx, "args-prompt", map[string]string{"city": "Oslo"})
+	prompt, err := e.c.GetPrompt(ctx, e.prefix+"args-prompt", map[string]string{"city": "Oslo"})
 	assert.NilError(e.t, err)
 	assert.Equal(e.t, prompt.Messages[0].Content.(*mcp.TextContent).Text, "What's weather in Oslo?")
-	ref := mcp.CompleteReference{Type: mcp.RefPrompt, Name: "completable-prompt"}
+	ref := mcp.CompleteReference{Type: mcp.RefPrompt, Name: e.prefix + "completable-prompt"}
 	completion, err := e.c.Complete(ctx, ref, "department", "S", nil)
 	assert.NilError(e.t, err)
 	assert.DeepEqual(e.t, completion.Values, []string{"Sales", "Support"})
@@ -315,6 +332,9 @@ func (e *everythingVisit) notices() {
 	e.call("toggle-subscriber-updates", nil)
 	comes(e, e.updated, func(updated string) bool { return updated == uri })
 	assert.NilError(e.t, e.c.Unsubscribe(e.t.Context(), uri))
+	if e.prefix != "" {
+		return // a gateway does not pass on what servers log
+	}
 	e.call("toggle-simulated-logging", nil)
 	comes(e, e.logs, func(message string) bool { return strings.Contains(message, "level") })
 	// From here on only what is worst; the server logs what it is asked for at the level info.

@@ -59,15 +59,7 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			b := newNodeBench(t)
 			s := b.serve()
 			modern := c.name == "v2 modern" || c.name == "v2 auto"
-			script, err := os.ReadFile("node/http.mjs")
-			assert.NilError(t, err)
-			b.write("http.mjs", string(script))
-			what, err := json.Marshal(map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern, "url": s.tapped})
-			assert.NilError(t, err)
-			o := b.must("node", "http.mjs", string(what))
-			var got seenHTTP
-			assert.NilError(t, json.Unmarshal([]byte(o.stdout), &got), "%v", o)
-
+			got := b.everythingClient(map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern, "url": s.tapped})
 			assert.Equal(t, got.Server.Name, "everything-server")
 			assert.Equal(t, len(got.Tools), 36)
 			assert.Equal(t, got.Unknown.Code, -32602.0, "%v", got.Unknown)
@@ -122,6 +114,19 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			b.checkClient("record")
 		})
 	}
+}
+
+// everythingClient runs http.mjs.
+func (b *bench) everythingClient(argument map[string]any) (got seenHTTP) {
+	b.t.Helper()
+	script, err := os.ReadFile("node/http.mjs")
+	assert.NilError(b.t, err)
+	b.write("http.mjs", string(script))
+	what, err := json.Marshal(argument)
+	assert.NilError(b.t, err)
+	o := b.must("node", "http.mjs", string(what))
+	assert.NilError(b.t, json.Unmarshal([]byte(o.stdout), &got), "%v", o)
+	return got
 }
 
 func TestInspectorOverHTTP(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 const (
 	RoleTap     = "conformance-tap"     // RECORD SERVER ARGUMENT…: Tap
 	RoleFixture = "conformance-fixture" // a server of Fixture on stdin and stdout
+	RoleWild    = "conformance-wild"    // ID WILDNESS…: Wild
 )
 
 // PlayRole makes a test binary be the tap or the fixture server, and exits when that has ended, if its first argument says so. A
@@ -30,6 +31,8 @@ func PlayRole() {
 	case RoleFixture:
 		quiet := server.Options{Logger: slog.New(slog.DiscardHandler)}
 		err = quiet.New(server.Info{Name: "fixture", Version: "1"}, Fixture()).ServeStdio(context.Background())
+	case RoleWild:
+		err = Wild(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
 	default:
 		return
 	}

@@ -75,8 +75,8 @@ func (fs *flights) only(server string) (f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, other := range fs.all {
-		if other.server != server {
-			continue
+		if other.server != server || other.ctx.Err() != nil {
+			continue // that of another, or given up
 		}
 		if f != nil {
 			return nil
@@ -159,12 +159,17 @@ func (f *flight) ride(ctx context.Context, answers mcp.InputResponses) (json.Raw
 			return f.raw, told(f.err)
 		case questions := <-f.asked:
 			err := require(ctx, questions, stateOfFlight+f.token)
-			if _, refused := errors.AsType[*rpc.Error](err); refused {
+			_, refused := errors.AsType[*rpc.Error](err)
+			switch {
+			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed): // a legacy client has given up, or is gone, before it answered
+				f.cancel()
+				return nil, err
+			case refused:
 				f.refuse(questions)
-				continue
+			default:
+				f.park()
+				return nil, err
 			}
-			f.park()
-			return nil, err
 		case <-ctx.Done():
 			f.cancel()
 			return nil, context.Cause(ctx)
@@ -226,6 +231,8 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 	f.mu.Unlock()
 	select {
 	case f.asked <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
+	case <-f.done: // the server asks for a call that was given up
+		return nil, errCannotAsk
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -235,6 +242,8 @@ func (f *flight) ask(ctx context.Context, method string, params any) (json.RawMe
 			return nil, errCannotAsk
 		}
 		return raw, nil
+	case <-f.done:
+		return nil, errCannotAsk
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

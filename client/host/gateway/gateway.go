@@ -9,7 +9,8 @@
 // # Names
 //
 // A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
-// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart.
+// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart. A resource that no
+// server lists is looked for at those servers that list others of its scheme.
 //
 // # Calls
 //
@@ -57,7 +58,7 @@ type Options struct {
 	MaxName int
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
-	// Pins, if set, remember what tools looked like when they were first used. One that is another now, or new to a server that is known, is not offered until it is accepted with
+	// Pins, if set, remember what tools looked like when they were first used, or came within 10 s of that. One that is another now, or new to a server that is known, is not offered until it is accepted with
 	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
@@ -111,6 +112,7 @@ func (o Options) New(s *server.Server) *Gateway {
 		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
 	}
 	g.unwatch = s.OnWatch(g.look)
+	s.ReadUnlisted(g.readUnlisted)
 	g.wg.Go(g.spreadWatches)
 	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 	return g
@@ -275,6 +277,7 @@ func (g *Gateway) Close() {
 	g.mounts = make(map[string]*mount)
 	g.mu.Unlock()
 	g.unwatch()
+	g.server.ReadUnlisted(nil)
 	g.cancel()
 	g.manager.Close()
 	g.wg.Wait()

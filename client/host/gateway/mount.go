@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -30,6 +31,7 @@ type mount struct {
 	looked     chan struct{}  // closed when the server was looked at for the first time, whatever came of it
 	gone       atomic.Bool    // the server has failed, or is disabled
 	listed     *client.Client // whose lists are offered; of the goroutine
+	pinned     time.Time      // when its tools were pinned, if it was now; of the goroutine
 
 	maxArguments, maxResult int // bytes
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/pin"
@@ -46,6 +47,33 @@ func pinned(id, name string, tools []*mcp.Tool) (pin.Server, []json.RawMessage, 
 	return pin.Server{ID: id, Name: name, Declared: declared}, definitions, nil
 }
 
+// firstUse is how long after a server was pinned the tools that it has more belong to its first use, as many have some only when they have seen the client's capabilities.
+const firstUse = 10 * time.Second
+
+// check compares tools with their pins.
+func (m *mount) check(lock *pin.Lock, server pin.Server, definitions []json.RawMessage) (pin.Report, error) {
+	report, err := lock.Check(server, definitions)
+	if err != nil {
+		return report, err
+	}
+	if report.First {
+		m.pinned = time.Now()
+	}
+	var more []string
+	for _, v := range report.Verdicts {
+		if v.State == pin.New {
+			more = append(more, v.Tool)
+		}
+	}
+	if more == nil || report.Another != "" || time.Since(m.pinned) > firstUse {
+		return report, nil
+	}
+	if err := lock.Accept(server, definitions, more...); err != nil {
+		return report, err
+	}
+	return lock.Check(server, definitions)
+}
+
 // admit leaves out those tools that are not what they were when they were first used, and tells the log.
 func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 	lock := m.g.o.Pins
@@ -55,7 +83,7 @@ func (m *mount) admit(name string, tools []*mcp.Tool) []*mcp.Tool {
 	server, definitions, err := pinned(m.id, name, tools)
 	var report pin.Report
 	if err == nil {
-		report, err = lock.Check(server, definitions)
+		report, err = m.check(lock, server, definitions)
 	}
 	if err != nil {
 		m.warn("its tools cannot be compared with what they were, and are not offered", err)

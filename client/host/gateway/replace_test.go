@@ -57,7 +57,7 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-// A server that is disabled from the beginning is there when it is enabled; one that has failed for good when it is restarted.
+// A server that is disabled from the beginning is there when it is enabled; one that has failed too often when it is restarted.
 func TestEnabledLater(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		off := w.server("off", mcp.Modern)

@@ -45,6 +45,9 @@ type shelf[T any] struct {
 
 // changed is a callback for the changes of a list.
 func (s *shelf[T]) changed(items []T, err error) {
+	if errors.Is(err, rpc.ErrClosed) {
+		return // the next client is asked anyway
+	}
 	if err != nil {
 		s.m.warn("a server has not said what has changed", err)
 		return

@@ -111,7 +111,8 @@ func (m *mount) watchWith(c *client.Client) error {
 			if err := c.Subscribe(m.ctx, uri); err != nil {
 				m.warn("changes of a resource are not noticed", err)
 			}
-			subscribed[uri] = true // or was tried
+			subscribed[uri] = true          // or was tried
+			m.g.server.ResourceUpdated(uri) // nobody knows what has happened before
 		}
 		for uri := range subscribed {
 			if !wanted[uri] {
@@ -125,9 +126,6 @@ func (m *mount) watchWith(c *client.Client) error {
 		select {
 		case <-m.watch.changed:
 		case <-c.Done():
-			for uri := range wanted { // nobody knows what has happened meanwhile
-				m.g.server.ResourceUpdated(uri)
-			}
 			return c.Err()
 		case <-m.ctx.Done():
 			return m.ctx.Err()

@@ -118,7 +118,7 @@ func (l *Lock) Check(s Server, tools []json.RawMessage) (Report, error) {
 	if err := l.write(f); err != nil {
 		return Report{}, err
 	}
-	var r Report
+	r := Report{First: true}
 	for _, name := range names {
 		r.Verdicts = append(r.Verdicts, Verdict{Tool: name, State: First})
 	}

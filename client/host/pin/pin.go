@@ -67,6 +67,7 @@ func (v *Verdict) Usable() bool { return v.State == First || v.State == Same }
 
 // A Report is how the tools of a server stand.
 type Report struct {
+	First    bool      // the server was not known: what it has is pinned now
 	Verdicts []Verdict // in the order of the tools
 	Missing  []string  // what is pinned and not there any more, sorted
 	Another  string    // the name that the server went by, or "capabilities", if it or they have changed since; "" if not

@@ -3,8 +3,9 @@
 //   era      what v2 is to negotiate: legacy, auto or {"pin": REVISION}
 //   command  the server, and its arguments; or instead of it
 //   url      where it speaks HTTP+SSE, the transport of 2024-11-05
+//   prefix   of the names of its tools, behind a gateway
 //   files    the server is `stdwire serve` in a folder with hello.txt and a lot to search; else it is the fixture
-const { sdk, era, command, url, files } = JSON.parse(process.argv[2]);
+const { sdk, era, command, url, prefix = '', files } = JSON.parse(process.argv[2]);
 
 const [{ Client }, { StdioClientTransport }, { SSEClientTransport }] = await Promise.all((sdk === 'v1'
   ? ['sdk/client/index.js', 'sdk/client/stdio.js', 'sdk/client/sse.js']
@@ -17,7 +18,7 @@ const client = new Client({ name: 'conformance', version: '1' }, {
   ...(sdk === 'v1' ? {} : { versionNegotiation: { mode: era } }),
 });
 const call = (name, args, options) => {
-  const params = { name, arguments: args };
+  const params = { name: prefix + name, arguments: args };
   return sdk === 'v1' ? client.callTool(params, undefined, options) : client.callTool(params, options);
 };
 const failure = async promise => {

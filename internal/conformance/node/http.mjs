@@ -1,15 +1,19 @@
-// A client built on one of the official SDKs. It does with the everything-server, over Streamable HTTP, all that the SDK can, and prints
+// A client built on one of the official SDKs. It does with the everything-server, over Streamable HTTP or stdio, all that the SDK can, and prints
 // what it saw. Its argument is a JSON object:
 //   sdk      v1 (@modelcontextprotocol/sdk) or v2 (@modelcontextprotocol/client)
 //   era      what v2 is to negotiate: legacy, auto or {"pin": REVISION}
 //   modern   whether it has to come out as modern
 //   url      the endpoint; a POST to /cut there cuts all streams that are open
-const { sdk, era, modern, url } = JSON.parse(process.argv[2]);
+//   token    what lets it in there
+//   command  instead of a url: the server, and its arguments
+//   prefix   of the names of tools and prompts, behind a gateway, which has no roots and passes no log messages on
+//   quiet    the server behind the gateway asks only while a tool is called
+const { sdk, era, modern, url, token, command, prefix = '', quiet } = JSON.parse(process.argv[2]);
 
 const v1 = sdk === 'v1';
-const [{ Client }, { StreamableHTTPClientTransport }] = await Promise.all(v1
-  ? [import('@modelcontextprotocol/sdk/client/index.js'), import('@modelcontextprotocol/sdk/client/streamableHttp.js')]
-  : [import('@modelcontextprotocol/client'), import('@modelcontextprotocol/client')]);
+const [{ Client }, { StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all((v1
+  ? ['sdk/client/index.js', 'sdk/client/streamableHttp.js', 'sdk/client/stdio.js']
+  : ['client', 'client', 'client/stdio']).map(module => import('@modelcontextprotocol/' + module)));
 const schemas = v1 ? await import('@modelcontextprotocol/sdk/types.js') : {};
 
 const seen = { requests: [], notified: [], asked: [], errors: [] };
@@ -56,7 +60,7 @@ notice('notifications/message', 'LoggingMessageNotificationSchema', n => happene
 notice('notifications/resources/updated', 'ResourceUpdatedNotificationSchema', n => happened('updated', n.params.uri));
 
 const call = async (name, args = {}, options, meta) => {
-  const params = { name, arguments: args, ...(meta && { _meta: meta }) };
+  const params = { name: prefix + name, arguments: args, ...(meta && { _meta: meta }) };
   const result = await (v1 ? client.callTool(params, undefined, options) : client.callTool(params, options));
   return result.content.map(c => c.text ?? c.mimeType ?? c.resource.text).join('|') + (result.isError ? ' (error)' : '');
 };
@@ -68,8 +72,9 @@ const failure = async promise => {
   }
 };
 
-const transport = new StreamableHTTPClientTransport(new URL(url), {
-  fetch: traced, reconnectionOptions: { initialReconnectionDelay: 20, maxReconnectionDelay: 200, reconnectionDelayGrowFactor: 2, maxRetries: 10 },
+const transport = command ? new StdioClientTransport({ command: command[0], args: command.slice(1), stderr: 'inherit' }) : new StreamableHTTPClientTransport(new URL(url), {
+  fetch: traced, ...(token && { requestInit: { headers: { authorization: 'Bearer ' + token } } }),
+  reconnectionOptions: { initialReconnectionDelay: 20, maxReconnectionDelay: 200, reconnectionDelayGrowFactor: 2, maxRetries: 10 },
 });
 await client.connect(transport);
 seen.server = client.getServerVersion();
@@ -89,17 +94,19 @@ if (!modern) {
   await client.setLoggingLevel('info');
   await client.ping();
 }
-const logged = happens('log');
-seen.calls.test_logging_tool = await call('test_logging_tool', {}, undefined, modern ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined);
-await logged;
+if (!prefix) {
+  const logged = happens('log');
+  seen.calls.test_logging_tool = await call('test_logging_tool', {}, undefined, modern ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined);
+  await logged;
+}
 
 // What the server asks while it is called: by itself in the legacy era, and by what the call returns in the modern one.
 seen.calls.test_elicitation = await call('test_elicitation', { message: 'Who?' });
 seen.calls.test_sampling = await call('test_sampling', { prompt: 'Capital?' });
-for (const about of ['list_roots', 'multiple_inputs', 'multi_round', 'request_state']) {
+for (const about of [...(prefix ? [] : ['list_roots', 'multiple_inputs']), 'multi_round', 'request_state']) {
   seen.calls[about] = await call('test_input_required_result_' + about);
 }
-seen.prompted = (await client.getPrompt({ name: 'test_input_required_result_prompt' })).messages[0].content.text;
+if (!quiet) seen.prompted = (await client.getPrompt({ name: prefix + 'test_input_required_result_prompt' })).messages[0].content.text;
 
 // Resources, prompts, completion.
 seen.resources = (await client.listResources()).resources.map(r => r.uri).sort();
@@ -110,9 +117,9 @@ seen.binary = Buffer.from((await read('test://static-binary')).blob, 'base64').s
 seen.templated = JSON.parse((await read('test://template/a%20b/data')).text).id;
 seen.missing = await failure(read('test://nothing'));
 seen.prompts = (await client.listPrompts()).prompts.map(p => p.name).sort();
-seen.prompt = (await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: { arg1: 'x', arg2: 'y' } })).messages[0].content.text;
+seen.prompt = (await client.getPrompt({ name: prefix + 'test_prompt_with_arguments', arguments: { arg1: 'x', arg2: 'y' } })).messages[0].content.text;
 seen.completion = (await client.complete({
-  ref: { type: 'ref/prompt', name: 'test_prompt_with_arguments' }, argument: { name: 'arg1', value: 'test' },
+  ref: { type: 'ref/prompt', name: prefix + 'test_prompt_with_arguments' }, argument: { name: 'arg1', value: 'test' },
 })).completion.values;
 
 // Changes.
@@ -125,7 +132,7 @@ await (modern ? subscription.close() : client.unsubscribeResource({ uri: watched
 const toolsChanged = happens('tools'), promptsChanged = happens('prompts');
 await call('test_trigger_tool_change');
 await call('test_trigger_prompt_change');
-seen.changed = [(await toolsChanged).includes('transient_tool'), (await promptsChanged).includes('transient_prompt')];
+seen.changed = [(await toolsChanged).includes(prefix + 'transient_tool'), (await promptsChanged).includes(prefix + 'transient_prompt')];
 
 // A call that is cancelled while it is under way. In the legacy era, what the server asked for it is cancelled, too.
 const abort = new AbortController();
@@ -148,7 +155,7 @@ if (!modern) {
 seen.calls.test_reconnection = await call('test_reconnection');
 if (!modern) {
   const usual = answer;
-  answer = async extra => { await cut(); return usual(extra); };
+  answer = async extra => { if (url) await cut(); return usual(extra); };
   seen.calls.cut = await call('test_elicitation', { message: 'After a cut?' });
   answer = usual;
   // The session's own stream was cut with it: it has to be back for this to come through.
@@ -159,7 +166,7 @@ if (!modern) {
 }
 
 if (seen.session) {
-  const headers = { 'mcp-session-id': seen.session, accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+  const headers = { 'mcp-session-id': seen.session, accept: 'application/json, text/event-stream', 'content-type': 'application/json', ...(token && { authorization: 'Bearer ' + token }) };
   await transport.terminateSession();
   const after = await fetch(url, { method: 'POST', headers, body: '{"jsonrpc":"2.0","id":"late","method":"ping"}' });
   seen.afterDelete = after.status;

@@ -94,6 +94,15 @@ func TestChanges(t *testing.T) {
 		assert.Equal(d.t, b.Error, "boom")
 		assert.Equal(d.t, b.RetryIn, 1)
 		assert.Equal(d.t, b.Since, time.Now().UTC().Format(time.RFC3339))
+
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.NilError(d.t, json.Unmarshal([]byte(d.call("host.status", `{}`)), &all))
+		b = all.Servers[1]
+		assert.Equal(d.t, b.State, "failed")
+		since, err := time.Parse(time.RFC3339, b.Since)
+		assert.NilError(d.t, err)
+		assert.Assert(d.t, b.RetryIn > 0 && max(b.RetryIn-300+int(time.Since(since).Seconds()), -1) <= 1, "again in %d s", b.RetryIn)
 	})
 	atDesk(t, nil, func(d *desk) {
 		assert.Assert(d.t, cmp.Contains(d.call("host.disable", `{"server":"a"}`), "unknown_operation"))

@@ -1,10 +1,6 @@
 package host
 
-import (
-	"time"
-
-	"github.com/stdwire/stdwire/client/host"
-)
+import "time"
 
 // A Status is what there is to know of one server.
 type Status struct {
@@ -41,7 +37,7 @@ func (o *Options) statuses() Statuses {
 		if s.Err != nil {
 			status.Error = s.Err.Error()
 		}
-		if s.State == host.Waiting {
+		if !s.Retry.IsZero() {
 			status.RetryIn = max(1, int(time.Until(s.Retry).Round(time.Second).Seconds()))
 		}
 		if s.Revision != "" {

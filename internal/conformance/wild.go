@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// What a [Wild] server does besides.
+const (
+	WildHangs   = "hangs"   // every 50th call is never answered
+	WildFloods  = "floods"  // it sends notifications without end
+	WildJunk    = "junk"    // it prints what is no message
+	WildChanges = "changes" // its tools are others all the time
+)
+
+// A wild server has the tools echo {"text"}, which may be called twice, and once {"text"}, which may not. Both return the server's id, a colon and the text.
+type wild struct {
+	id   string
+	does []string
+	mu   sync.Mutex // guards what follows
+	out  io.Writer
+	turn int // how often its tools have changed
+}
+
+// Wild is a legacy server, written by hand, that misbehaves as it is told. It returns when its input ends, or nobody reads what it says.
+func Wild(in io.Reader, out io.Writer, id string, does ...string) error {
+	w := &wild{id: id, does: does, out: out}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for calls := 0; lines.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct {
+				Name      string
+				Arguments struct{ Text string }
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return err
+		}
+		result := ""
+		switch m.Method {
+		case "initialize":
+			result = fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":%q,"version":"1"}}`, id)
+		case "notifications/initialized":
+			go w.misbehave()
+			continue
+		case "tools/list":
+			result = w.tools()
+		case "tools/call":
+			if calls++; w.is(WildHangs) && calls%50 == 0 {
+				continue
+			}
+			text, err := json.Marshal(id + ":" + m.Params.Arguments.Text)
+			if err != nil {
+				return err
+			}
+			result = fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text)
+		}
+		switch {
+		case len(m.ID) == 0:
+		case result == "":
+			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+		default:
+			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+		}
+	}
+	return lines.Err()
+}
+
+func (w *wild) is(what string) bool { return slices.Contains(w.does, what) }
+
+func (w *wild) say(line string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := io.WriteString(w.out, line+"\n")
+	return err == nil
+}
+
+// tools are others with each change: one more comes and goes, and the description of the others is never the same.
+func (w *wild) tools() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tool := func(name, annotations string) string {
+		return fmt.Sprintf(`{"name":%q,"description":"Of turn %d.","inputSchema":{"type":"object"},"annotations":{%s}}`, name, w.turn, annotations)
+	}
+	more := ""
+	if w.turn%2 == 1 {
+		more = "," + tool(fmt.Sprint("passing_", w.turn%10), "")
+	}
+	return `{"tools":[` + tool("echo", `"readOnlyHint":true`) + `,` + tool("once", "") + more + `]}`
+}
+
+// misbehave goes on until nobody reads any more.
+func (w *wild) misbehave() {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		<-tick.C
+		ok := true
+		if w.is(WildFloods) {
+			for range 10 {
+				ok = w.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a flood"}}`) &&
+					w.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody's","progress":1}}`) &&
+					w.say(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"no://where"}}`)
+			}
+		}
+		if w.is(WildJunk) && n%5 == 0 {
+			ok = w.say("Listening … \x1b[1m{") && w.say(`{"jsonrpc":"2.0","id":999999999,"result":{}}`) && w.say(`{"jsonrpc":"2.0"`)
+		}
+		if w.is(WildChanges) && n%10 == 0 {
+			w.mu.Lock()
+			w.turn++
+			w.mu.Unlock()
+			ok = w.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		}
+		if !ok || len(w.does) == 0 {
+			return
+		}
+	}
+}
