@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
 )
 
 // Whoever reads on from where they were gets every byte once, or is told how many there were.
@@ -89,7 +92,7 @@ func TestLogOfAServer(t *testing.T) {
 	})
 }
 
-// A restart starts the server, also one that nobody uses or that has failed for good.
+// A restart starts the server, also one that nobody uses or that has failed too often; one that is disabled meanwhile stays so.
 func TestRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, m.Restart("s"))
@@ -115,5 +118,27 @@ func TestRestart(t *testing.T) {
 		assert.NilError(t, m.Restart("s"))
 		synctest.Wait()
 		assert.Equal(t, state(m), Stopped, "for whom?")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan State, 10)
+		m := NewManager(func(s Status) { told <- s.State })
+		defer m.Close()
+		assert.NilError(t, m.Add(Server{ID: "s", Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+			time.Sleep(3 * time.Second) // it does not hear that it is to end
+			return nil, errors.New("boom")
+		}}))
+		assert.NilError(t, m.Restart("s"))
+		synctest.Wait()
+		restarted := make(chan error, 1)
+		go func() { restarted <- m.Restart("s") }()
+		time.Sleep(time.Second)
+		assert.NilError(t, m.Disable("s"))
+		assert.ErrorIs(t, <-restarted, ErrDisabled)
+		assert.Equal(t, state(m), Disabled)
+		var all []State
+		for len(told) > 0 {
+			all = append(all, <-told)
+		}
+		assert.DeepEqual(t, all, []State{Stopped, Starting, Disabled})
 	})
 }

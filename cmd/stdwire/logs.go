@@ -11,7 +11,7 @@ func logsCommand() command {
 	return command{
 		name: "logs", usage: "ID [-f] [--pid N]",
 		summary: "show what a server of a running gateway writes to stderr",
-		help: "Shows the latest that the processes of the server have written, at least 64 KiB if there is as much, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
+		help: "Shows the latest that the processes of the server have written, 64 KiB at most, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
 			"with what comes, until Ctrl-C. Nothing in it works on a terminal: control sequences are taken out or spelled out.",
 		make: func() (grammar, runner) {
 			l := new(logging)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -114,7 +113,7 @@ func reachSocket(ctx context.Context, path string) (net.Conn, error) {
 	const patience = 3 * time.Second
 	dialer := net.Dialer{Timeout: patience}
 	conn, err := dialer.DialContext(ctx, "unix", path)
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.Is(err, refused) {
 		_ = os.Remove(path)
 		return nil, fs.ErrNotExist
 	}
