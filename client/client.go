@@ -210,6 +210,15 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // Handshake returns how the connection began.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
 
+// LastHeard returns when the server last sent anything at all; the zero time if it never did.
+func (c *Client) LastHeard() time.Time {
+	last := c.link.last.Load()
+	if last == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, last)
+}
+
 // StderrTail returns the latest output of the server's process on stderr, 64 KiB at most, fit to be printed; "" without a process.
 func (c *Client) StderrTail() string {
 	if c.proc == nil {

@@ -127,6 +127,8 @@ type Server struct {
 	watchers []*func() // see OnWatch
 	unwatch  func()    // stops watching the catalog, while there are connections
 	audience audience
+	holds    int // see Hold
+	held     map[news]struct{}
 }
 
 // New returns a server of the operations that catalog has at the time of each request, with default options.
@@ -154,7 +156,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	s := &Server{
 		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*Conn]struct{}),
+		log: o.Logger, conns: make(map[*Conn]struct{}), held: make(map[news]struct{}),
 	}
 	for id := range o.Extensions {
 		if err := mcp.CheckExtensionID(id); err != nil {

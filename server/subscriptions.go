@@ -17,10 +17,19 @@ type news struct {
 	about  string // the URI of a resource, the id of a task
 }
 
-// announce tells every connection, without waiting for any. None of them is closed meanwhile.
+// announce tells every connection, now or when what is held back is let go.
 func (s *Server) announce(n news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.holds > 0 && n.about == "" { // a list
+		s.held[n] = struct{}{}
+		return
+	}
+	s.tellAll(n)
+}
+
+// tellAll tells every connection, without waiting for any. None of them is closed meanwhile. With mu.
+func (s *Server) tellAll(n news) {
 	for c := range s.conns {
 		c.hear(n)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ type keeper struct {
 	m       *Manager
 	server  *Server
 	address address
+	log     *Log
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -33,8 +35,8 @@ type keeper struct {
 	changed  chan struct{} // closed at the next change of the state
 }
 
-func newKeeper(m *Manager, s *Server, a address) *keeper {
-	k := &keeper{m: m, server: s, address: a, done: make(chan struct{}), wanted: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+func newKeeper(m *Manager, s *Server, a address, log *Log) *keeper {
+	k := &keeper{m: m, server: s, address: a, log: log, done: make(chan struct{}), wanted: make(chan struct{}, 1), freed: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(m.ctx)
 	return k
@@ -121,6 +123,7 @@ func (k *keeper) status() Status {
 		s.Retry = k.retry
 	case Ready:
 		s.Process = k.client.Process()
+		s.Era, s.Revision, s.Heard = k.client.Era(), k.client.Revision(), k.client.LastHeard()
 	}
 	return s
 }
@@ -154,9 +157,16 @@ func (k *keeper) run() {
 		o.Era = k.server.Options.Era
 		if worked {
 			o.Era = c.Era() // remembered for the next start, which then needs no probe; if that fails, the one after finds out again
+			k.log.note("%s", started(c))
 			k.become(Ready, func() { k.client, k.err = c, nil })
 			err = k.keep(c)
 			k.become(Stopped, func() { k.client = nil })
+		}
+		switch {
+		case err != nil && k.ctx.Err() == nil:
+			k.log.note("%v", err)
+		case worked:
+			k.log.note("stopped")
 		}
 		if k.ctx.Err() != nil {
 			return
@@ -184,6 +194,14 @@ func (k *keeper) run() {
 			k.retry = time.Now().Add(wait)
 		})
 	}
+}
+
+// started says how a client has come to be.
+func started(c *client.Client) string {
+	if p := c.Process(); p != nil {
+		return fmt.Sprintf("started, process %d", p.Pid)
+	}
+	return "connected"
 }
 
 // failed notes why the server does not work, or not any more.

@@ -24,7 +24,8 @@ type Manager struct {
 	closed  bool
 	servers map[string]*Server
 	order   []string
-	off     map[string]bool     // disabled servers
+	off     map[string]bool // disabled servers
+	logs    map[string]*Log
 	keepers map[address]*keeper // of those that were wanted
 }
 
@@ -34,12 +35,12 @@ type address struct{ id, session string }
 // NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
 // sees it; it must not block, nor call the Manager.
 func NewManager(onState func(Status)) *Manager {
-	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), keepers: make(map[address]*keeper)}
+	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), logs: make(map[string]*Log), keepers: make(map[address]*keeper)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail.
+// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail. The log goes on.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
@@ -55,6 +56,7 @@ func (m *Manager) Add(s Server) error {
 	}
 	if m.servers[s.ID] == nil {
 		m.order = append(m.order, s.ID)
+		m.logs[s.ID] = new(Log)
 	}
 	m.servers[s.ID] = &s
 	delete(m.off, s.ID)
@@ -73,6 +75,7 @@ func (m *Manager) Remove(id string) bool {
 	found := m.servers[id] != nil
 	delete(m.servers, id)
 	delete(m.off, id)
+	delete(m.logs, id)
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
@@ -165,7 +168,7 @@ func (m *Manager) keeper(id, session string) (*keeper, error) {
 	if a.session != "" && !m.room(s) {
 		return nil, fmt.Errorf("server %q: %w: %d, which are as many as may be; try again when one has ended", id, ErrSessions, s.MaxSessions)
 	}
-	k := newKeeper(m, s, a)
+	k := newKeeper(m, s, a, m.logs[id])
 	m.keepers[a] = k
 	m.wg.Go(k.run)
 	return k, nil
@@ -190,6 +193,16 @@ func (m *Manager) room(s *Server) bool {
 		n--
 	}
 	return n < s.MaxSessions
+}
+
+// Log returns the log of a server, as long as there is the server. The error matches [ErrUnknown].
+func (m *Manager) Log(id string) (*Log, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.logs[id] == nil {
+		return nil, about(id, ErrUnknown)
+	}
+	return m.logs[id], nil
 }
 
 // forget takes a keeper out of the table that has nothing to keep any more.
@@ -245,19 +258,28 @@ func (m *Manager) Enable(id string) error {
 	return nil
 }
 
-// Restart closes the clients of a server; calls that are under way fail. The next use starts it, whatever has failed before. The error matches [ErrUnknown].
+// Restart closes the clients of a server; calls that are under way fail. Then it is started anew, whatever has failed before, and whether it was running or not; but for one with PerSession,
+// which the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	if m.servers[id] == nil {
+	s, off := m.servers[id], m.off[id]
+	if s == nil || off {
 		m.mu.Unlock()
+		if off {
+			return about(id, ErrDisabled)
+		}
 		return about(id, ErrUnknown)
 	}
-	off := m.off[id]
 	gone := m.takeKeepers(func(a address) bool { return a.id == id })
 	m.mu.Unlock()
 	end(gone)
-	if !off {
-		m.tell(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	k, err := m.keeper(id, "") // unless it was disabled or removed meanwhile
+	if err != nil {
+		return err
+	}
+	m.tell(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	if !s.PerSession {
+		notify(k.wanted)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A Server is what a [Manager] has to know of a server to keep a client of it. Only ID and Connect are required.
@@ -82,4 +83,7 @@ type Status struct {
 	Uses     int             // that are under way
 	Restarts int             // how many times it was started after it had failed
 	Process  *client.Process // Ready, and a process of ours
+	Era      mcp.Era         // Ready: which one is spoken
+	Revision mcp.Revision    // of it
+	Heard    time.Time       // Ready: when it last sent anything at all
 }

@@ -78,7 +78,7 @@ func (x *crossing) run(ctx context.Context, std *streams) error {
 		return err
 	}
 	if x.web.address != "" {
-		return x.web.serve(ctx, std, &endpoints{main: s}, nil, log)
+		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: s}}, nil, log)
 	}
 	if std.inTerminal {
 		std.err.printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")

@@ -151,7 +151,9 @@ func (d *doctor) patients(std *streams) ([]*patient, error) {
 	for _, s := range c.servers {
 		all = append(all, &patient{
 			id: s.ID, server: s, told: c.about(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
-			connect: func(ctx context.Context, o client.Options) (*client.Client, error) { return reach(ctx, s, c.env, o) },
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return reach(ctx, s, c.env, o, nil)
+			},
 			trusted: func() error { return store.Check(s) },
 		})
 	}

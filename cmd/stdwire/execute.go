@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -27,7 +28,7 @@ type runner func(ctx context.Context, std *streams) error
 func commands() []command {
 	return []command{
 		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
-		shellCommand(), tapCommand(), bridgeCommand(), doctorCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(),
+		shellCommand(), statusCommand(), enableCommand(), disableCommand(), restartCommand(), logsCommand(), tapCommand(), bridgeCommand(), doctorCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(),
 		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }
@@ -42,7 +43,7 @@ func commandNames() (names []string) {
 func findCommand(name string) (command, error) {
 	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
 	if i < 0 {
-		return command{}, usagef("there is no command %q", name).withHint(near.Instead(name, commandNames()))
+		return command{}, usagef("there is no command %q", name).withHint(cmp.Or(near.DidYouMean(name, commandNames()), "stdwire help lists them"))
 	}
 	return commands()[i], nil
 }

@@ -18,7 +18,7 @@ var exits = map[string]int{
 
 	"auth_required": 3, // the server, at its URL, wants to know who is there, or does not like who it is
 
-	"unreachable":   4, // no connection: the handshake was refused, or made no sense
+	"unreachable":   4, // no connection: the handshake was refused, or made no sense; no gateway is running
 	"spawn_failed":  4, // the server's program could not be started
 	"start_exit":    4, // it ended before it had answered
 	"start_timeout": 4, // it has not answered in time

@@ -49,9 +49,10 @@ URL (--url), or else stdwire's own (--root, --write, …):
   stdwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything
 
 Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 3 not without
-authorization, 4 the server did not start, 5 the tool failed, or there is no such
-thing, 6 no answer in time or the server died, 7 refused, 8 wrong configuration,
-10 something was found, or is not the same, 130 and 143 interrupted.
+authorization, 4 the server did not start, or no gateway runs, 5 the tool failed,
+or there is no such thing, 6 no answer in time or the server died, 7 refused, 8
+wrong configuration, 10 something was found, or is not the same, 130 and 143
+interrupted.
 More with stdwire help COMMAND.
 `)
 	return b.String()

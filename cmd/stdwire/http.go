@@ -26,6 +26,8 @@ type web struct {
 	noAuth   bool
 	sse      bool
 	stateKey []byte // nil: a random one
+
+	listening func(url string) // hears where; nil if nobody wants to
 }
 
 func (w *web) flags() []flag {
@@ -91,6 +93,9 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 		mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	if w.listening != nil {
+		w.listening(fmt.Sprintf("http://%s%s", address, mainPath))
+	}
 	std.err.printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
 	e.tell(std, address)
 	web := &http.Server{
@@ -104,7 +109,6 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 		return err
 	case <-ctx.Done():
 	}
-	const drain = 3 * time.Second
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	e.finish(grace)

@@ -20,11 +20,10 @@ import (
 // A mounted is what of the configuration stdwire serve offers.
 type mounted struct {
 	configuration
-	profile  string
-	profiles map[string][]string // of the configuration, unless it is one profile
-	all      bool                // of what is configured
-	pins     string              // "", block, warn, off
-	control  bool                // clients may enable, disable and restart servers
+	profile string
+	all     bool   // of what is configured
+	pins    string // "", block, warn, off
+	control bool   // clients may enable, disable and restart servers
 
 	noPrefix, noDescPrefix bool // tools and prompts are called, and described, as their servers do
 
@@ -33,7 +32,10 @@ type mounted struct {
 	values        bool       // it has values
 	trail         *os.File   // it, when it is open
 
-	operations *dispatch.Catalog // that has the tools, too; nil for none
+	operations *dispatch.Catalog   // that has the tools, too; nil for none
+	endpoints  *endpoints          // of the profiles; nil for none
+	env        *config.Environment // when mounted
+	store      *config.Store       // of what is trusted
 }
 
 func (m *mounted) flags() []flag {
@@ -79,13 +81,11 @@ func (m *mounted) check() error {
 }
 
 // mount has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
-func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*gateway.Gateway, error) {
+func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *streams, log *slog.Logger) (*standing, error) {
 	c, err := m.choose(m.profile)
 	if err != nil {
 		return nil, err
 	}
-	printDiagnostics(std, c.diagnostics)
-	m.profiles = c.profiles
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values, Catalog: m.operations}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
@@ -99,28 +99,19 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		}
 	}
 	o.Remember = rememberDir()
-	g := o.New(s)
-	err = ops.Register(catalog, g.Manager())
+	m.env, m.store = c.env, config.UserStore(c.env)
+	st := newStanding(m, o.New(s), s, std, log)
+	st.now = c.all
+	err = ops.Register(catalog, st.operations())
 	if m.operations != nil { // before the tools, which stand back for them
-		err = errors.Join(err, ops.Register(m.operations, g.Manager()))
+		err = errors.Join(err, ops.Register(m.operations, st.operations()))
 	}
 	if err != nil {
+		st.close()
 		return nil, err
 	}
-	store := config.UserStore(c.env)
-	for _, server := range c.servers {
-		if server.Err != nil {
-			continue // it was told
-		}
-		if err := store.Check(server); err != nil {
-			std.err.printf("warning: %v, and not offered: see stdwire trust", err)
-			continue
-		}
-		if err := g.Add(m.server(server, c.env, log)); err != nil {
-			std.err.printf("warning: %v", err)
-		}
-	}
-	return g, nil
+	st.apply(c)
+	return st, nil
 }
 
 // rememberDir is where it is kept what servers have; "" for nowhere.
@@ -141,13 +132,17 @@ func (m *mounted) close() error {
 }
 
 // server is one of the configuration as the gateway keeps it.
-func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Logger) host.Server {
+func (m *mounted) server(s *config.Server, env *config.Environment, g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return reach(ctx, s, env, o)
+			stderr, err := g.Manager().Log(s.ID)
+			if err != nil {
+				return nil, err // it was removed meanwhile
+			}
+			return reach(ctx, s, env, o, stderr)
 		},
 	}
 }

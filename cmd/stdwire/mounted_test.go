@@ -42,6 +42,7 @@ func ownHome(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("XDG_RUNTIME_DIR", "")
 }
 
 func TestServeOthers(t *testing.T) {

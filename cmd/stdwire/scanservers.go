@@ -105,7 +105,7 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 	o := server.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: slog.New(slog.DiscardHandler)})
 	o.Era = cmp.Or(eras[s.one.era], o.Era)
 	o.StartTimeout = cmp.Or(s.one.startTimeout, o.StartTimeout)
-	c, err := reach(ctx, server, env, o)
+	c, err := reach(ctx, server, env, o, nil)
 	if err != nil {
 		return found, err
 	}

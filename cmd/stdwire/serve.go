@@ -20,6 +20,9 @@ func serveCommand() command {
 			"asks by itself.\n\n" +
 			"With --config, --profile or --servers, what other servers have is offered: tools and prompts by their server's id and name, as in files__read, unless --no-prefix says otherwise. Their own tools stdwire then offers only " +
 			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call.\n\n" +
+			"When a configuration file has changed, what is new is started, what is gone ends, and what is different is replaced; the other servers go on. A second passes first, because more may be " +
+			"written; on Unix SIGHUP has it done at once. A file that is not valid changes nothing, and is told on stderr. stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
+			"restart and logs look after them.\n\n" +
 			"With --audit there is a line of JSON for each of their calls, reads and prompts: when, for whom, which, how long, what came of it, and of the arguments the names, types, sizes and SHA-256. " +
 			"No call waits for it, and what cannot be written is counted. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +
 			"{\"phase\":\"after\",…,\"result\":{…}}. It writes nothing to let the call pass, {\"arguments\":{…}} or {\"result\":{…}} to put another in its place, or {\"deny\":\"why\"}. The call is refused as well if it " +
@@ -57,24 +60,27 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 	}
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: version()}, o.catalog)
-	e := &endpoints{main: s}
+	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.catalog // for the HTTP API, which has the tools of the others too
 	if m.wanted() {
 		if w.address != "" {
 			operations = o.catalog.Clone()
 			m.operations = operations
+			m.serveProfiles(e, server.Options{Logger: log, StateKey: w.stateKey})
 		}
 		defer func() { err = errors.Join(err, m.close()) }()
-		g, err := m.mount(s, o.catalog, std, log)
+		st, err := m.mount(s, o.catalog, std, log)
 		if err != nil {
 			return errors.Join(err, o.close())
 		}
-		defer g.Close()
+		defer st.close()
 		if w.address != "" {
-			e.profiles = m.offerProfiles(g, server.Options{Logger: log, StateKey: w.stateKey})
+			st.reachedAt("http://" + w.address + "/mcp") // until it is known better
 		}
+		w.listening = st.reachedAt
+		st.start(ctx)
 		settling, cancel := context.WithTimeout(ctx, settleWithin)
-		g.Settle(settling)
+		st.gateway.Settle(settling)
 		cancel()
 	}
 	if w.address != "" {

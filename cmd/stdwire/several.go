@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"slices"
 	"sync"
 
@@ -12,10 +13,10 @@ import (
 
 // A chosen is the servers of the configuration that a command is about.
 type chosen struct {
-	servers     []*config.Server    // those with errors and disabled ones too
-	profiles    map[string][]string // unless it is one that was chosen
+	servers     []*config.Server // those with errors and disabled ones too
 	diagnostics []config.Diagnostic
 	env         *config.Environment
+	all         *config.Config
 }
 
 const nothingConfigured = "no servers are configured; stdwire config where shows which files are searched"
@@ -35,10 +36,7 @@ func (c *configuration) choose(profile string) (*chosen, error) {
 	if err != nil {
 		return nil, misconfigured(err)
 	}
-	if profile != "" {
-		loaded.Profiles = nil
-	}
-	return &chosen{servers, loaded.Profiles, loaded.Diagnostics, env}, nil
+	return &chosen{servers, loaded.Diagnostics, env, loaded}, nil
 }
 
 // about are the diagnostics of a server; of "", those of the files.
@@ -68,9 +66,9 @@ func (c *chosen) only(ids []string) error {
 	return nil
 }
 
-// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. An error is one of the configuration, or a
-// [*client.StartError].
-func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options) (*client.Client, error) {
+// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. What it writes to stderr goes to stderr as well, unless that is nil. An
+// error is one of the configuration, or a [*client.StartError].
+func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, stderr io.Writer) (*client.Client, error) {
 	endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now
 	if err != nil {
 		return nil, err
@@ -78,6 +76,7 @@ func reach(ctx context.Context, s *config.Server, env *config.Environment, o cli
 	if endpoint.URL != "" {
 		return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
 	}
+	endpoint.Command.Stderr = stderr
 	return o.Spawn(ctx, endpoint.Command)
 }
 

@@ -54,7 +54,7 @@ var floors = []struct {
 	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
-	{"client/host", []string{"rpc", "client"}},
+	{"client/host", []string{"rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},

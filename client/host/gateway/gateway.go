@@ -166,10 +166,12 @@ func (o Options) New(s *server.Server) *Gateway {
 // Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
 
-// Add adds a server, in place of one with the same ID. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. Of its Options the gateway has
+// Add adds a server. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. Of its Options the gateway has
 // TapLog and the callbacks for changes to itself, and OnElicit, OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
+//
+// If there is one with the same ID, that is replaced, and Add blocks until it has ended: what it had is taken away, and calls that are under way fail.
 func (g *Gateway) Add(s host.Server) error {
-	g.Remove(s.ID)
+	old := g.unmount(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
 	m := g.newMount(&s)
 	if connect := s.Connect; connect != nil {
@@ -182,8 +184,13 @@ func (g *Gateway) Add(s host.Server) error {
 			return m.connect(ctx, session, o, connect)
 		}
 	}
-	if err := g.manager.Add(s); err != nil {
+	err := g.manager.Add(s)
+	if old != nil {
+		old.withdraw()
+	}
+	if err != nil {
 		m.cancel()
+		g.manager.Remove(s.ID)
 		return err
 	}
 	g.mu.Lock()
@@ -239,20 +246,41 @@ func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	}
 }
 
-// Remove takes a server and all that it has away. It reports false if there is none.
+// Remove takes a server and all that it has away, and blocks until it has ended. It reports false if there is none.
 func (g *Gateway) Remove(id string) bool {
+	m := g.unmount(id)
+	if m == nil {
+		return false
+	}
+	g.manager.Remove(id)
+	m.withdraw()
+	return true
+}
+
+// unmount ends what looks after a server, and returns that; nil if there is nothing. What the server has is still to be withdrawn.
+func (g *Gateway) unmount(id string) *mount {
 	g.mu.Lock()
 	m := g.mounts[id]
 	delete(g.mounts, id)
 	g.mu.Unlock()
-	if m == nil {
-		return false
+	if m != nil {
+		m.cancel()
+		<-m.done
 	}
-	m.cancel()
-	<-m.done
-	g.manager.Remove(id)
-	m.withdraw()
-	return true
+	return m
+}
+
+// Tools returns how many tools of each server are offered, but for those that offer none.
+func (g *Gateway) Tools() map[string]int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := map[string]int{}
+	for n, o := range g.owners {
+		if n.kind == kindTool {
+			all[o.id]++
+		}
+	}
+	return all
 }
 
 // stateChanged has a mount look at its server, that has come or gone.

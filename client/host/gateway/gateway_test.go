@@ -292,7 +292,7 @@ func TestRestart(t *testing.T) {
 			}
 			assert.NilError(t, w.gateway.Manager().Disable("up"))
 			assert.Equal(t, <-changes, 0)
-			assert.NilError(t, w.gateway.Manager().Restart("up"))
+			assert.ErrorIs(t, w.gateway.Manager().Restart("up"), host.ErrDisabled)
 			time.Sleep(time.Minute)
 			assert.Equal(t, len(changes), 0, "it is still disabled")
 		})

@@ -24,7 +24,6 @@ type mount struct {
 	perSession bool
 	answers    bool // who has added the server answers what it asks
 	digest     string
-	disabled   bool
 	saved      []byte // what is remembered
 	ctx        context.Context
 	cancel     context.CancelFunc
@@ -56,12 +55,13 @@ type mount struct {
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, disabled: s.Disabled, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
+	m.gone.Store(s.Disabled) // until it is enabled
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
 	m.level = s.Options.LogLevel
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
+	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
 				return t.Name, ""
@@ -71,11 +71,11 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 	if g.o.Catalog != nil {
 		m.tools.also = m.newOperations(g.o.Catalog)
 	}
-	m.prompts = &shelf[mcp.Prompt, *server.Server]{m: m, fronts: m.fronts, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
+	m.prompts = &shelf[mcp.Prompt, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.public(p.Name) }}
-	m.resources = &shelf[mcp.Resource, *server.Server]{m: m, fronts: m.fronts, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
+	m.resources = &shelf[mcp.Resource, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[mcp.ResourceTemplate, *server.Server]{m: m, fronts: m.fronts, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
+	m.templates = &shelf[mcp.ResourceTemplate, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
 	m.shelves = append(m.shelves, m.tools, m.prompts, m.resources, m.templates)
 	return m
@@ -111,7 +111,7 @@ func (m *mount) run() {
 	var watching sync.WaitGroup
 	watching.Go(m.keepWatching)
 	defer watching.Wait()
-	if m.disabled || !m.recall() {
+	if m.gone.Load() || !m.recall() {
 		m.update()
 	}
 	close(m.looked)

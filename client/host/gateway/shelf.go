@@ -38,6 +38,8 @@ type shelf[T any, F comparable] struct {
 	// put has a front offer an item, and remove takes away what is called so.
 	put    func(f F, public string, d definition[T]) error
 	remove func(f F, public ...string) int
+	// hold, if set, has a front tell its clients of changes when they are made.
+	hold func(f F) (release func())
 	// also, if set, offers the same elsewhere.
 	also *shelf[T, *dispatch.Catalog]
 
@@ -123,6 +125,9 @@ func (s *shelf[T, F]) spread() {
 	s.mu.Lock()
 	fronts := s.fronts()
 	for _, f := range fronts {
+		if s.hold != nil {
+			defer s.hold(f)()
+		}
 		for public, d := range s.offered {
 			if s.on[f][public] == string(d.text) {
 				continue

@@ -1,10 +1,11 @@
-// Package host has the operations with which a client looks after the servers behind it: what state they are in, and switching them off, on, and starting them anew.
+// Package host has the operations with which one looks after the servers behind a gateway: what state they are in, switching them off, on, and starting them anew, what they write, and what the
+// gateway itself is.
 package host
 
 import (
 	"context"
 	"errors"
-	"time"
+	"sync"
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/dispatch"
@@ -13,76 +14,120 @@ import (
 // Gate opens the operations that change something.
 const Gate dispatch.Gate = "host"
 
+// Options are what the operations are about. Only Manager is required. The functions may be called by any number of goroutines at a time.
+type Options struct {
+	Manager *host.Manager
+	Tools   func() map[string]int               // how many tools of each server are offered; nil: that is not told
+	Profile func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
+	About   func() About                        // what the gateway is, for [RegisterLocal]
+}
+
+// A Choice names a server or several.
+type Choice struct {
+	Server  string `json:"server,omitempty" doc:"The server's id, as host.status has it."`
+	Profile string `json:"profile,omitempty" doc:"Instead: the profile whose servers are meant."`
+}
+
 // A Server names one.
 type Server struct {
 	Server string `json:"server" doc:"The server's id, as host.status has it."`
 }
 
-// A Status is what there is to know of one server.
-type Status struct {
-	Server   string `json:"server"`
-	State    string `json:"state" doc:"stopped, starting, ready, waiting (for another start), failed or disabled."`
-	Session  string `json:"session,omitempty" doc:"Whose process it is, of a server that is not shared."`
-	Error    string `json:"error,omitempty" doc:"Why it failed last."`
-	RetryIn  int    `json:"retry_in_seconds,omitempty" doc:"When it is started again."`
-	Since    string `json:"since,omitempty" doc:"When it came into this state."`
-	Uses     int    `json:"uses" doc:"What is under way."`
-	Restarts int    `json:"restarts" doc:"How many times it was started again after it had failed."`
-	Pid      int    `json:"pid,omitempty"`
+// Register adds the operations for clients of the gateway to a catalog. Those that change something are there if it was made with [Gate].
+func Register(c *dispatch.Catalog, o Options) error {
+	var r registry
+	add(&r, dispatch.Spec{Name: "host.status", Summary: "What state the servers behind this one are in.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (Statuses, error) { return o.statuses(), nil })
+	changes := dispatch.Spec{Kind: dispatch.Lifecycle, Gate: Gate, Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
+	changes.Name, changes.Summary = "host.enable", "Have a server, or those of a profile, offered and started again."
+	add(&r, changes, func(_ context.Context, in Choice) (Statuses, error) { return o.change(in, o.Manager.Enable) })
+	changes.Name, changes.Summary = "host.disable", "Stop a server, or those of a profile, and withdraw what they offer, until host.enable. Calls that are under way fail."
+	add(&r, changes, func(_ context.Context, in Choice) (Statuses, error) { return o.change(in, o.Manager.Disable) })
+	changes.Name, changes.Summary = "host.restart", "Stop a server and start it anew. Calls that are under way fail."
+	add(&r, changes, func(_ context.Context, in Server) (Statuses, error) {
+		return o.change(Choice{Server: in.Server}, o.Manager.Restart)
+	})
+	return r.register(c)
 }
 
-// Statuses are those of all servers.
-type Statuses struct {
-	Servers []Status `json:"servers"`
+// RegisterLocal adds the operations that are not for clients, but for the user whose gateway it is: what servers write may be secret, and so may be where files are.
+func RegisterLocal(c *dispatch.Catalog, o Options) error {
+	var r registry
+	add(&r, dispatch.Spec{Name: "host.about", Summary: "What this gateway is.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (About, error) { return o.About(), nil })
+	add(&r, dispatch.Spec{Name: "host.logs", Summary: "What the processes of a server have written to stderr, and what has become of them.", Kind: dispatch.Wait, Timeout: beyond, Errors: []dispatch.Code{dispatch.NotFound}}, o.logs)
+	return r.register(c)
 }
 
-// Register adds the operations to a catalog. Those that change something are there if it was made with [Gate].
-func Register(c *dispatch.Catalog, m *host.Manager) error {
-	var ops []*dispatch.Operation
-	var failed []error
-	add := func(op *dispatch.Operation, err error) { ops, failed = append(ops, op), append(failed, err) }
-	add(dispatch.New(dispatch.Spec{Name: "host.status", Summary: "What state the servers behind this one are in.", Kind: dispatch.Read},
-		func(context.Context, struct{}) (Statuses, error) { return statuses(m), nil }))
-	for _, change := range []struct {
-		name, summary string
-		do            func(id string) error
-	}{
-		{"host.enable", "Have a server started again when it is wanted.", m.Enable},
-		{"host.disable", "Stop a server, and withdraw what it offers, until host.enable.", m.Disable},
-		{"host.restart", "Stop a server; it is started anew when it is wanted. Calls that are under way fail.", m.Restart},
-	} {
-		add(dispatch.New(dispatch.Spec{Name: change.name, Summary: change.summary, Kind: dispatch.Lifecycle, Gate: Gate, Errors: []dispatch.Code{dispatch.NotFound}},
-			func(_ context.Context, in Server) (Statuses, error) {
-				err := change.do(in.Server)
-				if errors.Is(err, host.ErrUnknown) {
-					return Statuses{}, dispatch.Errorf(dispatch.NotFound, "there is no server %.50q", in.Server)
-				}
-				return statuses(m), err
-			}))
-	}
-	if err := errors.Join(failed...); err != nil {
+// A registry collects operations, and what is wrong with them.
+type registry struct {
+	ops    []*dispatch.Operation
+	failed []error
+}
+
+func add[In, Out any](r *registry, spec dispatch.Spec, fn func(context.Context, In) (Out, error)) {
+	op, err := dispatch.New(spec, fn)
+	r.ops, r.failed = append(r.ops, op), append(r.failed, err)
+}
+
+func (r *registry) register(c *dispatch.Catalog) error {
+	if err := errors.Join(r.failed...); err != nil {
 		return err
 	}
-	return c.Register(ops...)
+	return c.Register(r.ops...)
 }
 
-func statuses(m *host.Manager) Statuses {
-	all := Statuses{Servers: []Status{}}
-	for _, s := range m.Status() {
-		status := Status{Server: s.ID, Session: s.Session, State: string(s.State), Uses: s.Uses, Restarts: s.Restarts}
-		if s.Err != nil {
-			status.Error = s.Err.Error()
-		}
-		if !s.Since.IsZero() {
-			status.Since = s.Since.UTC().Format(time.RFC3339)
-		}
-		if !s.Retry.IsZero() {
-			status.RetryIn = int(time.Until(s.Retry).Round(time.Second).Seconds())
-		}
-		if s.Process != nil {
-			status.Pid = s.Process.Pid
-		}
-		all.Servers = append(all.Servers, status)
+// change does something to those servers that are chosen, to all of them at once.
+func (o *Options) change(in Choice, do func(id string) error) (Statuses, error) {
+	ids, err := o.choose(in)
+	if err != nil {
+		return Statuses{}, err
 	}
-	return all
+	failed := make([]error, len(ids))
+	var wg sync.WaitGroup
+	for i, id := range ids {
+		wg.Go(func() { failed[i] = do(id) })
+	}
+	wg.Wait()
+	var missing []string
+	for i, err := range failed {
+		switch {
+		case errors.Is(err, host.ErrUnknown) && in.Profile != "":
+			missing = append(missing, ids[i])
+		case errors.Is(err, host.ErrUnknown):
+			return Statuses{}, unknown(in.Server)
+		case errors.Is(err, host.ErrDisabled):
+			return Statuses{}, dispatch.Errorf(dispatch.StateError, "the server %q is disabled: enable it", ids[i])
+		case err != nil:
+			return Statuses{}, err
+		}
+	}
+	if len(missing) > 0 && len(missing) == len(ids) {
+		return Statuses{}, dispatch.Errorf(dispatch.NotFound, "none of the servers of the profile %.50q is here", in.Profile)
+	}
+	all := o.statuses()
+	all.Missing = missing
+	return all, nil
+}
+
+func (o *Options) choose(in Choice) ([]string, error) {
+	switch {
+	case in.Server != "" && in.Profile != "":
+		return nil, dispatch.InvalidArgument("/profile", "there is a server as well: which of them is it?")
+	case in.Server != "":
+		return []string{in.Server}, nil
+	case in.Profile == "":
+		return nil, dispatch.MissingArgument("server", "which server, or which profile?")
+	case o.Profile == nil:
+		return nil, dispatch.Errorf(dispatch.NotFound, "there are no profiles")
+	}
+	ids, err := o.Profile(in.Profile)
+	if err != nil {
+		return nil, dispatch.Errorf(dispatch.NotFound, "%w", err)
+	}
+	return ids, nil
+}
+
+func unknown(id string) error {
+	return dispatch.Errorf(dispatch.NotFound, "there is no server %.50q", id)
 }

@@ -1,0 +1,90 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A server that is replaced keeps its place; what is under way ends, and what is called then is the other's.
+func TestReplace(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		working := make(chan struct{})
+		w.add("hang", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			close(working)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		assert.NilError(t, w.gateway.Add(w.server("second", mcp.Modern)))
+		time.Sleep(5 * time.Second)
+		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 2, "second": 2})
+		changes := make(chan int, 100)
+		w.client(client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.CallTool(t.Context(), "up__hang", nil)
+				ended <- err
+			}()
+			<-working
+			replacement := w.server("up", mcp.Modern)
+			replacement.Filter.Deny = []string{"hang"}
+			release := w.front.Hold()
+			assert.NilError(t, w.gateway.Add(replacement))
+			assert.ErrorContains(t, <-ended, `server "up"`)
+			w.gateway.Settle(t.Context())
+			synctest.Wait()
+			assert.Equal(t, len(changes), 0)
+			release()
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, len(changes), 1, "all of it is one change")
+			assert.Equal(t, <-changes, 3)
+			assert.DeepEqual(t, w.gateway.Manager().IDs(), []string{"up", "second"})
+			assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1, "second": 2})
+			_, err := c.CallTool(t.Context(), "up__hang", nil)
+			assert.ErrorContains(t, err, "Unknown tool")
+			_, err = c.CallToolRaw(t.Context(), "up__verbatim", nil)
+			assert.NilError(t, err)
+		})
+	})
+}
+
+// A server that is disabled from the beginning is there when it is enabled; one that has failed too often when it is restarted.
+func TestEnabledLater(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		off := w.server("off", mcp.Modern)
+		off.Disabled = true
+		connect, broken := off.Connect, new(atomic.Bool)
+		off.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			if broken.Load() {
+				return nil, context.DeadlineExceeded
+			}
+			return connect(ctx, session, o)
+		}
+		assert.NilError(t, w.gateway.Add(off))
+		time.Sleep(5 * time.Second)
+		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1})
+		m := w.gateway.Manager()
+		assert.NilError(t, m.Enable("off"))
+		time.Sleep(5 * time.Second)
+		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1, "off": 1})
+
+		broken.Store(true)
+		assert.NilError(t, w.behind.Close())
+		time.Sleep(time.Hour)
+		assert.Equal(t, m.Status()[1].State, host.Failed)
+		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1})
+		broken.Store(false)
+		assert.NilError(t, m.Restart("off"))
+		time.Sleep(5 * time.Second)
+		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1, "off": 1})
+	})
+}

@@ -1,0 +1,402 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	ops "github.com/stdwire/stdwire/internal/ops/host"
+)
+
+// ownRuntime is a home, and a directory for sockets with a path that is short enough for them.
+func ownRuntime(t *testing.T) (dir string) {
+	t.Helper()
+	ownHome(t)
+	dir, err := os.MkdirTemp("", "sw")
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+// A served is a gateway in a process of its own.
+type served struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	pid    string
+	stderr chan string // its lines
+}
+
+// serving starts a gateway of servers, and waits until it serves.
+func serving(t *testing.T, servers obj, more ...string) *served {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, servers), 0o600))
+	return servingFile(t, path, more...)
+}
+
+func servingFile(t *testing.T, path string, more ...string) *served {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	s := &served{t: t, cmd: exec.Command(self, append([]string{"serve", "--config", path, "--http", "127.0.0.1:0"}, more...)...), stderr: make(chan string, 1000)}
+	r, w, err := os.Pipe()
+	assert.NilError(t, err)
+	s.cmd.Stderr = w
+	assert.NilError(t, s.cmd.Start())
+	_ = w.Close()
+	go func() {
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			s.stderr <- lines.Text()
+		}
+		close(s.stderr)
+		_ = r.Close()
+	}()
+	s.pid = strconv.Itoa(s.cmd.Process.Pid)
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+	})
+	s.says("serving MCP at")
+	return s
+}
+
+// says waits for a line on stderr that has a text in it.
+func (s *served) says(text string) (line string) {
+	s.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case line, ok := <-s.stderr:
+			if !ok {
+				s.t.Fatalf("it has ended, and did not say %q", text)
+			}
+			if strings.Contains(line, text) {
+				return line
+			}
+		case <-timeout:
+			s.t.Fatalf("it does not say %q", text)
+		}
+	}
+}
+
+// statuses are what stdwire status says of a gateway.
+func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.Status) {
+	t.Helper()
+	got := run(t, "status", "-o", "json")
+	assert.Equal(t, got.code, 0, got.stderr)
+	var all struct {
+		Gateways []struct {
+			ops.About
+			Servers []ops.Status
+		}
+	}
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &all))
+	for _, g := range all.Gateways {
+		if strconv.Itoa(g.Pid) == pid {
+			byID = map[string]ops.Status{}
+			for _, s := range g.Servers {
+				byID[s.Server] = s
+			}
+			return g.About, byID
+		}
+	}
+	t.Fatalf("there is no gateway %s: %s", pid, got.stdout)
+	return about, nil
+}
+
+// until waits for something that another process does.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for range 1000 {
+		if done() {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+func TestControl(t *testing.T) {
+	ownRuntime(t)
+	for _, args := range []string{"status", "status -o json", "enable a", "disable --profile one", "restart a", "logs a"} {
+		got := run(t, strings.Fields(args)...)
+		assert.Equal(t, got.code, 4, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, "no gateway is running"))
+		assert.Assert(t, cmp.Contains(got.stderr, "stdwire serve --servers"))
+	}
+	g := serving(t, obj{"alpha": good(), "beta": obj{"command": "sh", "args": []string{"-c", "echo boom >&2; exit 3"}, "era": "legacy"}, "gamma": good("disabled", true)})
+	about, servers := statuses(t, g.pid)
+	assert.Assert(t, cmp.Regexp(`^http://127\.0\.0\.1:[0-9]+/mcp$`, about.Endpoint))
+	assert.Assert(t, len(about.Files) == 1 && len(about.Profiles) == 1)
+	alpha := servers["alpha"]
+	assert.Equal(t, alpha.State, "ready")
+	assert.Assert(t, alpha.Pid > 0 && *alpha.Tools == 8 && alpha.Revision == "2025-11-25" && alpha.Era == "legacy" && alpha.Heard != "")
+	assert.Assert(t, cmp.Contains(servers["beta"].Error, `exited with status 3 before answering: "boom"`))
+	assert.Equal(t, servers["gamma"].State, "disabled")
+
+	got := run(t, "status")
+	assert.Assert(t, cmp.Regexp(`^gateway `+g.pid+`  http://.*, for [0-9]+s, stdwire .*\n  /.*/mcp\.json\n`+
+		`  alpha  ready     *[0-9]+s  2025-11-25 \(legacy\), 8 tools, process [0-9]+, ([0-9]+ MiB, )?heard [0-9]+s ago\n`+
+		`  beta   (waiting|failed) .*\n  gamma  disabled\n$`, got.stdout))
+
+	assert.Equal(t, run(t, "disable", "alpha"), ran{0, "", "alpha is disabled\n"})
+	_, servers = statuses(t, g.pid)
+	assert.Equal(t, servers["alpha"].State, "disabled")
+	assert.Equal(t, run(t, "enable", "--profile", "one"), ran{0, "", "the profile one is enabled\n"})
+	assert.Equal(t, run(t, "enable", "alpha", "gamma"), ran{0, "", "alpha is enabled\ngamma is enabled\n"})
+	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid), ran{0, "", "alpha is started anew\n"})
+	until(t, "the servers are back", func() bool {
+		_, servers := statuses(t, g.pid)
+		return servers["alpha"].State == "ready" && servers["alpha"].Pid != alpha.Pid && servers["gamma"].State == "ready"
+	})
+
+	for args, want := range map[string]string{
+		"5 restart alpah":         "no gateway has a server \"alpah\"\nhint: did you mean alpha?",
+		"5 disable alpha nobody":  "no gateway has a server \"nobody\"\nhint: there are alpha, beta, gamma",
+		"5 logs nobody":           `no gateway has a server "nobody"`,
+		"5 enable --profile cad":  "no gateway has a profile \"cad\"\nhint: there are one",
+		"4 enable alpha --pid 1":  "no gateway is process 1\nhint: there are " + g.pid,
+		"2 enable":                "which servers?",
+		"2 restart":               "which servers?",
+		"2 restart --profile one": "unknown flag --profile",
+		"2 logs":                  "of which server?",
+		"2 logs a b":              `unexpected argument "b"`,
+		"2 logs a --pid x":        `--pid: "x" is no process id`,
+		"2 status x":              `unexpected argument "x"`,
+		"2 status -o yaml":        `-o: "yaml" is none of text, json`,
+		"2 logs a --pid 0":        "--pid: \"0\" is no process id",
+	} {
+		code, args, _ := strings.Cut(args, " ")
+		got := run(t, strings.Fields(args)...)
+		assert.Equal(t, strconv.Itoa(got.code), code, "%s: %s", args, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, want))
+		assert.Equal(t, got.stdout, "")
+	}
+	_, servers = statuses(t, g.pid)
+	assert.Equal(t, servers["alpha"].State, "ready", "nothing is done if something is wrong")
+
+	// Of several, the one that has the server is meant.
+	other := serving(t, obj{"alpha": good(), "delta": good()})
+	got = run(t, "restart", "alpha")
+	assert.Equal(t, got.code, 2)
+	assert.Equal(t, got.stderr, fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: say which: --pid, of %s, %s\n", g.pid, other.pid))
+	assert.Equal(t, run(t, "disable", "delta").code, 0)
+	assert.Equal(t, run(t, "disable", "alpha", "--pid", other.pid).code, 0)
+	_, servers = statuses(t, other.pid)
+	assert.Assert(t, servers["alpha"].State == "disabled" && servers["delta"].State == "disabled")
+	_, servers = statuses(t, g.pid)
+	assert.Equal(t, servers["alpha"].State, "ready")
+}
+
+func TestControlOverStdio(t *testing.T) {
+	ownRuntime(t)
+	path := mountFile(t)
+	cmd, _, _ := stdwire(t, "serve", "--config", path)
+	in, err := cmd.StdinPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	until(t, "it is there", func() bool { return run(t, "status").code == 0 })
+	about, servers := statuses(t, strconv.Itoa(cmd.Process.Pid))
+	assert.Equal(t, about.Endpoint, "stdio")
+	assert.Equal(t, len(servers), 4)
+	assert.NilError(t, in.Close())
+	assert.NilError(t, cmd.Wait())
+	assert.Equal(t, run(t, "status").code, 4)
+	assert.Equal(t, len(sockets()), 0)
+}
+
+// Nobody else gets at a gateway, and what dead ones leave behind goes away.
+func TestSockets(t *testing.T) {
+	dir := ownRuntime(t)
+	g := serving(t, obj{})
+	paths := sockets()
+	assert.Equal(t, len(paths), 1)
+	assert.Equal(t, filepath.Dir(paths[0]), filepath.Join(dir, "stdwire"))
+	for path, want := range map[string]os.FileMode{filepath.Dir(paths[0]): os.ModeDir | 0o700, paths[0]: os.ModeSocket | 0o600} {
+		info, err := os.Stat(path)
+		assert.NilError(t, err)
+		assert.Equal(t, info.Mode(), want)
+	}
+
+	assert.NilError(t, g.cmd.Process.Kill())
+	_ = g.cmd.Wait()
+	assert.Equal(t, len(sockets()), 1, "it could not take it away")
+	assert.Equal(t, run(t, "status").code, 4)
+	assert.Equal(t, len(sockets()), 0)
+
+	// What answers nothing is told, and does not hide the others.
+	stuck, path, err := listenLocally()
+	assert.NilError(t, err)
+	defer stuck.Close()
+	g = serving(t, obj{})
+	got := run(t, "status")
+	assert.Equal(t, got.code, 0)
+	assert.Assert(t, cmp.Contains(got.stdout, "gateway "+g.pid))
+	assert.Assert(t, cmp.Contains(got.stdout, "no servers"))
+	assert.Assert(t, cmp.Contains(got.stderr, "warning: the gateway at "+path+" does not answer"))
+	assert.NilError(t, os.Remove(path))
+
+	// A directory that others can enter is neither used nor looked into.
+	assert.NilError(t, os.Chmod(filepath.Join(dir, "stdwire"), 0o755))
+	assert.Equal(t, run(t, "status").code, 4)
+	second := serving(t, obj{})
+	got = run(t, "status")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, strings.Contains(got.stdout, second.pid) && !strings.Contains(got.stdout, g.pid), got.stdout)
+	assert.Equal(t, len(sockets()), 1)
+}
+
+// The path of a socket has a limit: if all places are beyond it, the gateway serves and says so.
+func TestSocketPathsThatAreTooLong(t *testing.T) {
+	dir := ownRuntime(t)
+	long := filepath.Join(dir, strings.Repeat("long/", 20))
+	assert.NilError(t, os.MkdirAll(long, 0o700))
+	t.Setenv("XDG_RUNTIME_DIR", long)
+	t.Setenv("XDG_CACHE_HOME", long)
+	g := serving(t, obj{})
+	about, _ := statuses(t, g.pid)
+	assert.Equal(t, strconv.Itoa(about.Pid), g.pid)
+	assert.Assert(t, cmp.Regexp("^"+regexp.QuoteMeta(filepath.Join(dir, "stdwire-"))+"[0-9]+/", sockets()[0]))
+
+	t.Setenv("TMPDIR", long)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good()}), 0o600))
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	got := run(t, "call", "a__echo", "text=x", "--server-logs", "--", self, "serve", "--config", path)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "warning: stdwire status and its like do not find this: "))
+	assert.Assert(t, cmp.Contains(got.stderr, "the path of a socket has at most 103 bytes, and this has"))
+	assert.Assert(t, cmp.Contains(got.stderr, "set XDG_RUNTIME_DIR to a shorter directory"))
+}
+
+// What a server writes is shown, also that of one that has died, and nothing of it works on a terminal.
+func TestLogs(t *testing.T) {
+	ownRuntime(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	script := `printf '\033[31mstarting\033[0m \033]0;title\007\342\200\256 no end' >&2; exec "$0" fixture:good`
+	g := serving(t, obj{"loud": obj{"command": "sh", "args": []string{"-c", script, self}, "era": "legacy"}})
+	want := `starting \u202e no end` + "\n-- "
+	got := run(t, "logs", "loud")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stdout, want), "%q", got.stdout)
+	assert.Assert(t, cmp.Contains(got.stdout, "Z started, process "))
+
+	cmd, _, stderr := stdwire(t, "logs", "-f", "loud")
+	cmd.Stdout = nil
+	r, err := cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	lines := bufio.NewReader(r)
+	next := func(want string) {
+		t.Helper()
+		line, err := lines.ReadString('\n')
+		assert.NilError(t, err)
+		assert.Assert(t, cmp.Contains(line, want))
+	}
+	next("starting")
+	next("started, process")
+	_, servers := statuses(t, g.pid)
+	assert.NilError(t, syscall.Kill(servers["loud"].Pid, syscall.SIGKILL))
+	next("ended by signal: killed")
+	next("starting")
+	next("started, process")
+	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+	_, _ = io.Copy(io.Discard, lines)
+	assert.Equal(t, exitCode(cmd.Wait()), 130)
+	assert.Equal(t, stderr.String(), "stdwire: interrupted\n")
+
+	// The end of the gateway ends it, too.
+	cmd, _, stderr = stdwire(t, "logs", "-f", "loud")
+	cmd.Stdout = nil
+	r, err = cmd.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	lines = bufio.NewReader(r)
+	next("starting")
+	began := time.Now()
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGTERM))
+	_, _ = io.Copy(io.Discard, lines)
+	assert.Equal(t, exitCode(cmd.Wait()), 6, stderr)
+	assert.Assert(t, cmp.Contains(stderr.String(), "gateway "+g.pid+": "))
+	assert.NilError(t, g.cmd.Wait())
+	assert.Assert(t, time.Since(began) < 10*time.Second)
+}
+
+// SIGHUP has the configuration read at once; it ends what has lost its terminal, and all that has no configuration.
+func TestHangup(t *testing.T) {
+	ownRuntime(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good()}), 0o600))
+	g := servingFile(t, path)
+	assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers": {`), 0o600))
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
+	assert.Assert(t, cmp.Contains(g.says("cannot be used"), path+":1:17: "))
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"b": good()}), 0o600))
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
+	g.says("new b; gone a")
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"b": good(), "c": good()}), 0o600))
+	g.says("new c") // by itself
+
+	gone := false
+	h := &hangups{}
+	assert.Assert(t, !h.divert(), "it ends the program")
+	told := onHangup(t.Context(), nil)
+	assert.Equal(t, cap(told), 1)
+	h = &hangups{gone: func() bool { return gone }, to: make(chan struct{}, 1)}
+	for range 3 {
+		assert.Assert(t, h.divert(), "it does not block")
+	}
+	gone = true
+	assert.Assert(t, !h.divert())
+}
+
+// Commands that do not go away do not keep the gateway from its end, nor others out for longer than they stay.
+func TestControlIsBounded(t *testing.T) {
+	ownRuntime(t)
+	g := serving(t, obj{"a": good()})
+	path := sockets()[0]
+	var open []net.Conn
+	for range maxControllers {
+		conn, err := net.Dial("unix", path)
+		assert.NilError(t, err)
+		open = append(open, conn)
+	}
+	for _, conn := range open[:16] {
+		_, _ = conn.Write([]byte("no JSON\n" + `{"jsonrpc":"2.0","id":1,"method":"nothing"}` + "\n"))
+	}
+	got := run(t, "status")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "the gateway at "+path+" does not answer"))
+	_ = open[0].Close()
+	until(t, "there is room", func() bool { return run(t, "status").code == 0 })
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGTERM))
+	ended := make(chan error, 1)
+	go func() { ended <- g.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		assert.NilError(t, err)
+	case <-time.After(15 * time.Second):
+		t.Fatal("it does not end")
+	}
+	assert.Equal(t, len(sockets()), 0)
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	ops "github.com/stdwire/stdwire/internal/ops/host"
+)
+
+func logsCommand() command {
+	return command{
+		name: "logs", usage: "ID [-f] [--pid N]",
+		summary: "show what a server of a running gateway writes to stderr",
+		help: "Shows the latest that the processes of the server have written, 64 KiB at most, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
+			"with what comes, until Ctrl-C. Nothing in it works on a terminal: control sequences are taken out or spelled out.",
+		make: func() (grammar, runner) {
+			l := new(logging)
+			word := func(w string) error {
+				if l.id != "" || w == "" {
+					return usagef("unexpected argument %q", w)
+				}
+				l.id = w
+				return nil
+			}
+			return grammar{flags: []flag{toggle(&l.follow, "-f", "follow: show what comes, too"), pidFlag(&l.pid)}, word: word}, l.run
+		},
+	}
+}
+
+// A logging is what the command line says of logs.
+type logging struct {
+	id     string
+	follow bool
+	pid    int
+}
+
+func (l *logging) run(ctx context.Context, std *streams) error {
+	if l.id == "" {
+		return usagef("of which server?").withHint("stdwire status shows which there are")
+	}
+	all, err := running(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer hangUp(all)
+	among, err := of(all, l.pid)
+	if err != nil {
+		return err
+	}
+	g, err := withServer(among, l.id)
+	if err != nil {
+		return err
+	}
+	const wait = 30 // seconds
+	in := ops.LogsInput{Server: l.id}
+	lines := &wholeLines{out: std.out}
+	for {
+		var got ops.LogsOutput
+		if err := g.ask(ctx, "host.logs", in, &got); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+		if got.Missed > 0 {
+			std.err.printf("note: %d bytes before this are kept no longer", got.Missed)
+		}
+		lines.write(got.Text)
+		if !l.follow {
+			lines.end()
+			return nil
+		}
+		if err := std.out.flush(); err != nil {
+			return err
+		}
+		in.After, in.Wait = got.Next, wait
+	}
+}
+
+// wholeLines prints foreign text line by line, because half a control sequence could not be told from text.
+type wholeLines struct {
+	out  *output
+	rest string // of a line that is still to be completed
+}
+
+func (w *wholeLines) write(text string) {
+	text = w.rest + text
+	end := strings.LastIndexByte(text, '\n') + 1
+	if end == 0 && len(text) > maxLogLine {
+		end = len(text)
+	}
+	w.out.print(text[:end])
+	w.rest = text[end:]
+}
+
+// end prints what there is of a last line.
+func (w *wholeLines) end() {
+	if w.rest != "" {
+		w.write("\n")
+	}
+}

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A stand is a standing in this process, with servers that are processes, and a client.
+type stand struct {
+	*standing
+	t       *testing.T
+	path    string // of the configuration
+	stderr  *lockedBuffer
+	c       *client.Client
+	changes chan []string // the names of the tools, whenever they have changed
+}
+
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// take returns what was written since the last time.
+func (b *lockedBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.text.Reset()
+	return b.text.String()
+}
+
+// good is the definition of a server that is as it should be.
+func good(more ...any) map[string]any {
+	self, _ := os.Executable()
+	d := map[string]any{"command": self, "args": []string{"fixture:good"}}
+	for i := 0; i < len(more); i += 2 {
+		d[more[i].(string)] = more[i+1]
+	}
+	return d
+}
+
+func configText(t *testing.T, servers map[string]any) []byte {
+	t.Helper()
+	ids := slices.Sorted(maps.Keys(servers))
+	text, err := json.Marshal(map[string]any{"mcpServers": servers, "profiles": map[string][]string{"one": append([]string{}, ids[:min(1, len(ids))]...)}})
+	assert.NilError(t, err)
+	return text
+}
+
+func newStand(t *testing.T, m *mounted, path string) *stand {
+	t.Helper()
+	st := &stand{t: t, path: path, stderr: new(lockedBuffer), changes: make(chan []string, 1000)}
+	std := capture(false).streams
+	std.err = &console{w: st.stderr}
+	log := slog.New(slog.DiscardHandler)
+	catalog := dispatch.NewCatalog()
+	s := server.Options{Logger: log}.New(server.Info{Name: "front", Version: "1"}, catalog)
+	m.pins = "off"
+	var err error
+	st.standing, err = m.mount(s, catalog, std, log)
+	assert.NilError(t, err)
+	st.gateway.Settle(t.Context())
+	here, there := net.Pipe()
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(context.Background(), there) })
+	st.c, err = client.Options{Logger: log, OnToolsChanged: func(tools []*mcp.Tool, err error) { st.changes <- names(tools) }}.Connect(t.Context(), client.Stream(here))
+	assert.NilError(t, err)
+	t.Cleanup(func() {
+		_ = st.c.Close()
+		_ = st.c.Wait()
+		serving.Wait()
+		st.standing.close()
+	})
+	return st
+}
+
+func names(tools []*mcp.Tool) (all []string) {
+	for _, tool := range tools {
+		if name, ok := strings.CutSuffix(tool.Name, "__echo"); ok {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+func (st *stand) write(text []byte) {
+	st.t.Helper()
+	assert.NilError(st.t, os.WriteFile(st.path, text, 0o600))
+}
+
+// becomes writes a configuration, has it applied, and checks which servers clients see then, and what was told on stderr.
+func (st *stand) becomes(servers map[string]any, want string, told string) {
+	st.t.Helper()
+	st.write(configText(st.t, servers))
+	st.reload(st.t.Context())
+	st.sees(want)
+	if told != "" {
+		told = "stdwire: the configuration has changed: " + told + "\n"
+	}
+	assert.Equal(st.t, st.stderr.take(), told)
+}
+
+// sees checks whose tools there are.
+func (st *stand) sees(want string) {
+	st.t.Helper()
+	var tools []*mcp.Tool
+	for tool, err := range st.c.Tools(st.t.Context()) {
+		assert.NilError(st.t, err)
+		if tool.Name != "host_status" {
+			tools = append(tools, tool)
+		}
+	}
+	assert.Equal(st.t, strings.Join(names(tools), " "), want)
+}
+
+// hears checks that clients are told once, and of what.
+func (st *stand) hears(want string) {
+	st.t.Helper()
+	select {
+	case got := <-st.changes:
+		assert.Equal(st.t, strings.Join(got, " "), want)
+	case <-time.After(10 * time.Second):
+		st.t.Fatal("nobody is told")
+	}
+}
+
+func (st *stand) pid(id string) int {
+	st.t.Helper()
+	for _, s := range st.gateway.Manager().Status() {
+		if s.ID == id && s.Process != nil {
+			return s.Process.Pid
+		}
+	}
+	return 0
+}
+
+func newConfig(t *testing.T, servers map[string]any) (m *mounted, path string) {
+	t.Helper()
+	ownHome(t)
+	path = filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, servers), 0o600))
+	return &mounted{configuration: configuration{files: []string{path}}}, path
+}
+
+type obj = map[string]any
+
+// Only what has changed is touched, and clients are told once.
+func TestReload(t *testing.T) {
+	m, path := newConfig(t, obj{"a": good(), "b": good()})
+	st := newStand(t, m, path)
+	st.sees("a b")
+	st.becomes(obj{"a": good(), "b": good()}, "a b", "")
+
+	hanging, hang := make(chan error, 1), make(chan struct{})
+	go func() {
+		_, err := st.c.CallTool(t.Context(), "a__slow", obj{"ms": 400}, client.OnProgress(func(mcp.ProgressParams) {
+			select {
+			case hang <- struct{}{}:
+			default:
+			}
+		}))
+		hanging <- err
+	}()
+	<-hang // a call is under way
+	a, b := st.pid("a"), st.pid("b")
+	st.becomes(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good()}, "a b c", "new c; changed b")
+	st.hears("a b c")
+	assert.NilError(t, <-hanging)
+	assert.Equal(t, st.pid("a"), a, "it is the same process")
+	assert.Assert(t, st.pid("b") != b)
+	assert.DeepEqual(t, st.gateway.Manager().IDs(), []string{"a", "b", "c"})
+
+	st.becomes(obj{"b": good("env", obj{"X": "1"}), "c": good("tools", obj{"deny": []string{"echo"}})}, "b", "changed c; gone a")
+	st.hears("b")
+	st.becomes(obj{"b": good("env", obj{"X": "1"}, "disabled", true)}, "", "changed b; gone c")
+	st.hears("")
+	st.becomes(obj{"b": good("env", obj{"X": "1"})}, "b", "changed b")
+	st.hears("b")
+	assert.Equal(t, len(st.changes), 0)
+}
+
+// What cannot be used changes nothing, and is told once.
+func TestReloadOfWhatIsBroken(t *testing.T) {
+	m, path := newConfig(t, obj{"a": good(), "b": good()})
+	st := newStand(t, m, path)
+	a := st.pid("a")
+	m.profile = "one"
+	for text, want := range map[string]string{
+		"{\"mcpServers\": {\n  \"a\": ":                       path + ":2:8: ",
+		`{"mcpServers": {"a": {"command": "x"}, "a": {}}}`:    path + ":1:40: ",
+		`{"mcpServers": {"a": {}}, "profiles": {"two": []}}`:  `there is no profile "one"`,
+		`{"mcpServers": {}, "profiles": {"one": ["nobody"]}}`: `there is no server "nobody"`,
+	} {
+		st.write([]byte(text))
+		for range 3 {
+			st.reload(t.Context())
+		}
+		told := st.stderr.take()
+		assert.Equal(t, strings.Count(told, "\n"), 1, told)
+		assert.Assert(t, cmp.Contains(told, "warning: the configuration has changed, and cannot be used; the servers stay as they were: "))
+		assert.Assert(t, cmp.Contains(told, want))
+		st.sees("a b")
+	}
+	assert.NilError(t, os.Remove(path))
+	st.reload(t.Context())
+	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": no such file"))
+	m.profile = ""
+	// A server with an error stays as it was; the others follow.
+	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))
+	for range 2 {
+		st.reload(t.Context())
+	}
+	st.sees("a b c")
+	told := st.stderr.take()
+	assert.Equal(t, strings.Count(told, path+":1:"), 2, told)
+	assert.Assert(t, cmp.Contains(told, "the configuration has changed: new c\n"))
+	assert.Equal(t, st.pid("a"), a)
+	st.becomes(obj{"a": good(), "b": good()}, "a b", "gone c")
+	assert.Equal(t, st.pid("a"), a)
+}
+
+// What the user has switched by hand stays, whatever the configuration becomes.
+func TestReloadKeepsWhatWasDisabled(t *testing.T) {
+	m, path := newConfig(t, obj{"a": good(), "b": good("disabled", true), "c": good()})
+	st := newStand(t, m, path)
+	manager := st.gateway.Manager()
+	assert.NilError(t, manager.Disable("a"))
+	st.hears("c")
+	assert.NilError(t, manager.Enable("b"))
+	st.hears("b c")
+	st.becomes(obj{"a": good("env", obj{"X": "1"}), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "changed a, b")
+	st.becomes(obj{"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "gone a")
+	st.becomes(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "new a")
+	assert.Equal(t, string(manager.Status()[2].State), string(host.Disabled))
+	for _, a := range []obj{good("disabled", true), good()} { // which says nothing of what the user has said
+		st.becomes(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "")
+	}
+	assert.NilError(t, manager.Enable("a"))
+	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c", "changed a, b")
+	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()}, "a c", "changed b")
+}
+
+// Many changes in a row end where the last one is, and nothing is left of the others.
+func TestManyReloads(t *testing.T) {
+	m, path := newConfig(t, obj{"a": good()})
+	st := newStand(t, m, path)
+	a := st.pid("a")
+	for i := range 100 {
+		servers := obj{"a": good()}
+		if i%2 == 0 {
+			servers["b"] = good("disabled", true, "env", obj{"X": fmt.Sprint(i)})
+		}
+		st.write(configText(t, servers))
+		st.reload(t.Context())
+	}
+	assert.Equal(t, strings.Count(st.stderr.take(), "the configuration has changed: "), 100)
+	st.becomes(obj{"a": good(), "z": good()}, "a z", "new z")
+	assert.Equal(t, st.pid("a"), a)
+	assert.DeepEqual(t, st.gateway.Manager().IDs(), []string{"a", "z"})
+}
+
+// A definition of a project's that has changed is not offered before the user has seen it.
+func TestReloadOfWhatIsNotTrusted(t *testing.T) {
+	ownHome(t)
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := filepath.Join(dir, ".mcp.json")
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good(), "b": good()}), 0o600))
+	trust := func(args ...string) {
+		t.Helper()
+		got := run(t, append([]string{"trust", "--yes"}, args...)...)
+		assert.Equal(t, got.code, 0, got.stderr)
+	}
+	trust()
+	st := newStand(t, &mounted{all: true}, path)
+	st.sees("a b")
+	st.write(configText(t, obj{"a": good("env", obj{"X": "1"}), "b": good()}))
+	for range 2 {
+		st.reload(t.Context())
+	}
+	st.sees("b")
+	told := st.stderr.take()
+	assert.Equal(t, strings.Count(told, `server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
+	assert.Assert(t, cmp.Contains(st.files().paths, filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
+	trust("a")
+	st.reload(t.Context())
+	st.sees("a b")
+	assert.Equal(t, run(t, "trust", "--revoke", "b").code, 0)
+	st.reload(t.Context())
+	st.sees("a")
+	assert.NilError(t, os.Remove(path)) // nothing is looked for that has to be there
+	st.stderr.take()
+	st.reload(t.Context())
+	st.sees("")
+	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: gone a\n")
+}

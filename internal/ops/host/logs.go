@@ -1,0 +1,66 @@
+package host
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxWait = 60                          // seconds
+	beyond  = (maxWait + 5) * time.Second // what ends a wait at the latest
+)
+
+// LogsInput are the arguments of host.logs.
+type LogsInput struct {
+	Server string `json:"server" doc:"The server's id, as host.status has it."`
+	After  int64  `json:"after,omitempty" doc:"next of an earlier call, for what has come since." min:"0"`
+	Wait   int    `json:"wait_seconds,omitempty" doc:"How long to wait for something, if there is nothing." min:"0" max:"60"`
+}
+
+// LogsOutput is the data of host.logs.
+type LogsOutput struct {
+	Text   string `json:"text" doc:"As it was written, also what works on a terminal; a line that begins with -- is about a start or an end."`
+	Next   int64  `json:"next"`
+	Missed int64  `json:"missed,omitempty" doc:"How many bytes before this are kept no longer."`
+}
+
+func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
+	log, err := o.Manager.Log(in.Server)
+	if err != nil {
+		return LogsOutput{}, unknown(in.Server)
+	}
+	timer := time.NewTimer(time.Duration(in.Wait) * time.Second)
+	defer timer.Stop()
+	for {
+		text, next, missed, grown := log.From(in.After)
+		if half := halfRune(text); half > 0 {
+			text, next = text[:len(text)-half], next-int64(half)
+		}
+		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next, Missed: missed}
+		if len(text) > 0 || in.Wait == 0 {
+			return out, nil
+		}
+		select {
+		case <-grown:
+		case <-timer.C:
+			return out, nil
+		case <-ctx.Done():
+			return LogsOutput{}, ctx.Err()
+		}
+	}
+}
+
+// halfRune returns how many bytes at the end of a text begin a character that is still to be completed.
+func halfRune(text []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,75 @@
+package host
+
+import "time"
+
+// A Status is what there is to know of one server.
+type Status struct {
+	Server   string `json:"server"`
+	State    string `json:"state" doc:"stopped, starting, ready, waiting (for another start), failed or disabled."`
+	Session  string `json:"session,omitempty" doc:"Whose process it is, of a server that is not shared."`
+	Error    string `json:"error,omitempty" doc:"Why it failed last."`
+	RetryIn  int    `json:"retry_in_seconds,omitempty" doc:"When it is started again."`
+	Since    string `json:"since,omitempty" doc:"When it came into this state."`
+	Heard    string `json:"heard,omitempty" doc:"When it last sent anything."`
+	Uses     int    `json:"uses" doc:"What is under way."`
+	Restarts int    `json:"restarts" doc:"How many times it was started again after it had failed."`
+	Era      string `json:"era,omitempty"`
+	Revision string `json:"revision,omitempty" doc:"Of the protocol, as it is spoken to this server."`
+	Tools    *int   `json:"tools,omitempty" doc:"How many of its tools are offered."`
+	Pid      int    `json:"pid,omitempty"`
+	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and those that this has started, where the system tells."`
+}
+
+// Statuses are those of all servers.
+type Statuses struct {
+	Servers []Status `json:"servers"`
+	Missing []string `json:"missing,omitempty" doc:"Servers of the profile that are not here."`
+}
+
+func (o *Options) statuses() Statuses {
+	var tools map[string]int
+	if o.Tools != nil {
+		tools = o.Tools()
+	}
+	all := Statuses{Servers: []Status{}}
+	for _, s := range o.Manager.Status() {
+		status := Status{Server: s.ID, Session: s.Session, State: string(s.State), Since: stamp(s.Since), Heard: stamp(s.Heard), Uses: s.Uses, Restarts: s.Restarts, Revision: string(s.Revision)}
+		if s.Err != nil {
+			status.Error = s.Err.Error()
+		}
+		if !s.Retry.IsZero() {
+			status.RetryIn = max(1, int(time.Until(s.Retry).Round(time.Second).Seconds()))
+		}
+		if s.Revision != "" {
+			status.Era = s.Era.String()
+		}
+		if o.Tools != nil {
+			n := tools[s.ID]
+			status.Tools = &n
+		}
+		if s.Process != nil {
+			status.Pid, status.Memory = s.Process.Pid, memory(s.Process.Pid)
+		}
+		all.Servers = append(all.Servers, status)
+	}
+	return all
+}
+
+// stamp is a time as JSON has it, "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// An About is what a gateway is.
+type About struct {
+	Pid      int      `json:"pid"`
+	Version  string   `json:"version"`
+	Since    string   `json:"since" doc:"When it was started."`
+	Dir      string   `json:"dir" doc:"The directory in which it works."`
+	Endpoint string   `json:"endpoint" doc:"Where its clients find it: a URL, or stdio."`
+	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
+	Profiles []string `json:"profiles" doc:"The sets of servers that have a name."`
+}

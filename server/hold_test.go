@@ -1,0 +1,39 @@
+package server_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Changes that belong together are told once, when the last of who makes them has done; what is about one thing only is told at once.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := three(t, quiet)
+		k := speak(t, s, "2025-11-25", `{}`)
+		k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
+		change := func() {
+			for i := range 3 {
+				must(t, s.AddResource(resource(fmt.Sprintf("y:%d", i))))
+				time.Sleep(time.Second)
+			}
+		}
+		one, other := s.Hold(), s.Hold()
+		change()
+		s.ResourceUpdated("x:1")
+		k.next().says(updated, `{"uri":"x:1"}`)
+		one()
+		one() // counts once
+		change()
+		k.silent()
+		other()
+		k.next().says("notifications/resources/list_changed", "")
+		time.Sleep(time.Second)
+		k.silent()
+
+		s.Hold()() // nothing has changed
+		time.Sleep(time.Second)
+		k.silent()
+	})
+}
