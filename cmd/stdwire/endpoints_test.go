@@ -90,6 +90,7 @@ func TestServeProfiles(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	l, before := listen(t, "serve", "--no-auth", "--config", path)
+	before = slices.DeleteFunc(before, func(line string) bool { return strings.Contains(line, "are checked by its server only") })
 	assert.Equal(t, len(before), 1, before)
 	for _, name := range []string{"a.b_c", "books", "empty", "hands"} {
 		assert.Equal(t, <-l.stderr, "stdwire: serving the profile "+name+" at "+l.url+"/"+name)
@@ -182,6 +183,47 @@ func TestProfilesChange(t *testing.T) {
 		for _, c := range []*client.Client{main, hands, all} {
 			assert.NilError(t, c.Close())
 		}
+	}
+	l.end(t)
+}
+
+// Profiles follow the configuration: who is new is served, who is gone is not any more, and who has other servers offers those.
+func TestProfilesFollow(t *testing.T) {
+	ownHome(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	write := func(profiles map[string]any) {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{
+			"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"), "lib": counted(t, "/dev/null", "fixture:library")}, "profiles": profiles,
+		})
+		assert.NilError(t, err)
+		assert.NilError(t, os.WriteFile(path, text, 0o600))
+	}
+	write(map[string]any{"both": []string{"hand", "lib"}, "old": []string{"lib"}})
+	l, _ := listen(t, "serve", "--no-auth", "--config", path)
+	changes := make(chan int, 100)
+	o := client.Options{OnToolsChanged: func(tools []*mcp.Tool, _ error) { changes <- len(tools) }}
+	both, err := o.Connect(t.Context(), streamable.Dial(l.url+"/both"))
+	assert.NilError(t, err)
+	old, err := client.Connect(t.Context(), streamable.Dial(l.url+"/old"))
+	assert.NilError(t, err)
+	write(map[string]any{"both": []string{"hand"}, "new": []string{"lib"}})
+	const told = "stdwire: the configuration has changed: "
+	for line := range l.stderr {
+		if what, ok := strings.CutPrefix(line, told); ok {
+			assert.Equal(t, what, "new profile new; gone profile old")
+			break
+		}
+	}
+	for <-changes != 8 { // of hand's
+	}
+	got := run(t, "tools", "--url", l.url+"/new")
+	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") && !strings.Contains(got.stdout, "hand__"), got.stdout+got.stderr)
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "no such profile"))
+	_, err = old.CallTool(t.Context(), "lib__picture", nil)
+	assert.ErrorContains(t, err, "no such profile")
+	for _, c := range []*client.Client{both, old} {
+		assert.NilError(t, c.Close())
 	}
 	l.end(t)
 }

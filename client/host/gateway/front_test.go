@@ -311,3 +311,52 @@ func TestKeepFailed(t *testing.T) {
 		})
 	})
 }
+
+// The clients of a front are nobody's but of those servers that it offers: their roots are no others' business, and what others log is none of theirs.
+func TestFrontsKeepApart(t *testing.T) {
+	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+		conns := make(chan *server.Conn, 1)
+		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+			if e == server.ClientReady {
+				conns <- c
+			}
+		})()
+		up := <-conns
+		other, _ := w.second("b")
+		q := new(curious)
+		defer q.ask(other)()
+		q.took(t, time.Second)
+		only, both := w.another("up"), w.another("up", "b")
+		var here, there logbook
+		say := func() {
+			t.Helper()
+			assert.NilError(t, up.Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Logger: "l", Data: json.RawMessage(`1`)}))
+		}
+		o := here.options(mcp.Legacy, mcp.LevelDebug)
+		o.Roots = rooted("here")
+		w.at(only, o, func(*client.Client) {
+			assert.Equal(t, q.took(t, time.Second), "[]", "it may have changed, but has not")
+			say()
+			assert.Equal(t, here.took(), "error up/l 1")
+			o := there.options(mcp.Legacy, mcp.LevelDebug)
+			o.Roots = rooted("there")
+			w.at(both, o, func(*client.Client) {
+				assert.Equal(t, q.took(t, time.Second), "[there]")
+				say()
+				assert.Equal(t, here.took(), "error up/l 1")
+				assert.Equal(t, there.took(), "error up/l 1")
+				w.gateway.Offer(both, "b")
+				assert.Equal(t, q.took(t, time.Second), "[there]")
+				say()
+				assert.Equal(t, here.took(), "error up/l 1")
+				assert.Equal(t, there.took(), "")
+				w.gateway.Offer(only, "b")
+				assert.Equal(t, q.took(t, time.Second), "[here there]")
+				w.gateway.Offer(only)
+				assert.Equal(t, q.took(t, time.Second), "[there]")
+				say()
+				assert.Equal(t, here.took(), "")
+			})
+		})
+	})
+}
