@@ -340,7 +340,7 @@ func TestDefinition(t *testing.T) {
 	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil }
 	read := func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }
 	match := func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return nil, nil }
-	const odd = `{ "x":1.0,"name":"n/1", "title":null}`
+	const odd = `{ "x":1.0,"name":"n/1", "title":"\u0041","inputSchema":{"type":"object"},"uri":"x:1","uriTemplate":"x:{y}"}`
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"}, Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
 		must(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd), Get: get}))
