@@ -63,6 +63,7 @@ var floors = []struct {
 	{"client/host/gateway", []string{"internal/atomicfile", "internal/uritemplate", "rpc", "rpc/mcp", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
+	{"server/auth", []string{"internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
@@ -73,7 +74,7 @@ var floors = []struct {
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "client/streamable", "cmd/stdwire"}
+var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/house"}
