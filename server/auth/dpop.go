@@ -17,7 +17,7 @@ import (
 )
 
 // DPoPOptions are the settings of tokens that are good only together with a proof that their sender has a key (RFC 9449). A token that is bound to a key is never
-// taken without the proof, whatever the settings.
+// taken without the proof, whatever the settings. Of several servers behind one address, each remembers only the proofs that it has seen itself.
 type DPoPOptions struct {
 	// Required refuses all other tokens.
 	Required bool

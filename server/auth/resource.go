@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,10 @@ func (o Options) New() (*Resource, error) {
 	u, err := checkURL("Resource", o.Resource)
 	if err != nil {
 		return nil, err
+	}
+	clean := strings.TrimSuffix(path.Clean("/"+u.Path), "/")
+	if u.EscapedPath() != u.Path || strings.ContainsAny(u.Path, "{}") || u.Path != clean && u.Path != clean+"/" {
+		return nil, fmt.Errorf("auth: the Resource %q has a path that no mux takes as it is; choose a plain one", o.Resource)
 	}
 	if o.Verify == nil {
 		return nil, errors.New("auth: Verify is missing; JWTOptions and IntrospectionOptions make one")

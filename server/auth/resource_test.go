@@ -3,6 +3,8 @@ package auth_test
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -76,14 +78,20 @@ func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 		assert.Equal(t, w.do("GET", "https://mcp.example.com/.well-known/oauth-protected-resource/other", "", "").Code, 404)
 	})
 	for resource, paths := range map[string][]string{
-		"https://mcp.example.com":       {"/.well-known/oauth-protected-resource"},
-		"https://mcp.example.com/":      {"/.well-known/oauth-protected-resource"},
-		"http://127.0.0.1:8080/a/b":     {"/.well-known/oauth-protected-resource/a/b", "/.well-known/oauth-protected-resource"},
-		"https://mcp.example.com/t%20x": {"/.well-known/oauth-protected-resource/t x", "/.well-known/oauth-protected-resource"},
+		"https://mcp.example.com":    {"/.well-known/oauth-protected-resource"},
+		"https://mcp.example.com/":   {"/.well-known/oauth-protected-resource"},
+		"http://127.0.0.1:8080/a/b":  {"/.well-known/oauth-protected-resource/a/b", "/.well-known/oauth-protected-resource"},
+		"https://mcp.example.com/t/": {"/.well-known/oauth-protected-resource/t/", "/.well-known/oauth-protected-resource"},
 	} {
 		r, err := auth.Options{Resource: resource, Servers: []string{issuerURL}, Verify: nobody}.New()
 		assert.NilError(t, err)
 		assert.DeepEqual(t, r.Paths(), paths)
+		for mux := http.NewServeMux(); len(paths) > 0; paths = paths[1:] {
+			mux.Handle(paths[0], r)
+			rec := httptest.NewRecorder()
+			mux.ServeHTTP(rec, httptest.NewRequest("GET", paths[0], nil))
+			assert.Equal(t, rec.Code, 200)
+		}
 	}
 }
 
@@ -91,6 +99,12 @@ func nobody(context.Context, string) (*auth.Identity, error) { return nil, error
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	ok := auth.Options{Resource: resource, Servers: []string{issuerURL}, Verify: nobody}
+	for _, path := range []string{"/t%20x", "/{x}", "/%7Bx%7D", "/a//b", "/a/../b", "//", "/a/."} {
+		o := ok
+		o.Resource = "https://mcp.example.com" + path
+		_, err := o.New()
+		assert.ErrorContains(t, err, "a path that no mux takes")
+	}
 	for reason, change := range map[string]func(*auth.Options){
 		"Resource is missing":        func(o *auth.Options) { o.Resource = "" },
 		"not of https":               func(o *auth.Options) { o.Resource = "http://mcp.example.com/mcp" },
