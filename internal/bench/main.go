@@ -1,6 +1,6 @@
 // Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,client-http,start,http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . [-suite rpc,pipe,stdio,client,client-http,start,auth,http] [-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //
 // The absolute numbers are the machine's; the ratios are what to look at. Each number is the median of the repeats, which take turns, so that
@@ -52,6 +52,7 @@ var suites = []suite{
 	{"client", clientSuite("stdio"), clientBudgets("stdio")},
 	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
 	{"start", timed(startSuite), nil},
+	{"auth", timed(authSuite), authBudgets()},
 	{"http", httpSuite, httpBudgets},
 	{"http-load", httpLoadSuite, nil},
 }
@@ -62,7 +63,7 @@ func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measur
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,http", "the suites to run, separated by commas")
+	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,auth,http", "the suites to run, separated by commas")
 	var o options
 	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
 	repeat := flag.Int("repeat", 3, "how often")
