@@ -99,7 +99,7 @@ func FuzzProof(f *testing.F) {
 			t.Fatalf("%s: the address is not that of the request", payload)
 		}
 		age := time.Since(time.Unix(int64(c["iat"].(float64)), 0))
-		if c["htm"] != "POST" || c["ath"] != hash || c["jti"] == "" || age < -31*time.Second || age > 61*time.Second {
+		if c["htm"] != "POST" || c["ath"] != hash || c["jti"] == "" || c["jti"] == nil || age < -31*time.Second || age > 61*time.Second {
 			t.Fatalf("%s is not for this request", payload)
 		}
 	})

@@ -84,6 +84,7 @@ var musts = map[string][]must{
 	"security best practices": {
 		{"tokens that were issued for others are not accepted", "TestClaimsMustBeValidated"},
 		{"sessions are not used for authentication", "TestSessionsMustBeOfTheirPrincipal"},
+		{"state that clients carry is of who it was given to", "TestStateMustBeOfItsPrincipal"},
 	},
 	"RFC 9449": {
 		{"a proof is checked in each point of section 4.3", "TestProofsMustBeVerified TestProofsOfOtherMethods"},
