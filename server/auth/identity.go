@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,22 @@ const maxScopes = 256 // of one token
 type check struct {
 	issuer, audience string
 	skew             time.Duration
+}
+
+const defaultSkew = 30 * time.Second
+
+// newCheck returns one for the settings that all verifiers have.
+func newCheck(issuer, audience string, skew time.Duration) (check, error) {
+	_, err := checkURL("Issuer", issuer)
+	switch {
+	case err != nil:
+		return check{}, err
+	case audience == "":
+		return check{}, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
+	case skew < 0:
+		return check{}, errors.New("auth: the Skew is negative; clocks cannot differ by less than nothing")
+	}
+	return check{issuer, audience, cmp.Or(skew, defaultSkew)}, nil
 }
 
 // identity makes an identity of claims that are to be believed. The error is a *TokenError.

@@ -63,7 +63,7 @@ var musts = map[string][]must{
 		{"access tokens are validated before anything is processed, and nothing is returned to the wrong", "TestChallengesMustBeThoseOfMCP TestScopeChallengeMustNameAllScopes TestSessionsMustBeOfTheirPrincipal"},
 		{"inbound tokens are validated as in OAuth 2.1, section 5.2", "TestClaimsMustBeValidated"},
 		{"a token without this server in its audience is refused", "TestClaimsMustBeValidated TestAnswersAboutTokens"},
-		{"a client's token is not passed on to an upstream", "TestTokensMustNotBePassedOn"},
+		{"a client's token is not passed on to an upstream", "TestTokensMustNotBePassedOn - through a gateway: TestGatewayWithOAuth of cmd/stdwire"},
 		{"a proxy with a static client id has the consent of its users", noIssuer},
 		{"redirects, codes and refresh tokens are protected", noIssuer},
 	},
