@@ -54,7 +54,7 @@ func (x *crossing) check() error {
 	case x.remote.url == "" && x.words == nil:
 		return usagef("which server?").withHint("its command stands behind --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
 	}
-	return nil
+	return x.web.check()
 }
 
 // name is what messages call the server.

@@ -24,6 +24,7 @@ type web struct {
 	address  string // "": it is not
 	tokenEnv string
 	noAuth   bool
+	oauth    protection
 	sse      bool
 	stateKey []byte // nil: a random one
 
@@ -31,7 +32,7 @@ type web struct {
 }
 
 func (w *web) flags() []flag {
-	return []flag{
+	flags := []flag{
 		{name: "--http", value: "ADDR", help: "serve HTTP there in place of stdio, say 127.0.0.1:8080", set: func(value string) error {
 			if _, _, err := net.SplitHostPort(value); err != nil {
 				return usagef("--http: %q is no address", value).withHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
@@ -56,6 +57,7 @@ func (w *web) flags() []flag {
 		toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
 		toggle(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
+	return append(flags, w.oauth.flags()...)
 }
 
 // given names a flag that was given and is about HTTP only; "" if none was.
@@ -70,7 +72,7 @@ func (w *web) given() string {
 	case w.sse:
 		return "--http-sse"
 	}
-	return ""
+	return w.oauth.given()
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
@@ -84,13 +86,29 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 	if w.noAuth && !address.IP.IsLoopback() {
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
-	principal := w.principal(std)
+	hosts := w.oauth.hosts(address.IP)
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
+	overHTTP := api.Options{Title: "stdwire", Version: version(), Logger: log, Hosts: hosts}
 	mux := http.NewServeMux()
-	e.handle(mux, streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil})
+	if w.oauth.issuer != "" {
+		resource, err := w.oauth.resource(log)
+		if err != nil {
+			return err
+		}
+		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
+		for _, path := range resource.Paths() {
+			mux.Handle(path, resource)
+		}
+		std.err.printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer, w.oauth.audience)
+	} else {
+		overMCP.Principal = w.principal(std)
+		overHTTP.Principal = overMCP.Principal
+	}
+	e.handle(mux, overMCP)
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
-		mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+		mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	if w.listening != nil {

@@ -30,7 +30,9 @@ func serveCommand() command {
 			"  stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
 			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. There, a server of the configuration is a service, and its tools are the actions; what a server asks meanwhile is refused. " +
-			"Both need the bearer token; GET /healthz does not. What the servers of " +
+			"Both need the bearer token; GET /healthz does not. " +
+			"With --oauth-issuer and --oauth-audience that is an access token of this authorization server for this server, which MCP clients find out how to get; " +
+			"something in front of stdwire has to speak TLS then, and leave the paths as they are. What the servers of " +
 			"a profile of the configuration have is also served alone, at /mcp/PROFILE, for as many profiles as there are and from the same processes; with --profile there is only /mcp.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
@@ -47,6 +49,9 @@ const settleWithin = 5 * time.Second
 
 func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {
 	if err := m.check(); err != nil {
+		return err
+	}
+	if err := w.check(); err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(std.err, nil))
