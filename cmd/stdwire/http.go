@@ -24,12 +24,13 @@ type web struct {
 	address  string // "": it is not
 	tokenEnv string
 	noAuth   bool
+	oauth    protection
 	sse      bool
 	stateKey []byte // nil: a random one
 }
 
 func (w *web) flags() []flag {
-	return []flag{
+	flags := []flag{
 		{name: "--http", value: "ADDR", help: "serve HTTP there instead, say 127.0.0.1:8080", set: func(value string) error {
 			if _, _, err := net.SplitHostPort(value); err != nil {
 				return usagef("--http: %q is no address", value).withHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
@@ -54,6 +55,7 @@ func (w *web) flags() []flag {
 		toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
 		toggle(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
+	return append(flags, w.oauth.flags()...)
 }
 
 // serve serves until ctx ends.
@@ -67,11 +69,27 @@ func (w *web) serve(ctx context.Context, std *streams, s *server.Server, catalog
 	if w.noAuth && !address.IP.IsLoopback() {
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
-	principal := w.principal(std)
-	mcp := streamable.Options{Principal: principal, Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil}.New(s)
+	hosts := w.oauth.hosts(address.IP)
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
+	overHTTP := api.Options{Title: "stdwire", Version: version(), Logger: log, Hosts: hosts}
 	mux := http.NewServeMux()
+	if w.oauth.issuer != "" {
+		resource, err := w.oauth.resource(log)
+		if err != nil {
+			return err
+		}
+		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
+		for _, path := range resource.Paths() {
+			mux.Handle(path, resource)
+		}
+		std.err.printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer, w.oauth.audience)
+	} else {
+		overMCP.Principal = w.principal(std)
+		overHTTP.Principal = overMCP.Principal
+	}
+	mcp := overMCP.New(s)
 	mux.Handle("/mcp", mcp)
-	mux.Handle("/v1/", api.Options{Title: "stdwire", Version: version(), Principal: principal, Logger: log}.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+	mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	std.err.printf("stdwire: serving MCP at http://%s/mcp, and the same as an HTTP API at http://%[1]s/v1/", address)
 	web := &http.Server{

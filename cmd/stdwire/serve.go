@@ -26,7 +26,9 @@ func serveCommand() command {
 			"exits with another status than 0, writes anything else, or takes more than 10 seconds. It is started without a shell; several are asked in their order.\n\n" +
 			"  stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'\n\n" +
 			"With --http MCP clients of all revisions are served at /mcp until a signal comes, and whoever speaks HTTP at /v1/: POST /v1/SERVICE with " +
-			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not.\n\n" +
+			"{\"action\":…,\"params\":{…}}, described at /v1/openapi.json. Both need the bearer token; GET /healthz does not. " +
+			"With --oauth-issuer and --oauth-audience that is an access token of this authorization server for this server, which MCP clients find out how to get; " +
+			"something in front of stdwire has to speak TLS then, and leave the paths as they are.\n\n" +
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
 		make: func() (grammar, runner) {
@@ -42,6 +44,9 @@ const settleWithin = 5 * time.Second
 
 func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {
 	if err := m.check(); err != nil {
+		return err
+	}
+	if err := w.check(); err != nil {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(std.err, nil))

@@ -36,6 +36,9 @@ func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
 		messages[i] = batched{m, element, err}
 		answers = answers || err != nil || !m.IsResponse() && !m.ID.IsZero()
 	}
+	if refused := x.mayBatch(messages); refused != nil {
+		return refused
+	}
 	t, refused := x.takeRequest(!answers)
 	if refused != nil {
 		return refused
@@ -63,6 +66,21 @@ func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
 			return append(responses, ']')
 		}, nil
 	})
+}
+
+// mayBatch asks whether the caller may send all that is a message.
+func (x *exchange) mayBatch(messages []batched) *refusal {
+	if x.may == nil {
+		return nil
+	}
+	all := make([]Message, 0, len(messages))
+	for i := range messages {
+		if m := &messages[i]; m.err == nil {
+			head := readHead(&m.Message)
+			all = append(all, Message{m.Method, string(head.subject), m.Params})
+		}
+	}
+	return x.mayAll(all)
 }
 
 // batched is a message of a batch, or why it is none.

@@ -2,9 +2,7 @@ package streamable
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -17,7 +15,9 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal string
-	awaited   time.Duration // how long the body may take to come, 0 if it is here
+	may       func([]Message) error // nil: everything
+	expires   time.Time             // when what has shown who the caller is does so no longer; zero: never
+	awaited   time.Duration         // how long the body may take to come, 0 if it is here
 }
 
 // ServeHTTP implements [http.Handler].
@@ -46,6 +46,9 @@ func (x *exchange) serve() *refusal {
 	case http.MethodGet, http.MethodDelete:
 		if mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern {
 			return x.notAllowed("POST") // there are neither sessions nor streams of their own in the modern era
+		}
+		if refused := x.mayAll(nil); refused != nil {
+			return refused
 		}
 		x.bodyCame() // nobody reads it
 		if x.r.Method == http.MethodGet {
@@ -94,7 +97,11 @@ func (x *exchange) post() *refusal {
 	if err != nil {
 		return x.malformed(b, m.ID, err)
 	}
-	if head := readHead(&m); x.isModern(&m, &head) {
+	head := readHead(&m)
+	if refused := x.mayOne(&m, head.subject); refused != nil {
+		return refused.toRequest(&m)
+	}
+	if x.isModern(&m, &head) {
 		return x.postModern(b, &m, &head, accepts)
 	}
 	return x.postLegacy(b, &m, accepts)
@@ -108,27 +115,4 @@ func (x *exchange) malformed(b *body, id rpc.ID, err error) *refusal {
 	e, _ := errors.AsType[*rpc.Error](err)
 	x.stray(b.text, e.Message)
 	return &refusal{status: http.StatusBadRequest, err: e, id: id}
-}
-
-// authenticate settles who sends the request.
-func (x *exchange) authenticate() (refused *refusal) {
-	if x.o.Principal == nil {
-		return nil
-	}
-	defer func() {
-		if value := recover(); value != nil {
-			x.o.Logger.Error("the principal function panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
-			refused = refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
-		}
-	}()
-	var err error
-	if x.principal, err = x.o.Principal(x.r); err == nil {
-		return nil
-	}
-	shown, ok := errors.AsType[*Refusal](err)
-	if !ok {
-		x.o.Logger.Warn("the caller is not known", "error", err)
-		shown = &Refusal{}
-	}
-	return shown.refusal()
 }

@@ -63,7 +63,7 @@ func (x *exchange) isLocal() bool {
 func (x *exchange) share(origin string) {
 	header := x.w.Header()
 	header.Set("Access-Control-Allow-Origin", origin)
-	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, Retry-After")
+	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, DPoP-Nonce, Retry-After")
 	header.Add("Vary", "Origin")
 }
 

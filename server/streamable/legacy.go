@@ -186,6 +186,7 @@ func (x *exchange) get() *refusal {
 		return refused
 	}
 	defer t.giveBack()
+	defer x.expire()()
 	if last := x.header("Last-Event-Id"); last != "" {
 		st, r, err := s.resume(last)
 		if err != nil {

@@ -59,6 +59,7 @@ func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *r
 		return refused.to(m.ID)
 	}
 	defer t.giveBack()
+	defer x.expire()()
 	own := *m
 	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
 	b.takeOver().free()

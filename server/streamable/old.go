@@ -28,6 +28,7 @@ func (x *exchange) openOld() *refusal {
 		return refused
 	}
 	defer t.giveBack()
+	defer x.expire()()
 	s := x.newSession(x.principal, true)
 	defer s.end(errEnded)
 	s.mu.Lock()
@@ -53,6 +54,10 @@ func (x *exchange) postOld(b *body) *refusal {
 	m, err := rpc.ParseMessage(b.text)
 	if err != nil {
 		return x.malformed(b, m.ID, err)
+	}
+	head := readHead(&m)
+	if refused := x.mayOne(&m, head.subject); refused != nil {
+		return refused.toRequest(&m)
 	}
 	s, refused := x.session(x.r.URL.Query().Get(oldSession))
 	if refused != nil {

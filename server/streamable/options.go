@@ -16,6 +16,9 @@ type Options struct {
 	// Principal tells who sends a request; everybody is served, as "", if it is nil. It is called for every request, before the body is read, by any
 	// number of goroutines at a time. A [*Refusal] says how a request is refused; any other error is a 401, whose text goes to the log only.
 	Principal func(*http.Request) (string, error)
+	// Authorize stands in for Principal where more than a name is to be known of who sends a request, such as what they may do; [Caller] has it. It is called like
+	// Principal, which is not called then.
+	Authorize func(*http.Request) (Caller, error)
 
 	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
 	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any, unless a browser sends it: a page may only call a host
@@ -66,6 +69,12 @@ func (o Options) New(s *server.Server) *Handler {
 	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if principal := o.Principal; principal != nil && o.Authorize == nil {
+		o.Authorize = func(r *http.Request) (c Caller, err error) {
+			c.Principal, err = principal(r)
+			return c, err
+		}
 	}
 	o.Hosts = slices.Clone(o.Hosts)
 	for i, host := range o.Hosts {

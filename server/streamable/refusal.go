@@ -3,16 +3,18 @@ package streamable
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"net/http"
 
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Refusal is an error of [Options].Principal that says how the request is refused.
+// A Refusal is an error of [Options].Principal, of [Options].Authorize and of [Caller].May that says how the request is refused.
 type Refusal struct {
-	Status    int    // 0: 401 Unauthorized
-	Challenge string // the WWW-Authenticate header of a 401 or 403; "": "Bearer" for a 401, none for a 403
-	Message   string // shown to the client; "": a text that says nothing more
+	Status    int         // 0: 401 Unauthorized
+	Challenge string      // the WWW-Authenticate header; "": "Bearer" for a 401, none otherwise
+	Message   string      // shown to the client; "": a text that says nothing more
+	Header    http.Header // more of the answer's headers, by their canonical names
 }
 
 func (r *Refusal) Error() string {
@@ -29,6 +31,7 @@ func (r *Refusal) refusal() *refusal {
 	if challenge != "" {
 		refused.with("WWW-Authenticate", challenge)
 	}
+	refused.more = r.Header
 	return refused
 }
 
@@ -38,6 +41,7 @@ type refusal struct {
 	err    *rpc.Error
 	id     rpc.ID    // of the request; zero if that is not the matter
 	header [2]string // one more, "" for none
+	more   http.Header
 }
 
 func refuse(status, code int, format string, args ...any) *refusal {
@@ -68,6 +72,7 @@ func (x *exchange) refuse(r *refusal) {
 	if r.header[0] != "" {
 		x.w.Header().Set(r.header[0], r.header[1])
 	}
+	maps.Copy(x.w.Header(), r.more)
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	text := rpc.AppendError(nil, r.id, r.err)
 	if r.id.IsZero() {

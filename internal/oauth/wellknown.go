@@ -1,0 +1,61 @@
+package oauth
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+const (
+	resourceWellKnown = "/.well-known/oauth-protected-resource"
+	serverWellKnown   = "/.well-known/oauth-authorization-server"
+	openIDWellKnown   = "/.well-known/openid-configuration"
+)
+
+// ResourceMetadataURLs returns where the document of a protected resource may be, the right place first (RFC 9728, section 3.1): between host and path, and, as MCP has it, at the root of the
+// host. The first is where a server serves it.
+func ResourceMetadataURLs(resource string) ([]string, error) {
+	u, err := parts("resource", resource)
+	if err != nil {
+		return nil, err
+	}
+	path := u.EscapedPath()
+	if path == "/" { // only a slash that directly follows the host goes
+		path = ""
+	}
+	root := u.Scheme + "://" + u.Host + resourceWellKnown
+	exact := root + path
+	if u.RawQuery != "" {
+		exact += "?" + u.RawQuery
+	}
+	if exact == root {
+		return []string{root}, nil
+	}
+	return []string{exact, root}, nil
+}
+
+// ServerMetadataURLs returns where the document of an authorization server may be, in the order in which a client has to try (2026-07-28, Authorization Server Discovery, "Authorization Server
+// Metadata Discovery"; RFC 8414, sections 3.1 and 5).
+func ServerMetadataURLs(issuer string) ([]string, error) {
+	u, err := parts("issuer", issuer)
+	if err != nil {
+		return nil, err
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		return nil, fmt.Errorf("the issuer has a query")
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	origin := u.Scheme + "://" + u.Host
+	all := []string{origin + serverWellKnown + path, origin + openIDWellKnown + path}
+	if path != "" {
+		all = append(all, origin+path+openIDWellKnown)
+	}
+	return all, nil
+}
+
+func parts(member, value string) (*url.URL, error) {
+	if err := identifier(member, value); err != nil {
+		return nil, err
+	}
+	return url.Parse(value)
+}

@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/oauth"
+)
+
+const fetchTime = 5 * time.Second // for one document, or one answer
+
+// A caller speaks to an authorization server.
+type caller struct{ client http.Client }
+
+// newCaller returns one that follows no redirects: whoever is trusted is so at the address that was configured.
+func newCaller(client *http.Client) *caller {
+	c := &caller{}
+	if client != nil {
+		c.client = *client
+	}
+	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.client.Jar = nil
+	return c
+}
+
+// get returns a document of at most `most` bytes.
+func (c *caller) get(ctx context.Context, address string, most int64) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.do(r, most)
+}
+
+// do sends a request, and returns the body of an answer with status 200.
+func (c *caller) do(r *http.Request, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), fetchTime)
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Header.Set("Accept", "application/json")
+	answer, err := c.client.Do(r)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the address, which is said below
+		}
+		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+	}
+	defer answer.Body.Close()
+	switch status := answer.StatusCode; {
+	case status >= 300 && status < 400:
+		return nil, fmt.Errorf("%s: it leads elsewhere, with status %d; configure the address that it leads to, if that is to be trusted", r.URL.Redacted(), status)
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("%s: status %d", r.URL.Redacted(), status)
+	}
+	var body bytes.Buffer
+	n, err := io.Copy(&body, io.LimitReader(answer.Body, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+	case n > most:
+		return nil, fmt.Errorf("%s: the answer has more than %d bytes", r.URL.Redacted(), most)
+	}
+	return body.Bytes(), nil
+}
+
+// discover returns the metadata of an authorization server, from the first of the places where it may be (RFC 8414, section 3, and OpenID Connect Discovery 1.0, section 4).
+func (c *caller) discover(ctx context.Context, issuer string) (*oauth.ServerMetadata, error) {
+	places, err := oauth.ServerMetadataURLs(issuer)
+	if err != nil {
+		return nil, err
+	}
+	var failed []error
+	for _, place := range places {
+		m, err := c.metadata(ctx, place, issuer)
+		if err == nil {
+			return m, nil
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
+
+func (c *caller) metadata(ctx context.Context, place, issuer string) (*oauth.ServerMetadata, error) {
+	text, err := c.get(ctx, place, oauth.MaxDocument)
+	if err != nil {
+		return nil, err
+	}
+	m, err := oauth.ParseServerMetadata(text)
+	if err == nil && m.Issuer != issuer {
+		err = errors.New("it is of another issuer") // RFC 8414, section 3.3
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	return m, nil
+}

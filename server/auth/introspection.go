@@ -1,0 +1,165 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jose"
+	"github.com/stdwire/stdwire/internal/jsonexact"
+)
+
+// IntrospectionOptions are the settings of a [Verifier] that asks the authorization server what a token is good for (RFC 7662).
+type IntrospectionOptions struct {
+	Issuer   string // of https, or of http on this machine
+	Audience string // as in [JWTOptions]; the answer must have it
+
+	// Endpoint is where to ask; "": the issuer's metadata says so.
+	Endpoint string
+	// As whom this server asks, with HTTP Basic (RFC 6749, section 2.3.1). Both are needed, as RFC 7662 wants callers authenticated.
+	ClientID, ClientSecret string
+
+	// Cache is how long an answer is good without asking again, and so how long a token may still be taken after it was revoked; 0: 30 s; less than 0: not at all.
+	Cache time.Duration
+	Skew  time.Duration // as in [JWTOptions]
+	// Client asks, and follows no redirects; nil: one like [http.DefaultClient].
+	Client *http.Client
+}
+
+const (
+	maxAnswer  = 64 << 10 // bytes
+	maxAsking  = 64       // at a time
+	maxAnswers = 10_000   // that are kept, of the last Cache and as many of the one before
+)
+
+// New returns the verifier. At most 64 tokens are asked about at a time, and who comes then is told to try again. Answers are kept by a hash of the token, never the token itself; also that a
+// token is not good.
+func (o IntrospectionOptions) New() (Verifier, error) {
+	if _, err := checkURL("Issuer", o.Issuer); err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Audience == "":
+		return nil, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
+	case o.ClientID == "" || o.ClientSecret == "":
+		return nil, errors.New("auth: the ClientID or the ClientSecret is missing; without them, anybody could ask about tokens")
+	}
+	if o.Endpoint != "" {
+		if _, err := checkURL("Endpoint", o.Endpoint); err != nil {
+			return nil, err
+		}
+	}
+	o.Cache = cmp.Or(o.Cache, 30*time.Second)
+	v := &introspector{
+		check: check{o.Issuer, o.Audience, cmp.Or(o.Skew, defaultSkew)}, o: o, caller: newCaller(o.Client), slots: make(chan struct{}, maxAsking), endpoint: o.Endpoint,
+		answers: recent[answer]{keep: o.Cache, most: maxAnswers},
+	}
+	return v.verify, nil
+}
+
+type introspector struct {
+	check
+	o       IntrospectionOptions
+	caller  *caller
+	slots   chan struct{} // holds something for each question
+	answers recent[answer]
+
+	mu       sync.Mutex // held while the endpoint is found out
+	endpoint string     // "": not known yet
+	tried    time.Time
+	failed   error
+}
+
+// An answer is what was said of a token.
+type answer struct {
+	id   *Identity // nil: it is not good
+	err  error     // then
+	till time.Time
+}
+
+func (v *introspector) verify(ctx context.Context, token string) (*Identity, error) {
+	key, now := sha256.Sum256([]byte(token)), time.Now()
+	if v.o.Cache > 0 {
+		if a, ok := v.answers.get(key, now); ok && now.Before(a.till) {
+			return a.id, a.err
+		}
+	}
+	select {
+	case v.slots <- struct{}{}:
+		defer func() { <-v.slots }()
+	default:
+		return nil, fmt.Errorf("%w: it is being asked about %d tokens", ErrUnavailable, maxAsking)
+	}
+	id, err := v.ask(ctx, token)
+	if _, settled := errors.AsType[*TokenError](err); err != nil && !settled {
+		return nil, err
+	}
+	if v.o.Cache > 0 {
+		v.answers.put(key, answer{id, err, time.Now().Add(v.o.Cache)}, time.Now())
+	}
+	return id, err
+}
+
+// ask asks about a token (RFC 7662, section 2). The error is a *TokenError, or ErrUnavailable.
+func (v *introspector) ask(ctx context.Context, token string) (*Identity, error) {
+	endpoint, err := v.where(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	body := url.Values{"token": {token}, "token_type_hint": {"access_token"}}.Encode()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.SetBasicAuth(url.QueryEscape(v.o.ClientID), url.QueryEscape(v.o.ClientSecret))
+	text, err := v.caller.do(r, maxAnswer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	claims, err := jose.ParseClaims(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, endpoint, err)
+	}
+	var active bool
+	if raw := claims.Others["active"]; raw == nil || jsonexact.Unmarshal(raw, &active) != nil {
+		return nil, fmt.Errorf("%w: %s: the answer does not say whether the token is active", ErrUnavailable, endpoint)
+	}
+	if !active {
+		return nil, &TokenError{Reason: "the token is not good, or not any more"}
+	}
+	if claims.Issuer == "" {
+		claims.Issuer = v.issuer // it need not say who it is
+	}
+	return v.identity(claims, time.Now())
+}
+
+// where returns where to ask. It is found out once; after a failure, it is tried again as seldom as keys are.
+func (v *introspector) where(ctx context.Context) (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.endpoint != "" {
+		return v.endpoint, nil
+	}
+	if v.failed != nil && time.Since(v.tried) < keysRetry {
+		return "", v.failed
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
+	defer cancel()
+	v.tried = time.Now()
+	m, err := v.caller.discover(ctx, v.issuer)
+	if err == nil {
+		_, err = checkURL("introspection_endpoint of the issuer", m.IntrospectionEndpoint)
+	}
+	if v.failed = err; err == nil {
+		v.endpoint = m.IntrospectionEndpoint
+	}
+	return v.endpoint, err
+}

@@ -1,0 +1,62 @@
+package auth_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/server/auth"
+)
+
+// Issuer and subject are one name, which nobody else has.
+func TestPrincipalsAreUnambiguous(t *testing.T) {
+	seen := map[string]bool{}
+	for _, id := range []auth.Identity{
+		{Issuer: "https://a.example", Subject: "x"}, {Issuer: "https://a.example", Subject: "x#y"}, {Issuer: "https://a.example/x", Subject: ""},
+		{Issuer: "https://a.example", Subject: "#x"}, {Issuer: "https://a.example", Subject: "/x"}, {Issuer: "https://a.example/", Subject: "x"},
+	} {
+		assert.Assert(t, !seen[id.Principal()], id.Principal())
+		seen[id.Principal()] = true
+	}
+}
+
+// A session is found with the token of who opened it, a new one too, and with nobody else's. The session alone is no credential.
+func TestSessionsMustBeOfTheirPrincipal(t *testing.T) {
+	in(t, auth.Options{}, func(t *testing.T, w *world) {
+		session := w.initialize("2025-11-25", bearer(w.issuer.token(nil)))
+		const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+		assert.Equal(t, w.do("POST", resource, ping, session+bearer(w.issuer.token(claims{"jti": "another"}))).Code, 200)
+		assert.Equal(t, w.do("POST", resource, ping, session+bearer(w.issuer.token(claims{"sub": "mallory"}))).Code, 404)
+		assert.Equal(t, w.do("GET", resource, "", session+bearer(w.issuer.token(claims{"sub": "mallory"}))).Code, 404)
+		assert.Equal(t, w.do("DELETE", resource, "", session+bearer(w.issuer.token(claims{"sub": "mallory"}))).Code, 404)
+		assert.Equal(t, w.do("POST", resource, ping, session).Code, 401)
+		// Each request shows a token that is good now.
+		stale := bearer(w.issuer.token(claims{"exp": time.Now().Add(-time.Minute).Unix(), "iat": nil}))
+		w.wants(w.do("POST", resource, ping, session+stale), 401, refusal("the token has expired"))
+	})
+}
+
+// A stream that belongs to no request is open no longer than the token is good that opened it.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	in(t, auth.Options{}, func(t *testing.T, w *world) {
+		token := bearer(w.issuer.token(claims{"exp": time.Now().Add(10 * time.Minute).Unix()}))
+		session := w.initialize("2025-11-25", token)
+		listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + modernMeta + `}}`
+		begun, ended := time.Now(), make(chan time.Duration, 3)
+		open := func(method, body string, h header) {
+			assert.Check(t, w.do(method, resource, body, h).Code == 200)
+			ended <- time.Since(begun)
+		}
+		go open("GET", "", session+token)
+		go open("GET", "", token) // of 2024-11-05
+		go open("POST", listen, "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen\n"+token)
+		for range 3 {
+			assert.Equal(t, <-ended, 10*time.Minute+30*time.Second)
+		}
+		// With a new one, the client goes on.
+		begun, token = time.Now(), bearer(w.issuer.token(claims{"exp": time.Now().Add(5 * time.Minute).Unix()}))
+		go open("GET", "", session+token)
+		assert.Equal(t, <-ended, 5*time.Minute+30*time.Second)
+	})
+}

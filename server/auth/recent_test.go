@@ -1,0 +1,43 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestRecentIsBounded(t *testing.T) {
+	key := func(n int) [32]byte { return sha256.Sum256(fmt.Append(nil, n)) }
+	now := time.Unix(1e9, 0)
+
+	r := recent[int]{keep: time.Minute, most: 10} // what must not be forgotten is refused
+	for n := range 10 {
+		first, full := r.first(key(n), n, now)
+		assert.Assert(t, first && !full)
+	}
+	_, full := r.first(key(10), 10, now)
+	assert.Assert(t, full)
+	first, full := r.first(key(3), 3, now.Add(59*time.Second))
+	assert.Assert(t, !first && !full)
+	first, full = r.first(key(10), 10, now.Add(time.Minute)) // there is room for as many again
+	assert.Assert(t, first && !full)
+	first, _ = r.first(key(3), 3, now.Add(time.Minute))
+	assert.Assert(t, !first, "it is still known")
+	first, _ = r.first(key(3), 3, now.Add(2*time.Minute))
+	assert.Assert(t, first)
+
+	r = recent[int]{keep: time.Minute, most: 10} // what may be forgotten makes room
+	for n := range 100 {
+		r.put(key(n), n, now)
+		assert.Assert(t, len(r.new)+len(r.before) <= 20)
+		v, ok := r.get(key(n), now)
+		assert.Assert(t, ok && v == n)
+	}
+	_, ok := r.get(key(50), now)
+	assert.Assert(t, !ok)
+	_, ok = r.get(key(99), now.Add(10*time.Minute))
+	assert.Assert(t, !ok)
+}

@@ -1,0 +1,68 @@
+package auth
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// may refuses messages for which an identity has not the scopes. All that are needed are named at once, so that the client has to ask its user once (2026-07-28, Scope Challenge
+// Handling).
+func (s *Resource) may(id *Identity, scheme string, messages []streamable.Message) *streamable.Refusal {
+	needed := s.o.Scopes
+	if s.o.Needs != nil {
+		needed = slices.Clone(needed)
+		for _, m := range messages {
+			for _, scope := range s.o.Needs(m) {
+				if !slices.Contains(needed, scope) {
+					needed = append(needed, scope)
+				}
+			}
+		}
+	}
+	for _, scope := range needed {
+		if !s.grants(id, scope) {
+			return s.insufficient(scheme, needed)
+		}
+	}
+	return nil
+}
+
+// grants reports whether the token has a scope, or one that has it in it.
+func (s *Resource) grants(id *Identity, scope string) bool {
+	return slices.ContainsFunc(id.Scopes, func(has string) bool { return has == scope || slices.Contains(s.implies[has], scope) })
+}
+
+// closure returns what each scope has in it, directly or not.
+func closure(implies map[string][]string) map[string][]string {
+	all := make(map[string][]string, len(implies))
+	for scope := range implies {
+		reached := []string{scope}
+		for i := 0; i < len(reached); i++ {
+			for _, next := range implies[reached[i]] {
+				if !slices.Contains(reached, next) {
+					reached = append(reached, next)
+				}
+			}
+		}
+		all[scope] = reached[1:]
+	}
+	return all
+}
+
+// checkScope refuses what cannot stand in a list of scopes (RFC 6749, section 3.3), and what no resource should ask for (2026-07-28, Refresh Tokens).
+func checkScope(scope string) error {
+	if scope == "offline_access" {
+		return fmt.Errorf("auth: the scope %q is a matter of clients and authorization servers; leave it out", scope)
+	}
+	for i := range len(scope) {
+		if c := scope[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' {
+			return fmt.Errorf("auth: the scope %q has a character that no scope may have", scope)
+		}
+	}
+	if scope == "" {
+		return fmt.Errorf("auth: there is an empty scope")
+	}
+	return nil
+}

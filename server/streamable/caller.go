@@ -1,0 +1,106 @@
+package streamable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A Caller is who sends an HTTP request, as [Options].Authorize knows them.
+type Caller struct {
+	Principal string // to whom sessions and sealed state belong; "": nobody in particular
+
+	// Context is for handlers to know more of the caller by its values: the request's, or one made of it. Handlers of the legacy era, which go on when the connection is
+	// cut, get its values only. nil: the request's.
+	Context context.Context
+	// May is asked once, when it is known what the request is about and before anything of it is done, with all its messages: one, several of a batch, or none, for a GET or
+	// DELETE. An error refuses them all, as one of Authorize. nil: the caller may do everything.
+	May func([]Message) error
+	// Expires is when the caller has to show again who they are: streams that belong to no request, and subscriptions, are ended then, so that they come back. The zero
+	// time is never.
+	Expires time.Time
+	// Header has more headers of the answer, by their canonical names.
+	Header http.Header
+}
+
+// A Message is one of a client's, for [Caller].May.
+type Message struct {
+	Method string // "": a response
+	// Subject is what the method is about, where it names something: a tool, a prompt, the URI of a resource, a task.
+	Subject string
+	// Params are as they came, and not to be kept. A name in them may be there twice; such a request does nothing.
+	Params json.RawMessage
+}
+
+// authenticate settles who sends the request.
+func (x *exchange) authenticate() (refused *refusal) {
+	if x.o.Authorize == nil {
+		return nil
+	}
+	defer x.survive(&refused)
+	caller, err := x.o.Authorize(x.r)
+	if err != nil {
+		return x.unknown(err)
+	}
+	x.principal, x.may, x.expires = caller.Principal, caller.May, caller.Expires
+	if caller.Context != nil {
+		x.r = x.r.WithContext(caller.Context)
+	}
+	maps.Copy(x.w.Header(), caller.Header)
+	return nil
+}
+
+// unknown makes a refusal of the error of a function that decides on callers.
+func (x *exchange) unknown(err error) *refusal {
+	shown, ok := errors.AsType[*Refusal](err)
+	if !ok {
+		x.o.Logger.Warn("the caller is not known", "error", err)
+		shown = &Refusal{}
+	}
+	return shown.refusal()
+}
+
+// survive is deferred where such a function is called.
+func (x *exchange) survive(refused **refusal) {
+	if value := recover(); value != nil {
+		x.o.Logger.Error("the principal function panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+		*refused = refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
+	}
+}
+
+// mayOne asks whether the caller may send a message.
+func (x *exchange) mayOne(m *rpc.Message, subject []byte) *refusal {
+	if x.may == nil {
+		return nil
+	}
+	return x.mayAll([]Message{{m.Method, string(subject), m.Params}})
+}
+
+// mayAll asks whether the caller may send the request with these messages.
+func (x *exchange) mayAll(messages []Message) (refused *refusal) {
+	if x.may == nil {
+		return nil
+	}
+	defer x.survive(&refused)
+	if err := x.may(messages); err != nil {
+		return x.unknown(err)
+	}
+	return nil
+}
+
+// expire has the request end, if it is still there, when its caller has to show again who they are. What it returns is to be called at the end.
+func (x *exchange) expire() (cancel func()) {
+	if x.expires.IsZero() {
+		return func() {}
+	}
+	ctx, cancel := context.WithDeadline(x.r.Context(), x.expires)
+	x.r = x.r.WithContext(ctx)
+	return cancel
+}
