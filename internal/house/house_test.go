@@ -36,7 +36,7 @@ var floors = []struct {
 	{"internal/child", []string{"internal/printable"}},
 	{"internal/guard", nil},
 	{"internal/sse", nil},
-	{"internal/oauth", []string{"internal/jsonscan", "internal/jsonexact"}},
+	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
