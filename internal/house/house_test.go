@@ -24,6 +24,7 @@ var floors = []struct {
 }{
 	{"internal/jsonscan", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
+	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
 	{"internal/printable", nil},

@@ -44,7 +44,7 @@ type Union struct {
 	Type func(block any) string
 }
 
-// NewMessages returns a codec for the messages of a protocol. It does what the functions of this package do, but
+// NewMessages returns a codec for the messages of a protocol, with the zero Union if it has none. It does what the functions of this package do, but
 //
 //   - a nil slice is written as [] and a nil map as {}, so that a required field is never null;
 //   - a nil [json.RawMessage], a nil in the union's interface, and a nil pointer in a slice, are [ErrMissing]; null is not read there;

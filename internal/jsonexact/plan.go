@@ -77,7 +77,7 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 			break
 		}
 		// The methods of a type with Extra call the codec: to call them would go round in circles.
-		if block := reflect.New(t); block.Type().Implements(c.union.Interface) {
+		if block := reflect.New(t); c.union.Interface != nil && block.Type().Implements(c.union.Interface) {
 			p.typ = c.union.Type(block.Interface())
 		}
 		return p

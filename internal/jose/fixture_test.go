@@ -1,0 +1,82 @@
+package jose
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// rsaKey is one for all tests, as it takes long to make.
+var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
+	key, err := rsa.GenerateKey(rand.Reader, minRSA)
+	if err != nil {
+		panic(err)
+	}
+	return key
+})
+
+// signer returns one with a key of its own, or the one RSA key.
+func signer(t testing.TB, alg Algorithm) *Signer {
+	t.Helper()
+	switch alg {
+	case RS256, PS256:
+		s, err := NewSigner(rsaKey(), alg)
+		assert.NilError(t, err)
+		return s
+	case EdDSA:
+		_, private, err := ed25519.GenerateKey(rand.Reader)
+		assert.NilError(t, err)
+		s, err := NewSigner(private, alg)
+		assert.NilError(t, err)
+		return s
+	}
+	s, err := Generate()
+	assert.NilError(t, err)
+	return s
+}
+
+func sign(t testing.TB, s *Signer, header Header, claims any) string {
+	t.Helper()
+	token, err := s.Sign(header, claims)
+	assert.NilError(t, err)
+	return token
+}
+
+// token returns one with a header and payload as they are written here, signed by nobody.
+func unsigned(header, payload string) string {
+	return encoding.EncodeToString([]byte(header)) + "." + encoding.EncodeToString([]byte(payload)) + "." + encoding.EncodeToString(make([]byte, 64))
+}
+
+func verify(text string, key *Key, allowed ...Algorithm) (string, error) {
+	token, err := Parse(text)
+	if err != nil {
+		return "", err
+	}
+	payload, err := token.Verify(key, allowed...)
+	return string(payload), err
+}
+
+func jwkOf(t testing.TB, key *Key) string {
+	t.Helper()
+	text, err := key.MarshalJSON()
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// otherCurve is a key on a curve that is not spoken.
+func otherCurve(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	assert.NilError(t, err)
+	return key
+}
+
+// with puts a member into a JSON object.
+func with(object, member string) string { return strings.TrimSuffix(object, "}") + "," + member + "}" }

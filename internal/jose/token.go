@@ -1,0 +1,113 @@
+package jose
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonexact"
+)
+
+// A Header is the protected header of a token. Whatever else it has means nothing here.
+type Header struct {
+	Algorithm Algorithm `json:"alg"`           // as the token has it: see [Token.Verify]
+	Type      string    `json:"typ,omitempty"` // of the token, such as "at+jwt" or "dpop+jwt"
+	KeyID     string    `json:"kid,omitempty"`
+	Key       *Key      `json:"jwk,omitempty"` // which anybody may have written there
+}
+
+// A Token is a signed token that has not been verified.
+type Token struct {
+	Header    Header
+	signed    string // header and payload
+	payload   string
+	signature []byte
+}
+
+// Parse takes a token apart: its form and its header are checked, and nothing else. The error is [ErrMalformed], and never has a part of the token in it.
+func Parse(text string) (*Token, error) {
+	if len(text) > MaxToken {
+		return nil, malformed("token", "it has more than %d bytes", MaxToken)
+	}
+	header, rest, ok1 := strings.Cut(text, ".")
+	payload, last, ok2 := strings.Cut(rest, ".")
+	if !ok1 || !ok2 || strings.Contains(last, ".") {
+		return nil, malformed("token", "it has not three parts")
+	}
+	if len(header) > maxHeader {
+		return nil, malformed("token", "its header has more than %d bytes", maxHeader)
+	}
+	plain, err := decode(header)
+	if err != nil {
+		return nil, malformed("token", "its header is %v", err)
+	}
+	var h struct {
+		Header
+		Critical json.RawMessage `json:"crit"`
+	}
+	switch err := jsonexact.Unmarshal(plain, &h); {
+	case errors.Is(err, ErrMalformed): // the key
+		return nil, fmt.Errorf("token: %w", err)
+	case err != nil:
+		return nil, malformed("token", "its header is not the JSON that is wanted") // the cause might have a part of it
+	}
+	switch {
+	case h.Critical != nil:
+		return nil, malformed("token", "its header has extensions that are critical, and none is known here")
+	case len(h.KeyID) > maxKeyID:
+		return nil, malformed("token", "its kid has more than %d bytes", maxKeyID)
+	}
+	t := &Token{Header: h.Header, signed: text[:len(header)+1+len(payload)], payload: payload}
+	if t.signature, err = decode(last); err != nil {
+		return nil, malformed("token", "its signature is %v", err)
+	}
+	return t, nil
+}
+
+// Verify returns the payload if the key has signed the token, with one of the allowed algorithms. The key settles which ones there can be: an RSA key that does not say more
+// leaves two, and the token one of those. The error is [ErrAlgorithm], [ErrSignature], or [ErrMalformed] if what was signed is no base64url.
+func (t *Token) Verify(key *Key, allowed ...Algorithm) (payload []byte, err error) {
+	alg := t.Header.Algorithm
+	if !slices.Contains(key.may, alg) || !slices.Contains(allowed, alg) {
+		return nil, fmt.Errorf("token: %w: it has %.20q, for a key that makes %v, where %v may be", ErrAlgorithm, string(alg), key.may, allowed)
+	}
+	if !key.verifies(alg, t.signed, t.signature) {
+		return nil, fmt.Errorf("token: %w", ErrSignature)
+	}
+	if payload, err = decode(t.payload); err != nil {
+		return nil, malformed("token", "its payload is %v", err)
+	}
+	return payload, nil
+}
+
+func (k *Key) verifies(alg Algorithm, signed string, signature []byte) bool {
+	if alg == EdDSA {
+		public, ok := k.public.(ed25519.PublicKey)
+		return ok && ed25519.Verify(public, []byte(signed), signature)
+	}
+	sum := sha256.Sum256([]byte(signed))
+	switch public := k.public.(type) {
+	case *ecdsa.PublicKey:
+		return alg == ES256 && len(signature) == 64 &&
+			ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]))
+	case *rsa.PublicKey:
+		switch alg {
+		case RS256:
+			return rsa.VerifyPKCS1v15(public, crypto.SHA256, sum[:], signature) == nil
+		case PS256:
+			return rsa.VerifyPSS(public, crypto.SHA256, sum[:], signature, &pss) == nil
+		}
+	}
+	return false
+}
+
+// pss has the salt as long as the hash (RFC 7518, section 3.5).
+var pss = rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
