@@ -181,7 +181,10 @@ func (a *Authorizer) isOurs(c *Credentials) bool {
 // hold puts credentials in the place of those in use, and keeps them.
 func (a *Authorizer) hold(c *Credentials) {
 	a.mu.Lock()
-	a.held, a.read, a.failed = c, true, nil
+	a.held, a.read = c, true
+	if !c.renewed {
+		a.failed = nil
+	}
 	a.mu.Unlock()
 	if a.o.Store == nil {
 		return

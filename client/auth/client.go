@@ -28,15 +28,7 @@ const (
 	grantSwap    = "urn:ietf:params:oauth:grant-type:token-exchange" // RFC 8693
 )
 
-// methods are those by which clients can show who they are at the token endpoint; nil if that is not known.
-func (s *site) methods() []string {
-	if s.silent || s.server.TokenAuthMethods != nil {
-		return s.server.TokenAuthMethods
-	}
-	return []string{methodBasic} // RFC 8414, section 2
-}
-
-// method settles how a client shows who it is, where these ways are offered.
+// method settles how a client shows who it is, where these ways are offered; nil if the authorization server does not say.
 func (r *Registration) method(offered []string) (string, error) {
 	if r.AuthMethod != "" {
 		return r.AuthMethod, nil // it was registered with that
@@ -52,9 +44,6 @@ func (r *Registration) method(offered []string) (string, error) {
 		if offered == nil || slices.Contains(offered, m) {
 			return m, nil
 		}
-	}
-	if slices.Equal(offered, []string{methodBasic}) && r.Secret == "" {
-		return able[0], nil // that is what servers say that have nothing to say
 	}
 	return "", fmt.Errorf("the client can show who it is by %s, and the authorization server wants one of %s", strings.Join(able, ", "), shown(strings.Join(offered, ", ")))
 }
@@ -183,11 +172,14 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		DPoP         bool     `json:"dpop_bound_access_tokens,omitempty"`
 	}
 	method := methodNone // nothing that is kept here is a secret to whoever uses the program
-	for _, m := range []string{methodNone, methodBasic, methodPost} {
-		if slices.Contains(e.site.methods(), m) {
-			method = m
-			break
+	if offered := e.site.server.TokenAuthMethods; offered != nil {
+		for _, m := range []string{methodPost, methodBasic, methodNone} {
+			if slices.Contains(offered, m) {
+				method = m
+			}
 		}
+	} else if !e.site.silent {
+		method = methodBasic // the default (RFC 8414, section 2)
 	}
 	application := "web"
 	if u, err := url.Parse(redirect); err == nil && (u.Scheme != "https" || isLoopback(u.Hostname())) {

@@ -79,7 +79,7 @@ func (e *errand) token(ctx context.Context, step Step, r *Registration, form url
 	}
 	form.Set("resource", e.site.resource)
 	return e.a.askToken(ctx, step, where, func(header http.Header) error {
-		return r.authenticate(e.site.methods(), e.site.server.Issuer, header, form)
+		return r.authenticate(e.site.server.TokenAuthMethods, e.site.server.Issuer, header, form)
 	}, form, e.signer)
 }
 

@@ -12,6 +12,9 @@ type lifetime time.Duration
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (l *lifetime) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
 	const most = 10 * 365 * 24 * time.Hour
 	seconds, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
 	if err != nil || !(seconds >= 0) { // not a number is neither
