@@ -179,6 +179,13 @@ func definition(s *config.Server) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		row("header", exact(name)+": "+exact(s.Headers[name]))
 	}
+	if o := s.OAuth; o != nil {
+		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
+			if f.value != "" {
+				row("oauth", f.name+": "+exact(f.value))
+			}
+		}
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

@@ -29,6 +29,7 @@ func fields() []field {
 		{[]string{"inheritEnv"}, (*reader).inheritEnv},
 		{urlNames, func(r *reader, v value) { r.server.URL = r.word(v) }},
 		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.headers(v) }},
+		{[]string{"oauth"}, (*reader).oauth},
 		{[]string{"type", "transport", "transportType"}, (*reader).transport},
 		{[]string{"era", "protocolEra"}, (*reader).era},
 		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.yes(v) }},

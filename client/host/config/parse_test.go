@@ -110,8 +110,33 @@ web {"type":"http","url":"http://localhost:3000/sse"}
     "off": {"type": "remote", "url": "https://{env:HOST}/mcp", "headers": {"Authorization": "Bearer {env:TOKEN}"}, "enabled": false, "oauth": false}
   }
 }`, `local {"command":"bun","args":["x","my-mcp"],"env":{"KEY":"${env:MY_KEY}"},"startTimeoutMs":9000}
-off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"},"disabled":true,"oauth":false}
-warning: f.json:6:134: server "off": unknown field "oauth"; it does nothing here
+off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"},"oauth":false,"disabled":true}
+`},
+		{"oauth", `{"mcp": {
+  "a": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "{env:ID}", "clientSecret": "{env:SECRET}", "scope": "a b"}},
+  "b": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"client_id": "x", "client_secret": "y", "callback_port": 8123}},
+  "c": {"type": "remote", "url": "https://example.com/mcp", "oauth": {}},
+  "d": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"scopes": ["a", "b"], "redirectUrl": "http://localhost:1/x", "other": 1}},
+  "e": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientSecret": "y"}},
+  "f": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 70000}},
+  "g": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 1, "redirectUri": "http://localhost/"}},
+  "h": {"type": "remote", "url": "https://example.com/mcp", "oauth": "yes"},
+  "i": {"type": "local", "command": ["x"], "oauth": true}
+}}`, `a {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"a b"}}
+b {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"x","clientSecret":"y","redirectUri":"http://127.0.0.1:8123/callback"}}
+c {"type":"http","url":"https://example.com/mcp","oauth":{}}
+d {"type":"http","url":"https://example.com/mcp","oauth":{"scope":"a b","redirectUri":"http://localhost:1/x"}}
+e broken
+f broken
+g broken
+h broken
+i {"command":"x","oauth":{}}
+warning: f.json:5:132: server "d": unknown field "oauth.other"; it does nothing here
+error: f.json:6:70: server "e": oauth has a clientSecret, and no clientId that it belongs to
+error: f.json:7:87: server "f": oauth.callbackPort wants to be a port, and is none
+error: f.json:8:70: server "g": oauth has a redirectUri and a port; leave out one of them
+error: f.json:9:70: server "h": oauth wants true, false or an object, and is text
+warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothing here
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}

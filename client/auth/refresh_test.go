@@ -1,0 +1,202 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+func contextWithCancel() (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.Background())
+}
+
+// rotating has the token endpoint take each refresh token once, and say nothing to any other.
+func (w *world) rotating() {
+	w.token = func(form url.Values, _ *http.Request) (int, any) {
+		if form.Get("grant_type") != "refresh_token" {
+			return 0, nil
+		}
+		w.mu.Lock()
+		good := w.refresh
+		w.mu.Unlock()
+		if form.Get("refresh_token") != good {
+			return 400, `{"error":"invalid_grant"}`
+		}
+		return 200, w.issue("Bearer")
+	}
+}
+
+// A token that has expired is replaced before it is sent, and one that the server refuses afterwards. Each refresh token is used once.
+func TestRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		before := w.count("/mcp")
+		c.ok()
+		assert.Equal(t, w.count("/mcp"), before+1, "the old token is not even sent")
+		form := w.find("/token")[1].form
+		assert.DeepEqual(t, form, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"}, "client_id": {"registered"}, "resource": {endpoint}})
+		assert.Equal(t, store.one(t).RefreshToken, "s3cret-refresh-3", "the new one is kept")
+
+		w.mu.Lock()
+		w.current = "revoked"
+		w.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.count("/authorize"), 1, "and the user has not been asked again")
+	})
+}
+
+// However many requests find that the token has expired or is refused, it is renewed once.
+func TestRefreshOnce(t *testing.T) {
+	for _, expired := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.rotating()
+			c := w.client(w.options())
+			c.ok()
+			if expired {
+				sleep(3600)
+			} else {
+				w.mu.Lock()
+				w.current = "revoked"
+				w.mu.Unlock()
+			}
+			token := w.token
+			w.token = func(form url.Values, r *http.Request) (int, any) { sleep(1); return token(form, r) }
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(c.ok)
+			}
+			all.Wait()
+			assert.Equal(t, w.count("/token"), 2)
+			assert.Equal(t, w.count("/authorize"), 1)
+		})
+	}
+}
+
+// A refresh whose request is given up goes on, as the refresh token has been spent: the next request has what it brings.
+func TestRefreshIsNotLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		c := w.client(w.options())
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) {
+			status, v := token(form, r)
+			sleep(5)
+			return status, v
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, err := c.callWith(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		sleep(5)
+		synctest.Wait()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A refresh token that is not good any more leads to the user; without one, to the server's refusal.
+func TestRefreshTokenIsSpent(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			store := &memory{}
+			o := w.options()
+			o.Store = store
+			w.rotating()
+			w.client(o).ok()
+			sleep(3600)
+			w.mu.Lock()
+			w.refresh, w.current = "another", "another"
+			w.mu.Unlock()
+			if user {
+				w.client(o).ok()
+				assert.Equal(t, w.count("/authorize"), 2)
+				return
+			}
+			o.Grant = nil
+			c := w.client(o)
+			for range 3 {
+				status, err := c.call()
+				assert.NilError(t, err)
+				assert.Equal(t, status, 401)
+			}
+			assert.Equal(t, w.count("/token"), 2, "it is tried once")
+			assert.Equal(t, store.one(t).RefreshToken, "", "and forgotten")
+		})
+	}
+}
+
+// An authorization server that cannot be reached takes nothing away.
+func TestRefreshFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		o := w.options()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(url.Values, *http.Request) (int, any) { return 503, "" }
+		e := c.fails(auth.StepRefresh, "503 Service Unavailable")
+		assert.Equal(t, e.Status, 503)
+		w.token = token
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// What another program with the same Store has renewed is not renewed again, and its refresh token not spoiled.
+func TestAnotherProgramWasQuicker(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		first.ok()
+		second.ok()
+		assert.Equal(t, w.count("/token"), 2)
+		sleep(60)
+		w.mu.Lock()
+		w.current = "revoked"
+		w.mu.Unlock()
+		second.ok()
+		first.ok()
+		assert.Equal(t, w.count("/token"), 3)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A Store that fails is told to the log, and the requests go on.
+func TestStoreFails(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Store = &memory{err: errors.New("disk full")}
+	c := w.client(o)
+	c.ok()
+	c.ok()
+	assert.Equal(t, w.count("/authorize"), 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	assert.Assert(t, len(w.log.String()) > 0)
+}
