@@ -92,13 +92,13 @@ func (o Options) New(endpoint string) (*Authorizer, error) {
 	return a, nil
 }
 
-// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. It takes as long as the user does, or until ctx ends; with
-// [AuthorizationCode] that is better done before a connection is made, whose time would run out. The error is an [*Error] or that of ctx.
-func (a *Authorizer) Login(ctx context.Context) error {
+// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are asked for besides. It takes as long as
+// the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time would run out. The error is an [*Error] or that of ctx.
+func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 	if a.o.Grant == nil {
 		return errors.New("auth: there is no Options.Grant to log in with")
 	}
-	p := problem{login: true}
+	p := problem{login: true, more: more}
 	var err error
 	if p.wants, err = a.ask(ctx); err != nil {
 		return err
@@ -178,14 +178,18 @@ func (a *Authorizer) isOurs(c *Credentials) bool {
 	return c.Client == a.o.MetadataURL
 }
 
-// hold puts credentials in the place of those in use, and keeps them.
+// hold puts credentials in the place of those in use.
 func (a *Authorizer) hold(c *Credentials) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.held, a.read = c, true
 	if !c.renewed {
 		a.failed = nil
 	}
-	a.mu.Unlock()
+}
+
+// keep puts credentials into the Store.
+func (a *Authorizer) keep(c *Credentials) {
 	if a.o.Store == nil {
 		return
 	}

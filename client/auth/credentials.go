@@ -42,6 +42,7 @@ func (r Registration) GoString() string { return r.String() }
 
 // A Key tells [Credentials] apart. Those of one authorization server are never shown to another.
 type Key struct {
+	Endpoint string `json:"endpoint"`         // the URL of the MCP server, as it was given
 	Issuer   string `json:"issuer"`           // the authorization server
 	Resource string `json:"resource"`         // the MCP server, as its metadata calls it
 	Client   string `json:"client,omitempty"` // the client's id that was configured; "" if it was registered dynamically
@@ -50,7 +51,6 @@ type Key struct {
 // Credentials are what a client has got from an authorization server for one MCP server. Printing and logging them shows no secret; encoding them as JSON does.
 type Credentials struct {
 	Key
-	Endpoint     string       `json:"endpoint"`                    // the URL of the MCP server
 	Metadata     string       `json:"resource_metadata,omitempty"` // where the server has said who its authorization server is
 	Registration Registration `json:"registration"`
 	Scopes       []string     `json:"scopes,omitempty"` // that were asked for

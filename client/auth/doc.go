@@ -55,7 +55,8 @@
 // # Tokens
 //
 // One that has expired is replaced before it is sent, with a refresh token if there is one. A refresh is made once, however many requests need it. It goes on when the request that
-// caused it is given up, as the refresh token may have been spent. Another program that uses the same Store, and was quicker, is noticed.
+// caused it is given up, as the refresh token may have been spent. Programs that use the same Store wait for each other, and use what the
+// quicker one has brought.
 //
 // Where the server wants it, or both servers can do it, tokens are bound to a key that never leaves the program and its Store, and each request proves that it has the key (DPoP, RFC 9449).
 //

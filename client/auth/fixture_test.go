@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -344,46 +343,4 @@ func (c *caller) ok() {
 	status, err := c.call()
 	assert.NilError(c.w.t, err)
 	assert.Equal(c.w.t, status, 200)
-}
-
-// memory is a Store.
-type memory struct {
-	mu  sync.Mutex
-	all map[auth.Key]auth.Credentials
-	err error
-}
-
-func (m *memory) Find(endpoint string) ([]auth.Credentials, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Collect(maps.Values(m.all)), m.err
-}
-
-func (m *memory) Put(c auth.Credentials) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err != nil {
-		return m.err
-	}
-	if m.all == nil {
-		m.all = map[auth.Key]auth.Credentials{}
-	}
-	m.all[c.Key] = c
-	return nil
-}
-
-func (m *memory) Delete(k auth.Key) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.all, k)
-	return m.err
-}
-
-// one is the only one that is kept.
-func (m *memory) one(t *testing.T) auth.Credentials {
-	t.Helper()
-	all, err := m.Find(endpoint)
-	assert.NilError(t, err)
-	assert.Equal(t, len(all), 1)
-	return all[0]
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 )
 
@@ -15,6 +16,7 @@ type problem struct {
 	full     bool         // renewing them has not helped
 	stepUp   bool         // they are good for less than is needed
 	login    bool         // somebody wants to log in
+	more     []string     // scopes that they want besides
 }
 
 // errUnsolved is the answer to a problem about which nothing can be done here.
@@ -128,23 +130,61 @@ func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error
 		return nil, err
 	}
 	if refreshable && old.Issuer == s.server.Issuer && old.Resource == s.resource {
-		c, err := a.refresh(ctx, s, old)
-		if err == nil {
+		c, err := a.renew(ctx, s, old)
+		switch {
+		case err != nil:
+			return nil, err
+		case c.RefreshToken != "" || c.AccessToken != old.AccessToken, p.quiet && !a.alone():
 			return c, nil
 		}
-		if e, ok := errors.AsType[*Error](err); !ok || e.Code != "invalid_grant" {
-			return nil, err
-		}
-		spent := *old
-		spent.RefreshToken = "" // it is of no use any more
-		if !p.quiet || a.alone() {
-			old = &spent
-		} else {
-			return &spent, nil
-		}
+		old = c // which has been told to be of no use
+		a.hold(c)
 	}
 	if a.o.Grant == nil {
 		return nil, errUnsolved
 	}
-	return a.o.Grant.obtain(ctx, a.newErrand(s, p, old))
+	c, err := a.o.Grant.obtain(ctx, a.newErrand(s, p, old))
+	if err == nil {
+		a.keep(c)
+	}
+	return c, err
+}
+
+// renew gets a new token for a refresh token, which may be good only once: two that use it look like a thief to the authorization server (OAuth 2.1, section 4.3.1). So others that use the Store
+// are kept out meanwhile, and what they have brought is looked at first. If the refresh token is of no use, it returns the credentials without it.
+func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Credentials, error) {
+	if a.o.Store != nil {
+		unlock, err := a.o.Store.Lock(ctx, old.Key)
+		switch {
+		case ctx.Err() != nil:
+			return nil, failed(StepRefresh, s.server.TokenEndpoint, context.Cause(ctx))
+		case err != nil:
+			a.o.Logger.Warn("credentials cannot be locked: another program may renew them at the same time", slog.Any("error", err))
+		default:
+			defer unlock()
+		}
+		if newer := a.stored(func(c *Credentials) bool { return c.Key == old.Key && c.Saved.After(old.Saved) }); newer != nil {
+			if newer.renewed = true; !newer.expired(time.Now()) || newer.RefreshToken == "" {
+				return newer, nil
+			}
+			old = newer
+		}
+	}
+	c, err := a.refresh(ctx, s, old)
+	if e, ok := errors.AsType[*Error](err); ok {
+		spent := *old
+		spent.RefreshToken = ""
+		switch {
+		case e.Code == "invalid_grant":
+		case e.Code == "invalid_client" && old.Client == "": // a dynamic registration has been forgotten there
+			spent.Registration = Registration{}
+		default:
+			return nil, err
+		}
+		c, err = &spent, nil
+	}
+	if err == nil {
+		a.keep(c)
+	}
+	return c, err
 }

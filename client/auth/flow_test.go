@@ -178,6 +178,10 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, w.count("/register"), 1, "it is registered already")
 	c.ok()
 
+	assert.NilError(t, c.Login(context.Background(), "extra", "read"))
+	assert.Equal(t, w.find("/authorize")[2].URL.Query().Get("scope"), "read extra")
+	assert.DeepEqual(t, store.one(t).Scopes, []string{"read", "extra"})
+
 	// Another run of the program has all that.
 	before := len(w.sent(""))
 	again := w.client(o)

@@ -49,7 +49,7 @@ func (a *Authorizer) newErrand(s *site, p problem, old *Credentials) *errand {
 		before := slices.DeleteFunc(slices.Clone(old.Scopes), func(scope string) bool { return scope == offlineAccess })
 		scopes = union(before, scopes)
 	}
-	e.scopes = a.o.Grant.scopes(s, union(nil, scopes))
+	e.scopes = a.o.Grant.scopes(s, union(union(nil, scopes), p.more))
 	if old != nil && old.Issuer == s.server.Issuer && old.Resource == s.resource {
 		e.old = old
 	} else {
@@ -135,7 +135,7 @@ func isPrintable(text string) bool {
 func (e *errand) credentials(r *Registration, client string, t *token) (*Credentials, error) {
 	s := e.site
 	c := &Credentials{
-		Key: Key{Issuer: s.server.Issuer, Resource: s.resource, Client: client}, Endpoint: e.a.text, Metadata: s.metadata, Registration: *r, Scopes: e.scopes, Granted: shown(t.Scope),
+		Key: Key{Endpoint: e.a.text, Issuer: s.server.Issuer, Resource: s.resource, Client: client}, Metadata: s.metadata, Registration: *r, Scopes: e.scopes, Granted: shown(t.Scope),
 		AccessToken: t.Access, RefreshToken: t.Refresh, Saved: time.Now().UTC(),
 	}
 	switch {

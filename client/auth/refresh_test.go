@@ -200,3 +200,56 @@ func TestStoreFails(t *testing.T) {
 	defer w.mu.Unlock()
 	assert.Assert(t, len(w.log.String()) > 0)
 }
+
+// Two programs that find at the same time that a token has expired renew it once.
+func TestProgramsRenewOneAfterTheOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) { sleep(5); return token(form, r) }
+		var both sync.WaitGroup
+		both.Go(first.ok)
+		both.Go(second.ok)
+		both.Wait()
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// An authorization server that does not know the client any more gets to know it again; one that was registered beforehand cannot be helped.
+func TestRegistrationIsForgotten(t *testing.T) {
+	for _, beforehand := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, w *world) {
+			o := w.options()
+			o.Store = &memory{}
+			if beforehand {
+				o.Clients = []auth.Registration{{Issuer: issuer, ClientID: "me"}}
+			}
+			w.client(o).ok()
+			sleep(3600)
+			w.mu.Lock()
+			w.current = "another"
+			w.mu.Unlock()
+			w.token = func(form url.Values, _ *http.Request) (int, any) {
+				if form.Get("grant_type") == "refresh_token" {
+					return 401, `{"error":"invalid_client"}`
+				}
+				return 0, nil
+			}
+			c := w.client(o)
+			if beforehand {
+				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code, "invalid_client")
+				return
+			}
+			c.ok()
+			assert.Equal(t, w.count("/register"), 2)
+			assert.Equal(t, w.count("/authorize"), 2)
+		})
+	}
+}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsonexact"
@@ -25,6 +28,8 @@ type Store interface {
 	Put(Credentials) error
 	// Delete forgets those with a Key; it is no error if there are none.
 	Delete(Key) error
+	// Lock keeps everybody else who uses the same credentials, in other processes too, from renewing those with a Key, until unlock is called. It waits for them until ctx ends.
+	Lock(ctx context.Context, key Key) (unlock func(), err error)
 }
 
 // A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error says so. It is safe for
@@ -152,4 +157,27 @@ func (s FileStore) Delete(k Key) error {
 		return err
 	}
 	return nil
+}
+
+// Lock implements [Store]. What a process has locked is free when it ends, whatever it ends of. Where the system cannot lock files, it returns at once.
+func (s FileStore) Lock(ctx context.Context, k Key) (unlock func(), err error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	const every = 20 * time.Millisecond
+	path := strings.TrimSuffix(s.path(k), ".json") + ".lock"
+	for {
+		f, err := lockFile(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case f != nil:
+			return func() { _ = f.Close() }, nil
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }

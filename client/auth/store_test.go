@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -18,7 +19,7 @@ import (
 
 func kept(issuer, resource, client string) auth.Credentials {
 	return auth.Credentials{
-		Key: auth.Key{Issuer: issuer, Resource: resource, Client: client}, Endpoint: resource + "/mcp", Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
+		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource, Client: client}, Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
 		Registration: auth.Registration{Issuer: issuer, ClientID: "x", Secret: "s3cret"}, Scopes: []string{"a"}, Expires: time.Unix(1e9, 0).UTC(), Saved: time.Unix(1e9, 0).UTC(),
 	}
 }
@@ -59,6 +60,53 @@ func TestFileStore(t *testing.T) {
 	all, err = s.All()
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 3)
+}
+
+// The endpoints of one resource have credentials of their own.
+func TestEndpointsAreKeptApart(t *testing.T) {
+	s := auth.FileStore{Dir: t.TempDir()}
+	a, b := kept("https://as.example", "https://a.example", ""), kept("https://as.example", "https://a.example", "")
+	b.Endpoint = "https://a.example/other"
+	assert.NilError(t, s.Put(a))
+	assert.NilError(t, s.Put(b))
+	for _, c := range []auth.Credentials{a, b} {
+		found, err := s.Find(c.Endpoint)
+		assert.NilError(t, err)
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Key, c.Key)
+	}
+}
+
+// One at a time has the lock of a Key, whatever the process; others wait for it as long as they like.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	k := kept("https://as.example", "https://a.example", "").Key
+	unlock, err := auth.FileStore{Dir: dir}.Lock(t.Context(), k)
+	assert.NilError(t, err)
+	hurry, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = auth.FileStore{Dir: dir}.Lock(hurry, k)
+	assert.ErrorIs(t, err, context.DeadlineExceeded)
+	other, err := auth.FileStore{Dir: dir}.Lock(t.Context(), auth.Key{Issuer: "another"})
+	assert.NilError(t, err)
+	other()
+	got := make(chan error, 1)
+	go func() {
+		unlock, err := auth.FileStore{Dir: dir}.Lock(t.Context(), k)
+		if err == nil {
+			unlock()
+		}
+		got <- err
+	}()
+	unlock()
+	assert.NilError(t, <-got)
+	all, err := auth.FileStore{Dir: dir}.All()
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 0, "a lock is no credentials")
+	assert.NilError(t, os.RemoveAll(dir))
+	assert.NilError(t, os.WriteFile(dir, nil, 0o600))
+	_, err = auth.FileStore{Dir: dir}.Lock(t.Context(), k)
+	assert.ErrorContains(t, err, "not a directory")
 }
 
 func mustJSON(t *testing.T, v any) string {
