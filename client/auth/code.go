@@ -140,6 +140,9 @@ func (q *inquiry) url(r *Registration) (string, error) {
 	if len(q.e.scopes) > 0 {
 		v.Set("scope", strings.Join(q.e.scopes, " "))
 	}
+	if slices.Contains(q.e.scopes, offlineAccess) {
+		v.Set("prompt", "consent") // without which it is to be ignored (OpenID Connect Core 1.0, section 11)
+	}
 	if q.e.signer != nil {
 		v.Set("dpop_jkt", q.e.signer.Key().Thumbprint()) // RFC 9449, section 10
 	}

@@ -50,6 +50,7 @@ func TestScopeSelection(t *testing.T) {
 		q := w.find("/authorize")[0].URL.Query()
 		assert.Equal(t, q.Get("scope"), tc.want, tc.challenge)
 		assert.Equal(t, q.Has("scope"), tc.want != "")
+		assert.Equal(t, q.Get("prompt") == "consent", strings.Contains(tc.want, "offline_access"))
 	}
 }
 
