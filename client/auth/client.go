@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -134,7 +135,7 @@ func (a *Authorizer) bound(client string) string {
 }
 
 // client returns what the client is at the authorization server, in the order of 2026-07-28, Client Registration; and the name that it has in a [Key]. A dynamic registration is used again with
-// the same address to redirect to.
+// the same address to redirect to, for the scopes that it was made for.
 func (e *errand) client(ctx context.Context, redirect string) (*Registration, string, error) {
 	a, s := e.a, e.site.server
 	if r, err := e.configured(); r != nil || err != nil {
@@ -148,7 +149,7 @@ func (e *errand) client(ctx context.Context, redirect string) (*Registration, st
 	}
 	if e.old != nil && e.old.Client == "" {
 		r := e.old.Registration
-		if r.Issuer == s.Issuer && r.RedirectURI == redirect && (r.Expires.IsZero() || time.Now().Before(r.Expires)) {
+		if r.Issuer == s.Issuer && r.RedirectURI == redirect && (r.Expires.IsZero() || time.Now().Before(r.Expires)) && (r.Scopes == nil || has(r.Scopes, e.scopes)) {
 			return &r, "", nil
 		}
 	}
@@ -185,15 +186,23 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 	if u, err := url.Parse(redirect); err == nil && (u.Scheme != "https" || isLoopback(u.Hostname())) {
 		application = "native"
 	}
-	body, err := jsonexact.Marshal(request{
+	wanted := request{
 		RedirectURIs: []string{redirect}, Name: e.a.o.Name, Application: application, Grants: []string{grantCode, grantRefresh}, Responses: []string{"code"}, Method: method,
 		Scope: strings.Join(e.scopes, " "), DPoP: e.site.dpop,
-	})
-	where := e.site.server.RegistrationEndpoint
-	if err != nil {
-		return nil, failed(StepRegistration, where, err)
 	}
-	got, err := e.a.request(ctx, StepRegistration, http.MethodPost, where, http.Header{"Content-Type": {"application/json"}}, strings.NewReader(string(body)))
+	where := e.site.server.RegistrationEndpoint
+	send := func() (*answer, error) {
+		body, err := jsonexact.Marshal(wanted)
+		if err != nil {
+			return nil, failed(StepRegistration, where, err)
+		}
+		return e.a.request(ctx, StepRegistration, http.MethodPost, where, http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(body))
+	}
+	got, err := send()
+	if err == nil && wanted.Scope != "" && !got.ok() && refused(StepRegistration, where, got).Code == "invalid_client_metadata" {
+		wanted.Scope = "" // some know only scopes of their own here, and those of resources when they are asked for
+		got, err = send()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +222,7 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 	if jsonexact.Unmarshal(got.body, &made) != nil || made.ClientID == "" || !isPrintable(made.ClientID) || !isPrintable(made.Secret) {
 		return nil, failedf(StepRegistration, where, "the answer is not the JSON that is wanted")
 	}
-	r := &Registration{Issuer: e.site.server.Issuer, ClientID: made.ClientID, Secret: made.Secret, AuthMethod: method, RedirectURI: redirect}
+	r := &Registration{Issuer: e.site.server.Issuer, ClientID: made.ClientID, Secret: made.Secret, AuthMethod: method, RedirectURI: redirect, Scopes: scopesOf(wanted.Scope)}
 	if made.Method != "" {
 		r.AuthMethod = made.Method // it may have been changed (RFC 7591, section 3.2.1)
 	}

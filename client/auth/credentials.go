@@ -28,6 +28,7 @@ type Registration struct {
 	Algorithm string        `json:"-"`
 
 	RedirectURI string    `json:"redirect_uri,omitempty"`  // that a dynamic registration was made with
+	Scopes      []string  `json:"scopes,omitempty"`        // that a dynamic registration was made for; nil: any
 	Expires     time.Time `json:"secret_expires,omitzero"` // when a dynamic registration's secret does; zero: never
 }
 

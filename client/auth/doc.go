@@ -43,7 +43,7 @@
 // # Which client
 //
 // In this order: a registration in Options.Clients for this authorization server; the address of a document about the client, Options.MetadataURL, if the authorization server takes
-// such; the registration that was made earlier, in the Store; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the
+// such; the registration that was made earlier, in the Store, if it is for the same scopes or more; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the
 // latter. Registrations in Options.Clients that are for others only are an error then.
 //
 // # Which scopes

@@ -75,7 +75,29 @@ func TestStepUp(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 	got, _ := c.Credentials()
 	assert.DeepEqual(t, got.Scopes, []string{"read", "write"})
-	assert.Equal(t, w.count("/register"), 1)
+	assert.Equal(t, w.count("/register"), 2, "the first is for the scopes that it was made for only")
+}
+
+// An authorization server that registers clients for no scopes of resources gives them to clients that were registered for none.
+func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
+	w := newWorld(t)
+	var scopes []any
+	w.register = func(body map[string]any) (int, any) {
+		if scopes = append(scopes, body["scope"]); body["scope"] != nil {
+			return 400, map[string]any{"error": "invalid_client_metadata"}
+		}
+		return 0, nil
+	}
+	w.accepts = func(*http.Request) int {
+		if w.count("/authorize") == 2 {
+			return 200
+		}
+		w.challenge = `Bearer error="insufficient_scope", scope="write"`
+		return 403
+	}
+	w.client(w.options()).ok()
+	assert.DeepEqual(t, scopes, []any{"read", nil})
+	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 }
 
 // What was asked for and is not granted is not asked for again, and a server that always wants more is given up.
