@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -8,7 +10,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,29 +21,49 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// The built-in server with the tokens of an authorization server, of which it finds the keys itself.
-func TestServeWithOAuth(t *testing.T) {
-	const audience = "https://files.example.com/mcp"
+// An authority is an authorization server, as much as a resource asks of it.
+type authority struct {
+	t      *testing.T
+	url    string
+	signer *jose.Signer
+}
+
+func newAuthority(t *testing.T) *authority {
 	signer, err := jose.Generate()
 	assert.NilError(t, err)
 	key, err := signer.Key().WithID("k").MarshalJSON()
 	assert.NilError(t, err)
 	mux := http.NewServeMux()
-	issuer := httptest.NewServer(mux)
-	defer issuer.Close()
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, issuer.URL, issuer.URL+"/keys")
+		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, s.URL, s.URL+"/keys")
 	})
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"keys":[%s]}`, key) })
-	token := func(audience, scope string) string {
-		text, err := signer.Sign(jose.Header{Type: "at+jwt", KeyID: "k"}, map[string]any{
-			"iss": issuer.URL, "sub": "ada", "aud": audience, "scope": scope, "exp": time.Now().Add(time.Hour).Unix(),
-		})
-		assert.NilError(t, err)
-		return text
-	}
+	return &authority{t, s.URL, signer}
+}
 
-	cmd, _, _ := stdwire(t, "serve", "--root", t.TempDir(), "--http", "127.0.0.1:0", "--oauth-issuer", issuer.URL, "--oauth-audience", audience, "--oauth-scope", "files", "--oauth-scope", "more")
+func (a *authority) token(subject, audience, scope string) string {
+	a.t.Helper()
+	text, err := a.signer.Sign(jose.Header{Type: "at+jwt", KeyID: "k"}, map[string]any{
+		"iss": a.url, "sub": subject, "aud": audience, "scope": scope, "exp": time.Now().Add(time.Hour).Unix(),
+	})
+	assert.NilError(a.t, err)
+	return text
+}
+
+const audience = "https://files.example.com/mcp"
+
+// A protected is a stdwire serve --http that takes an authority's tokens for the audience.
+type protected struct {
+	t       *testing.T
+	address string
+	stop    func() (stderr string)
+}
+
+func protect(t *testing.T, a *authority, args ...string) *protected {
+	t.Helper()
+	cmd, _, _ := stdwire(t, append([]string{"serve", "--http", "127.0.0.1:0", "--oauth-issuer", a.url, "--oauth-audience", audience}, args...)...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
@@ -47,7 +71,7 @@ func TestServeWithOAuth(t *testing.T) {
 	lines := bufio.NewReader(stderr)
 	said, err := lines.ReadString('\n')
 	assert.NilError(t, err)
-	assert.Equal(t, said, "stdwire: taking access tokens of "+issuer.URL+", issued for "+audience+"\n")
+	assert.Equal(t, said, "stdwire: taking access tokens of "+a.url+", issued for "+audience+"\n")
 	said, err = lines.ReadString('\n')
 	assert.NilError(t, err)
 	_, rest, ok := strings.Cut(said, "serving MCP at ")
@@ -58,28 +82,63 @@ func TestServeWithOAuth(t *testing.T) {
 		text, _ := io.ReadAll(lines)
 		logged <- string(text)
 	}()
+	return &protected{t, address, func() string {
+		assert.NilError(t, cmd.Process.Signal(os.Interrupt))
+		text := <-logged
+		assert.Equal(t, exitCode(cmd.Wait()), 0)
+		return text
+	}}
+}
 
-	ask := func(method, path, host, token, body string) (*http.Response, string) {
-		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), method, address+path, strings.NewReader(body))
-		assert.NilError(t, err)
-		request.Host = host
-		if method == http.MethodPost {
-			request.Header.Set("Content-Type", "application/json")
-		}
-		if token != "" {
-			request.Header.Set("Authorization", "Bearer "+token)
-		}
-		response, err := http.DefaultClient.Do(request)
-		assert.NilError(t, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		assert.NilError(t, err)
-		return response, string(text)
+// ask sends a request, with lines of "Name: value" as headers.
+func (p *protected) ask(method, path, host, token, body string, headers ...string) (*http.Response, string) {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.address+path, strings.NewReader(body))
+	assert.NilError(p.t, err)
+	request.Host = host
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
 	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	assert.NilError(p.t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	assert.NilError(p.t, err)
+	return response, string(text)
+}
+
+// call calls a tool in the modern era.
+func (p *protected) call(token, tool, arguments string) (*http.Response, string) {
+	p.t.Helper()
+	return p.ask("POST", "/mcp", "", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+
+		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: "+tool)
+}
+
+// keepsSecret makes sure that nothing of tokens is in a text.
+func keepsSecret(t *testing.T, text string, tokens ...string) {
+	t.Helper()
+	for _, token := range tokens {
+		for part := range strings.SplitSeq(token, ".") {
+			assert.Assert(t, !strings.Contains(text, part), text)
+		}
+	}
+}
+
+// The built-in server with the tokens of an authorization server, of which it finds the keys itself.
+func TestServeWithOAuth(t *testing.T) {
+	issuer := newAuthority(t)
+	p := protect(t, issuer, "--root", t.TempDir(), "--oauth-scope", "files", "--oauth-scope", "more")
 	const where = "https://files.example.com/.well-known/oauth-protected-resource/mcp"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
-	good := token(audience, "files more")
+	good := issuer.token("ada", audience, "files more")
 	for _, tt := range []struct {
 		token           string
 		status, api     int
@@ -88,25 +147,25 @@ func TestServeWithOAuth(t *testing.T) {
 		{good, 200, 200, ""},
 		{"", 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", DPoP `},
 		{"x", 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
-		{token("https://other.example.com/mcp", "files more"), 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
-		{token(audience, "files"), 403, 403, `Bearer resource_metadata="` + where + `", scope="files more", error="insufficient_scope"`},
+		{issuer.token("ada", "https://other.example.com/mcp", "files more"), 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
+		{issuer.token("ada", audience, "files"), 403, 403, `Bearer resource_metadata="` + where + `", scope="files more", error="insufficient_scope"`},
 	} {
 		for _, host := range []string{"", "files.example.com", "localhost:80"} {
-			response, text := ask("POST", "/mcp", host, tt.token, initialize)
+			response, text := p.ask("POST", "/mcp", host, tt.token, initialize)
 			assert.Equal(t, response.StatusCode, tt.status, text)
 			challenge := response.Header.Get("WWW-Authenticate")
 			assert.Assert(t, strings.HasPrefix(challenge, tt.challengeBegins) && (challenge == "") == (tt.challengeBegins == ""), challenge)
 		}
-		response, text := ask("POST", "/v1/fs", "", tt.token, `{"action":"list"}`)
+		response, text := p.ask("POST", "/v1/fs", "", tt.token, `{"action":"list"}`)
 		assert.Equal(t, response.StatusCode, tt.api, text)
 	}
-	response, _ := ask("POST", "/mcp", "evil.example", good, initialize)
+	response, _ := p.ask("POST", "/mcp", "evil.example", good, initialize)
 	assert.Equal(t, response.StatusCode, 403)
-	response, text := ask("POST", "/v1/fs?access_token="+good, "", "", `{"action":"list"}`)
+	response, text := p.ask("POST", "/v1/fs?access_token="+good, "", "", `{"action":"list"}`)
 	assert.Equal(t, response.StatusCode, 400, text)
 
 	for _, path := range []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"} {
-		response, text := ask("GET", path, "files.example.com", "", "")
+		response, text := p.ask("GET", path, "files.example.com", "", "")
 		assert.Equal(t, response.StatusCode, 200)
 		var metadata struct {
 			Resource string
@@ -115,13 +174,68 @@ func TestServeWithOAuth(t *testing.T) {
 		}
 		assert.NilError(t, json.Unmarshal([]byte(text), &metadata))
 		assert.Equal(t, metadata.Resource, audience)
-		assert.DeepEqual(t, metadata.Servers, []string{issuer.URL})
+		assert.DeepEqual(t, metadata.Servers, []string{issuer.url})
 		assert.DeepEqual(t, metadata.Scopes, []string{"files", "more"})
 	}
-	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
-	text = <-logged
-	assert.Equal(t, exitCode(cmd.Wait()), 0)
-	for _, part := range strings.Split(good, ".") {
-		assert.Assert(t, !strings.Contains(text, part), text)
+	keepsSecret(t, p.stop(), good)
+}
+
+// A gateway with the same tokens: they open it, and go no further. Servers that must not be shared have a client for each of those who call.
+func TestGatewayWithOAuth(t *testing.T) {
+	var mu sync.Mutex
+	var seen strings.Builder
+	found := 0 // clients that have looked for the server
+	behind := echoServer(t, "letmein")
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		mu.Lock()
+		fmt.Fprintf(&seen, "%s %v %s\n", r.URL, r.Header, body)
+		if strings.Contains(string(body), `"server/discover"`) {
+			found++
+		}
+		mu.Unlock()
+		behind.Config.Handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(upstream.Close)
+	ownHome(t)
+	t.Setenv("UPSTREAM", "letmein")
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"up":{"url":%q,"perSession":true,"headers":{"Authorization":"Bearer ${UPSTREAM}"}}}}`, upstream.URL), 0o600))
+
+	issuer := newAuthority(t)
+	p := protect(t, issuer, "--config", path, "--oauth-scope", "mcp")
+	ada, bob, weak := issuer.token("ada", audience, "mcp"), issuer.token("bob", audience, "mcp"), issuer.token("eve", audience, "")
+	clients := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return found
 	}
+	response, _ := p.call("", "up__echo", `{"text":"x"}`)
+	assert.Equal(t, response.StatusCode, 401)
+	response, _ = p.call(weak, "up__echo", `{"text":"x"}`)
+	assert.Equal(t, response.StatusCode, 403)
+	response, _ = p.call("letmein", "up__echo", `{"text":"x"}`)
+	assert.Equal(t, response.StatusCode, 401, "what is good behind the gateway is not good in front of it")
+
+	says := func(token, word string) {
+		t.Helper()
+		response, text := p.call(token, "up__echo", `{"text":"`+word+`"}`)
+		assert.Equal(t, response.StatusCode, 200, text)
+		assert.Assert(t, strings.Contains(text, word) && !strings.Contains(text, `"isError":true`), text)
+	}
+	says(ada, "first")
+	before := clients()
+	says(ada, "second")
+	assert.Equal(t, clients(), before)
+	says(bob, "third")
+	assert.Equal(t, clients(), before+1)
+	said := p.stop()
+	mu.Lock()
+	defer mu.Unlock()
+	for _, word := range []string{"first", "second", "third", "[Bearer letmein]"} {
+		assert.Assert(t, strings.Contains(seen.String(), word), seen.String())
+	}
+	keepsSecret(t, seen.String()+said, ada, bob, weak)
+	keepsSecret(t, said, "letmein")
 }

@@ -1,6 +1,6 @@
 // Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,client-http,start,http,gateway,gateway-http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . [-suite rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http] [-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
 //
@@ -53,6 +53,7 @@ var suites = []suite{
 	{"client", clientSuite("stdio"), clientBudgets("stdio")},
 	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
 	{"start", timed(startSuite), nil},
+	{"auth", timed(authSuite), authBudgets()},
 	{"http", httpSuite, httpBudgets},
 	{"gateway", gatewaySuite, gatewayBudgets},
 	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
@@ -66,7 +67,7 @@ func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measur
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,http,gateway,gateway-http", "the suites to run, separated by commas")
+	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http", "the suites to run, separated by commas")
 	var o options
 	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
 	repeat := flag.Int("repeat", 3, "how often")

@@ -33,6 +33,19 @@ func ParseClaims(payload []byte) (*Claims, error) {
 	return c, nil
 }
 
+// Text returns a claim of [Claims.Others] that is a string, or "" if it is not there or null. The error is [ErrMalformed].
+func (c *Claims) Text(name string) (string, error) {
+	raw := c.Others[name]
+	if raw == nil || string(raw) == "null" {
+		return "", nil
+	}
+	text, ok := jsonscan.Text(raw)
+	if !ok {
+		return "", malformed("claims", "%q is no string", name)
+	}
+	return text, nil
+}
+
 const maxAudience = 64 // resources that one token is for
 
 // An Audience is whom a token is for: in JSON one string, or an array.

@@ -46,3 +46,17 @@ func TestRefusedClaims(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, c.Subject, "")
 }
+
+func TestTextOfClaims(t *testing.T) {
+	c, err := ParseClaims([]byte(`{"a": "x\u0041" ,"b":null,"c":1,"d":["x"]}`))
+	assert.NilError(t, err)
+	for name, want := range map[string]string{"a": "xA", "b": "", "none": ""} {
+		got, err := c.Text(name)
+		assert.NilError(t, err)
+		assert.Equal(t, got, want)
+	}
+	for _, name := range []string{"c", "d"} {
+		_, err := c.Text(name)
+		assert.ErrorIs(t, err, ErrMalformed)
+	}
+}

@@ -68,7 +68,7 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // decode decodes base64url without padding, in its one form: the package base64 would skip line breaks.
 func decode(text string) ([]byte, error) {
-	if strings.ContainsAny(text, "\r\n") {
+	if strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, '\n') >= 0 {
 		return nil, errors.New("not base64url")
 	}
 	b, err := encoding.DecodeString(text)

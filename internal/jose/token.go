@@ -1,6 +1,7 @@
 package jose
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -9,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -96,8 +96,7 @@ func (k *Key) verifies(alg Algorithm, signed string, signature []byte) bool {
 	sum := sha256.Sum256([]byte(signed))
 	switch public := k.public.(type) {
 	case *ecdsa.PublicKey:
-		return alg == ES256 && len(signature) == 64 &&
-			ecdsa.Verify(public, sum[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:]))
+		return alg == ES256 && len(signature) == 64 && ecdsa.VerifyASN1(public, sum[:], asDER(signature))
 	case *rsa.PublicKey:
 		switch alg {
 		case RS256:
@@ -107,6 +106,19 @@ func (k *Key) verifies(alg Algorithm, signed string, signature []byte) bool {
 		}
 	}
 	return false
+}
+
+// asDER writes the two numbers of a signature as ASN.1 has them. Each is positive, and as short as can be.
+func asDER(signature []byte) []byte {
+	der := append(make([]byte, 0, 72), 0x30, 0)
+	for number := range slices.Chunk(signature, len(signature)/2) {
+		if number = bytes.TrimLeft(number, "\x00"); len(number) == 0 || number[0] >= 0x80 {
+			number = append([]byte{0}, number...)
+		}
+		der = append(append(der, 0x02, byte(len(number))), number...)
+	}
+	der[1] = byte(len(der) - 2)
+	return der
 }
 
 // pss has the salt as long as the hash (RFC 7518, section 3.5).

@@ -5,7 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/asn1"
 	"encoding/pem"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +176,17 @@ func TestECSignatureForms(t *testing.T) {
 	for _, bad := range [][]byte{nil, signature[:63], append(slices.Clone(signature), 0), make([]byte, 64), bytes.Repeat([]byte{0xff}, 64), {0x30, 6, 2, 1, 1, 2, 1, 1}} {
 		_, err := verify(text[:at]+encoding.EncodeToString(bad), s.Key(), ES256)
 		assert.ErrorIs(t, err, ErrSignature)
+	}
+}
+
+// Numbers that are short, that are long, and that could be taken for negative ones.
+func TestSignaturesAsDER(t *testing.T) {
+	ones, top := bytes.Repeat([]byte{1}, 32), append([]byte{0x80}, make([]byte, 31)...)
+	short := append(make([]byte, 31), 0x7f)
+	for _, numbers := range [][2][]byte{{ones, top}, {top, top}, {short, ones}, {append(make([]byte, 31), 0x80), short}, {make([]byte, 32), ones}} {
+		want, err := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(numbers[0]), new(big.Int).SetBytes(numbers[1])})
+		assert.NilError(t, err)
+		assert.DeepEqual(t, asDER(slices.Concat(numbers[0], numbers[1])), want)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/jose"
-	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
 // DPoPOptions are the settings of tokens that are good only together with a proof that their sender has a key (RFC 9449). A token that is bound to a key is never
@@ -80,10 +79,8 @@ func (d *dpop) check(r *http.Request, c credentials, thumbprint string) (http.He
 	if err != nil {
 		return bad("the proof's claims have not the form of them")
 	}
-	text := func(name string) (value string) {
-		if raw := claims.Others[name]; raw != nil && jsonexact.Unmarshal(raw, &value) != nil {
-			return ""
-		}
+	text := func(name string) string {
+		value, _ := claims.Text(name) // what is no string is not what it is compared with
 		return value
 	}
 	hash := sha256.Sum256([]byte(c.token))

@@ -227,6 +227,12 @@ func newWorld(t testing.TB, o auth.Options) *world {
 			return in, nil
 		})
 	}
+	dispatch.Add(catalog, dispatch.Spec{Name: "drop", Summary: "For tests.", Kind: dispatch.Destructive}, func(ctx context.Context, in echoed) (echoed, error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.calls = append(w.calls, "drop "+dispatch.CallFrom(ctx).Principal)
+		return in, nil
+	})
 	w.handler = streamable.Options{Authorize: w.resource.Authorize, Logger: log, HTTPSSE: true}.New(server.Options{Logger: log}.New(server.Info{Name: "t", Version: "1"}, catalog))
 	t.Cleanup(w.handler.Close)
 	w.mux.Handle("/mcp", w.handler)

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,6 +69,22 @@ type check struct {
 	skew             time.Duration
 }
 
+const defaultSkew = 30 * time.Second
+
+// newCheck returns one for the settings that all verifiers have.
+func newCheck(issuer, audience string, skew time.Duration) (check, error) {
+	_, err := checkURL("Issuer", issuer)
+	switch {
+	case err != nil:
+		return check{}, err
+	case audience == "":
+		return check{}, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
+	case skew < 0:
+		return check{}, errors.New("auth: the Skew is negative; clocks cannot differ by less than nothing")
+	}
+	return check{issuer, audience, cmp.Or(skew, defaultSkew)}, nil
+}
+
 // identity makes an identity of claims that are to be believed. The error is a *TokenError.
 func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) {
 	switch {
@@ -89,17 +106,18 @@ func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) 
 		id.Expires = claims.Expires.Add(c.skew)
 	}
 	var err error
-	if id.Scopes, err = scopesOf(claims.Others); err != nil {
+	if id.Scopes, err = scopesOf(claims); err != nil {
 		return nil, err
 	}
 	if id.KeyThumbprint, err = thumbprintOf(claims.Others["cnf"]); err != nil {
 		return nil, err
 	}
 	for _, name := range [...]string{"client_id", "azp"} {
-		if raw := claims.Others[name]; raw != nil && id.ClientID == "" {
-			if err := jsonexact.Unmarshal(raw, &id.ClientID); err != nil {
-				return nil, &TokenError{Reason: "the token's " + name + " is no string"}
-			}
+		if id.ClientID != "" {
+			break
+		}
+		if id.ClientID, err = claims.Text(name); err != nil {
+			return nil, &TokenError{Reason: "the token's " + name + " is no string"}
 		}
 	}
 	return id, nil
@@ -108,15 +126,14 @@ func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) 
 func expired() error { return &TokenError{Reason: "the token has expired"} }
 
 // scopesOf reads the claim scope (RFC 8693, section 4.2) or scp, of which both are found as a list of words and as an array.
-func scopesOf(claims map[string]json.RawMessage) ([]string, error) {
+func scopesOf(claims *jose.Claims) ([]string, error) {
 	for _, name := range [...]string{"scope", "scp"} {
-		raw := claims[name]
+		raw := claims.Others[name]
 		if raw == nil {
 			continue
 		}
-		var words string
 		var scopes []string
-		if jsonexact.Unmarshal(raw, &words) == nil {
+		if words, err := claims.Text(name); err == nil {
 			scopes = strings.Fields(words)
 		} else if err := jsonexact.Unmarshal(raw, &scopes); err != nil {
 			return nil, &TokenError{Reason: "the token's " + name + " is neither a string nor an array of strings"}

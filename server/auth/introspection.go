@@ -34,21 +34,19 @@ type IntrospectionOptions struct {
 }
 
 const (
-	maxAnswer  = 64 << 10 // bytes
+	maxAnswer  = 16 << 10 // bytes
 	maxAsking  = 64       // at a time
-	maxAnswers = 10_000   // that are kept, of the last Cache and as many of the one before
+	maxAnswers = 4_000    // that are kept, of the last Cache and as many of the one before
 )
 
 // New returns the verifier. At most 64 tokens are asked about at a time, and who comes then is told to try again. Answers are kept by a hash of the token, never the token itself; also that a
 // token is not good.
 func (o IntrospectionOptions) New() (Verifier, error) {
-	if _, err := checkURL("Issuer", o.Issuer); err != nil {
+	check, err := newCheck(o.Issuer, o.Audience, o.Skew)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case o.Audience == "":
-		return nil, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
-	case o.ClientID == "" || o.ClientSecret == "":
+	if o.ClientID == "" || o.ClientSecret == "" {
 		return nil, errors.New("auth: the ClientID or the ClientSecret is missing; without them, anybody could ask about tokens")
 	}
 	if o.Endpoint != "" {
@@ -58,7 +56,7 @@ func (o IntrospectionOptions) New() (Verifier, error) {
 	}
 	o.Cache = cmp.Or(o.Cache, 30*time.Second)
 	v := &introspector{
-		check: check{o.Issuer, o.Audience, cmp.Or(o.Skew, defaultSkew)}, o: o, caller: newCaller(o.Client), slots: make(chan struct{}, maxAsking), endpoint: o.Endpoint,
+		check: check, o: o, caller: newCaller(o.Client), slots: make(chan struct{}, maxAsking), endpoint: o.Endpoint,
 		answers: recent[answer]{keep: o.Cache, most: maxAnswers},
 	}
 	return v.verify, nil
@@ -156,7 +154,7 @@ func (v *introspector) where(ctx context.Context) (string, error) {
 	v.tried = time.Now()
 	m, err := v.caller.discover(ctx, v.issuer)
 	if err == nil {
-		_, err = checkURL("introspection_endpoint of the issuer", m.IntrospectionEndpoint)
+		err = checkEndpoint("introspection_endpoint of the issuer", m.IntrospectionEndpoint, v.issuer)
 	}
 	if v.failed = err; err == nil {
 		v.endpoint = m.IntrospectionEndpoint

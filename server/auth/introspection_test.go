@@ -197,6 +197,11 @@ func TestEndpointIsFoundOut(t *testing.T) {
 		})
 		time.Sleep(30 * time.Second)
 		assert.Equal(t, w.call("read", bearer("x")).Code, 503, "without TLS")
+		i.answer(metaPath, func(*http.Request) *response {
+			return &response{200, nil, `{"issuer":"` + issuerURL + `","introspection_endpoint":"http://127.0.0.1/introspect"}`}
+		})
+		time.Sleep(30 * time.Second)
+		assert.Equal(t, w.call("read", bearer("x")).Code, 503, "on this machine")
 		i.answer(metaPath, nil)
 		time.Sleep(30 * time.Second)
 		assert.Equal(t, w.call("read", bearer("x")).Code, 200)

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,26 +21,22 @@ type JWTOptions struct {
 	KeysURL string
 	// Algorithms are those that tokens may be signed with; nil: ES256, EdDSA, PS256 and RS256, which are all there are.
 	Algorithms []string
-	// Skew is how far clocks may differ; 0: 30 s.
+	// Skew is how far clocks may differ; 0: 30 s; less than that cannot be.
 	Skew time.Duration
 	// Client fetches metadata and keys, and follows no redirects; nil: one like [http.DefaultClient].
 	Client *http.Client
 }
-
-const defaultSkew = 30 * time.Second
 
 // New returns the verifier. Nothing is fetched before the first token comes. Keys are fetched again after ten minutes, and when a token names one that is not known; then not for 30 seconds,
 // unless it was among those that came. While they cannot be fetched, the old ones are good for four hours.
 //
 // A token must have a type of JWTs or of access tokens, or none; the issuer; this audience; a subject; and an exp that is not over. nbf and iat are heeded where they are there.
 func (o JWTOptions) New() (Verifier, error) {
-	if _, err := checkURL("Issuer", o.Issuer); err != nil {
+	check, err := newCheck(o.Issuer, o.Audience, o.Skew)
+	if err != nil {
 		return nil, err
 	}
-	if o.Audience == "" {
-		return nil, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
-	}
-	v := &jwtVerifier{check: check{o.Issuer, o.Audience, cmp.Or(o.Skew, defaultSkew)}, algorithms: algorithms}
+	v := &jwtVerifier{check: check, algorithms: algorithms}
 	if o.Algorithms != nil {
 		v.algorithms = nil
 	}
@@ -68,7 +63,7 @@ func (c *caller) keys(ctx context.Context, issuer, address string) (*jose.KeySet
 		if err != nil {
 			return nil, err
 		}
-		if _, err := checkURL("jwks_uri of the issuer", m.JWKSURI); err != nil {
+		if err := checkEndpoint("jwks_uri of the issuer", m.JWKSURI, issuer); err != nil {
 			return nil, err
 		}
 		address = m.JWKSURI

@@ -349,6 +349,7 @@ func TestDiscovery(t *testing.T) {
 		"of almost the same issuer": {issuerURL, map[string]func(*http.Request) *response{metaPath: document(issuerURL+"/", issuerURL+keysPath)}, 503},
 		"no keys":                   {issuerURL, map[string]func(*http.Request) *response{metaPath: document(issuerURL, "")}, 503},
 		"keys without TLS":          {issuerURL, map[string]func(*http.Request) *response{metaPath: document(issuerURL, "http://auth.example.com/keys")}, 503},
+		"keys on this machine":      {issuerURL, map[string]func(*http.Request) *response{metaPath: document(issuerURL, "http://127.0.0.1"+keysPath)}, 503},
 		"keys of a file":            {issuerURL, map[string]func(*http.Request) *response{metaPath: document(issuerURL, "file:///etc/passwd")}, 503},
 		"nothing":                   {issuerURL, map[string]func(*http.Request) *response{metaPath: gone}, 503},
 		"redirect": {issuerURL, map[string]func(*http.Request) *response{metaPath: func(*http.Request) *response {

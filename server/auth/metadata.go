@@ -14,6 +14,8 @@ import (
 //	for _, path := range resource.Paths() {
 //		mux.Handle(path, resource)
 //	}
+//
+// There is one root: of several resources with paths behind one mux, only one can have the last of its own.
 func (s *Resource) Paths() []string { return slices.Clone(s.paths) }
 
 // ServeHTTP implements [http.Handler]. It answers a GET for one of the [Resource.Paths] with the metadata, to everybody and to pages of every origin, as there is nothing in it that is not

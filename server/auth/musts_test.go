@@ -63,7 +63,7 @@ var musts = map[string][]must{
 		{"access tokens are validated before anything is processed, and nothing is returned to the wrong", "TestChallengesMustBeThoseOfMCP TestScopeChallengeMustNameAllScopes TestSessionsMustBeOfTheirPrincipal"},
 		{"inbound tokens are validated as in OAuth 2.1, section 5.2", "TestClaimsMustBeValidated"},
 		{"a token without this server in its audience is refused", "TestClaimsMustBeValidated TestAnswersAboutTokens"},
-		{"a client's token is not passed on to an upstream", "TestTokensMustNotBePassedOn"},
+		{"a client's token is not passed on to an upstream", "TestTokensMustNotBePassedOn - through a gateway: TestGatewayWithOAuth of cmd/stdwire"},
 		{"a proxy with a static client id has the consent of its users", noIssuer},
 		{"redirects, codes and refresh tokens are protected", noIssuer},
 	},
@@ -84,6 +84,7 @@ var musts = map[string][]must{
 	"security best practices": {
 		{"tokens that were issued for others are not accepted", "TestClaimsMustBeValidated"},
 		{"sessions are not used for authentication", "TestSessionsMustBeOfTheirPrincipal"},
+		{"state that clients carry is of who it was given to", "TestStateMustBeOfItsPrincipal"},
 	},
 	"RFC 9449": {
 		{"a proof is checked in each point of section 4.3", "TestProofsMustBeVerified TestProofsOfOtherMethods"},

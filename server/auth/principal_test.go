@@ -1,6 +1,10 @@
 package auth_test
 
 import (
+	"crypto/rand"
+	"fmt"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +38,25 @@ func TestSessionsMustBeOfTheirPrincipal(t *testing.T) {
 		// Each request shows a token that is good now.
 		stale := bearer(w.issuer.token(claims{"exp": time.Now().Add(-time.Minute).Unix(), "iat": nil}))
 		w.wants(w.do("POST", resource, ping, session+stale), 401, refusal("the token has expired"))
+	})
+}
+
+// What a client is asked is answered with a token of the same principal, or not at all; the operation knows whose it was.
+func TestStateMustBeOfItsPrincipal(t *testing.T) {
+	in(t, auth.Options{}, func(t *testing.T, w *world) {
+		drop := func(subject, more string) *httptest.ResponseRecorder {
+			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop","arguments":{"text":"x"}` + more + `,"_meta":{` +
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`
+			return w.do("POST", resource, body, "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nMcp-Name: drop\n"+bearer(w.issuer.token(claims{"sub": subject, "jti": rand.Text()})))
+		}
+		result, ok := object(t, drop("alice", "").Body.Bytes())["result"].(map[string]any)
+		assert.Assert(t, ok && result["resultType"] == "input_required", result)
+		answer := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, result["requestState"])
+		refused := drop("mallory", answer).Body.String()
+		assert.Assert(t, strings.Contains(refused, "requestState is none of this server's"), refused)
+		assert.Equal(t, len(w.called()), 0)
+		w.wants(drop("alice", answer), 200, "")
+		assert.DeepEqual(t, w.called(), []string{"drop " + issuerURL + "#alice"})
 	})
 }
 

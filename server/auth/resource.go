@@ -77,7 +77,7 @@ func (o Options) New() (*Resource, error) {
 			return nil, err
 		}
 	}
-	if o.ScopesSupported == nil {
+	if o.Scopes = slices.Clone(o.Scopes); o.ScopesSupported == nil {
 		o.ScopesSupported = o.Scopes
 	}
 	for _, scope := range slices.Concat(o.Scopes, o.ScopesSupported) {

@@ -128,6 +128,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		"Issuer is missing":     {Audience: resource},
 		"Issuer \"http://a.exa": {Issuer: "http://a.example", Audience: resource},
 		"Audience is missing":   {Issuer: issuerURL},
+		"Skew is negative":      {Issuer: issuerURL, Audience: resource, Skew: -1},
 		`"HS256" is not one of`: {Issuer: issuerURL, Audience: resource, Algorithms: []string{"HS256"}},
 		`"none" is not one of`:  {Issuer: issuerURL, Audience: resource, Algorithms: []string{"none"}},
 		"KeysURL":               {Issuer: issuerURL, Audience: resource, KeysURL: "http://a.example/keys"},
@@ -138,6 +139,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	for reason, o := range map[string]auth.IntrospectionOptions{
 		"Issuer is missing":   {Audience: resource, ClientID: "a", ClientSecret: "b"},
 		"Audience is missing": {Issuer: issuerURL, ClientID: "a", ClientSecret: "b"},
+		"Skew is negative":    {Issuer: issuerURL, Audience: resource, ClientID: "a", ClientSecret: "b", Skew: -1},
 		"ClientSecret":        {Issuer: issuerURL, Audience: resource, ClientID: "a"},
 		"Endpoint":            {Issuer: issuerURL, Audience: resource, ClientID: "a", ClientSecret: "b", Endpoint: "ftp://x"},
 	} {

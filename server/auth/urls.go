@@ -26,6 +26,15 @@ func checkURL(what, text string) (*url.URL, error) {
 	return nil, fmt.Errorf("auth: the %s %q is not of https:, which everything that is not on this machine has to be", what, text)
 }
 
+// checkEndpoint checks an URL that an issuer has named itself. If the issuer is elsewhere, it does not lead to this machine by http.
+func checkEndpoint(what, text, issuer string) error {
+	u, err := checkURL(what, text)
+	if err == nil && u.Scheme == "http" && !strings.HasPrefix(strings.ToLower(issuer), "http:") {
+		err = fmt.Errorf("auth: the %s %q is not of https:, as the issuer is", what, text)
+	}
+	return err
+}
+
 func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
