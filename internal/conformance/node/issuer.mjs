@@ -5,10 +5,11 @@
 //   scopes     that its metadata names and clients may be registered for
 //   dpop       whether it binds tokens to keys; 'nonce': and wants its nonces in proofs
 //   ttl        of access tokens, in seconds
-//   behind     how many seconds its clock is behind, as JWTs show it
+//   lasting    whether refresh tokens come with every login, and not only for offline_access
 // A POST to /admin changes it, with a JSON object that may have
 //   rotate     how many keys it has from now on: one more than before is new, and signs
 //   ttl        as above
+//   behind     how many seconds its clock is behind, as JWTs show it
 //   denies     whether the user says no
 // and is answered with what has happened so far, and how often.
 import { generateKeyPairSync } from 'node:crypto';
@@ -16,8 +17,8 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { Provider, errors } from 'oidc-provider';
 
-const { resources, clients = [], documents = {}, scopes = [], dpop, ttl = 600, behind = 0 } = JSON.parse(process.argv[2]);
-const now = { ttl, denies: false };
+const { resources, clients = [], documents = {}, scopes = [], dpop, ttl = 600, lasting } = JSON.parse(process.argv[2]);
+const now = { ttl, behind: 0, denies: false };
 const happened = {};
 const note = what => { happened[what] = (happened[what] ?? 0) + 1; };
 
@@ -41,10 +42,12 @@ const rotate = most => {
   provider = new Provider(issuer, {
     adapter: Adapter, clients, jwks: { keys }, scopes: ['openid', 'offline_access', ...scopes],
     clientDefaults: { id_token_signed_response_alg: 'ES256' }, cookies: { keys: ['the same in all'] },
-    pkce: { required: () => true }, rotateRefreshToken: true, responseTypes: ['code'],
+    pkce: { required: () => true }, rotateRefreshToken: true,
+    ...(lasting && { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'), expiresWithSession: () => false }),
+    responseTypes: ['code'],
     findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_, { uid }) => '/login/' + uid },
-    formats: { customizers: { jwt: (_, token, { payload }) => { payload.iat -= behind; payload.exp -= behind; } } },
+    formats: { customizers: { jwt: (_, token, { payload }) => { payload.iat -= now.behind; payload.exp -= now.behind; } } },
     ttl: { AccessToken: () => now.ttl, ClientCredentials: () => now.ttl, RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, IdToken: 600 },
     fetch: async url => Response.json(documents[url], { status: documents[url] ? 200 : 404 }),
     features: {
