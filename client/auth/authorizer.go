@@ -165,9 +165,11 @@ func (a *Authorizer) stored(fit func(*Credentials) bool) *Credentials {
 	return newest
 }
 
-// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is.
+// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is, and were got in its way.
 func (a *Authorizer) isOurs(c *Credentials) bool {
 	switch {
+	case a.o.Grant != nil && a.o.Grant.name() != c.Grant:
+		return false
 	case len(a.o.Clients) > 0:
 		return slices.ContainsFunc(a.o.Clients, func(r Registration) bool {
 			return r.ClientID == c.Client && (r.Issuer == "" || r.Issuer == c.Issuer)

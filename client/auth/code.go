@@ -44,7 +44,8 @@ func (g AuthorizationCode) check() error {
 	return nil
 }
 
-func (AuthorizationCode) alone() bool { return false }
+func (AuthorizationCode) alone() bool  { return false }
+func (AuthorizationCode) name() string { return grantCode }
 
 // scopes adds that a refresh token is wanted, where that is known to be understood (2026-07-28, Authorization, "Refresh Tokens"). By itself it would be another wish than none.
 func (AuthorizationCode) scopes(s *site, wanted []string) []string {
@@ -217,5 +218,5 @@ func (e *errand) finishCode(ctx context.Context, r *Registration, client string,
 	if err != nil {
 		return nil, err
 	}
-	return e.credentials(r, client, t)
+	return e.credentials(r, client, grantCode, t)
 }

@@ -46,6 +46,7 @@ type Key struct {
 	Issuer   string `json:"issuer"`           // the authorization server
 	Resource string `json:"resource"`         // the MCP server, as its metadata calls it
 	Client   string `json:"client,omitempty"` // the client's id that was configured; "" if it was registered dynamically
+	Grant    string `json:"grant"`            // the way to the token, such as "authorization_code"
 }
 
 // Credentials are what a client has got from an authorization server for one MCP server. Printing and logging them shows no secret; encoding them as JSON does.

@@ -24,7 +24,7 @@ func (e *errand) finish(ctx context.Context, r *Registration, client string, for
 	if err != nil {
 		return nil, err
 	}
-	return e.credentials(r, client, t)
+	return e.credentials(r, client, e.a.o.Grant.name(), t)
 }
 
 // preregistered is the client of a grant that needs one that was registered beforehand.
@@ -44,6 +44,7 @@ func (e *errand) preregistered() (*Registration, error) {
 type ClientCredentials struct{ machine }
 
 func (ClientCredentials) check() error { return nil }
+func (ClientCredentials) name() string { return grantClient }
 
 func (ClientCredentials) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()
@@ -66,6 +67,8 @@ func (g JWTBearer) check() error {
 	}
 	return nil
 }
+
+func (JWTBearer) name() string { return grantJWT }
 
 func (g JWTBearer) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()
@@ -110,6 +113,8 @@ const (
 	tokenID  = "urn:ietf:params:oauth:token-type:id_token"
 	tokenJAG = "urn:ietf:params:oauth:token-type:id-jag"
 )
+
+func (IdentityAssertion) name() string { return grantSwap }
 
 func (g IdentityAssertion) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()

@@ -102,7 +102,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: this is no regular file", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log out and in again, or chmod 600 it if that is yours", path)
+		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log in again, or chmod 600 it if that is yours", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: it has more than %d bytes", path, maxFile)
 	}

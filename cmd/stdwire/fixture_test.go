@@ -109,6 +109,13 @@ var fixtures = map[string]func(args []string){
 	"rich": func(args []string) { newRich(args).serve() },
 	// shady has tools that nobody should use.
 	"shady": func([]string) { serveShady() },
+	// browser opens a page.
+	"browser": func(args []string) {
+		if err := visit(args[0]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			syscall.Exit(1)
+		}
+	},
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

@@ -106,7 +106,8 @@ func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Lo
 				return nil, err
 			}
 			if endpoint.URL != "" {
-				return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
+				c, err := o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
+				return c, sayLogin(s.ID, err)
 			}
 			return o.Spawn(ctx, endpoint.Command)
 		},

@@ -121,7 +121,11 @@ off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"B
   "f": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 70000}},
   "g": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 1, "redirectUri": "http://localhost/"}},
   "h": {"type": "remote", "url": "https://example.com/mcp", "oauth": "yes"},
-  "i": {"type": "local", "command": ["x"], "oauth": true}
+  "i": {"type": "local", "command": ["x"], "oauth": true},
+  "j": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "clientSecret": "b", "grantType": "client_credentials"}},
+  "k": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grantType": "authorization_code"}},
+  "l": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grant_type": "client_credentials"}},
+  "m": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"grantType": "password"}}
 }}`, `a {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"a b"}}
 b {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"x","clientSecret":"y","redirectUri":"http://127.0.0.1:8123/callback"}}
 c {"type":"http","url":"https://example.com/mcp","oauth":{}}
@@ -131,12 +135,18 @@ f broken
 g broken
 h broken
 i {"command":"x","oauth":{}}
+j {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","clientSecret":"b","grantType":"client_credentials"}}
+k {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a"}}
+l broken
+m broken
 warning: f.json:5:132: server "d": unknown field "oauth.other"; it does nothing here
 error: f.json:6:70: server "e": oauth has a clientSecret, and no clientId that it belongs to
 error: f.json:7:87: server "f": oauth.callbackPort wants to be a port, and is none
 error: f.json:8:70: server "g": oauth has a redirectUri and a port; leave out one of them
 error: f.json:9:70: server "h": oauth wants true, false or an object, and is text
 warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothing here
+error: f.json:13:70: server "l": oauth has the grantType client_credentials, and no clientId and clientSecret to show
+error: f.json:14:84: server "m": oauth.grantType wants to be authorization_code or client_credentials
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}
