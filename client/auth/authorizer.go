@@ -57,39 +57,52 @@ type Authorizer struct {
 	until  time.Time         // it counts
 }
 
+const (
+	defaultName     = "MCP client"
+	defaultRedirect = "http://127.0.0.1/callback"
+)
+
 // New returns what authorizes requests to the MCP server at a URL. Nothing is sent before a request is.
 func (o Options) New(endpoint string) (*Authorizer, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("auth: that is no URL of http: or https:") // the error would print it, with all that is secret in it
 	}
-	if o.MetadataURL != "" {
-		if m, err := url.Parse(o.MetadataURL); err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" || m.Fragment != "" || m.User != nil {
-			return nil, errors.New("auth: Options.MetadataURL is not an https: URL with a path")
-		}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if o.Grant != nil {
-		if err := o.Grant.check(); err != nil {
-			return nil, fmt.Errorf("auth: %w", err)
-		}
-	}
-	for i, r := range o.Clients {
-		if r.ClientID == "" {
-			return nil, errors.New("auth: a registration in Options.Clients has no ClientID")
-		}
-		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
-			return nil, fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
-		}
-		if _, err := r.signer(); r.Key != nil && err != nil {
-			return nil, fmt.Errorf("auth: the key of client %q: %w", r.ClientID, err)
-		}
-	}
-	o.Name, o.Logger = cmp.Or(o.Name, "MCP client"), cmp.Or(o.Logger, slog.Default())
+	o.Name, o.Logger = cmp.Or(o.Name, defaultName), cmp.Or(o.Logger, slog.Default())
 	a := &Authorizer{o: o, text: endpoint, endpoint: u, nonces: make(map[string]string)}
 	a.http = a.client()
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	a.proxied = proxy != nil || err != nil
 	return a, nil
+}
+
+// check reports what cannot be.
+func (o *Options) check() error {
+	if o.MetadataURL != "" {
+		if m, err := url.Parse(o.MetadataURL); err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" || m.Fragment != "" || m.User != nil {
+			return errors.New("auth: Options.MetadataURL is not an https: URL with a path")
+		}
+	}
+	if o.Grant != nil {
+		if err := o.Grant.check(); err != nil {
+			return fmt.Errorf("auth: %w", err)
+		}
+	}
+	for i, r := range o.Clients {
+		if r.ClientID == "" {
+			return errors.New("auth: a registration in Options.Clients has no ClientID")
+		}
+		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
+			return fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
+		}
+		if _, err := r.signer(); r.Key != nil && err != nil {
+			return fmt.Errorf("auth: the key of client %q: %w", r.ClientID, err)
+		}
+	}
+	return nil
 }
 
 // Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are asked for besides. It takes as long as

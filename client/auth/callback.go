@@ -29,7 +29,7 @@ type callback struct {
 
 // listen opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
 func listen(redirect string, old *Credentials) (*callback, error) {
-	u, err := url.Parse(cmp.Or(redirect, "http://127.0.0.1/callback"))
+	u, err := url.Parse(cmp.Or(redirect, defaultRedirect))
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type AuthorizationCode struct {
 	// Follow has a browser show the page at a URL, and returns the URL to which it was redirected: that of RedirectURL, with what has been added to it.
 	Follow func(ctx context.Context, url string) (string, error)
 	// RedirectURL is where the browser is redirected to. With Show it is an http: URL of this machine; without a port, it is any that is free. Default "http://127.0.0.1/callback". With Follow it is
-	// needed.
+	// needed, and may be an https: URL too, such as one that the system hands over to the application.
 	RedirectURL string
 	// Patience is how long the user may take. Default 5 minutes.
 	Patience time.Duration
@@ -36,8 +36,8 @@ func (g AuthorizationCode) check() error {
 		return errors.New("AuthorizationCode: want one of Show and Follow")
 	case err != nil || u.Fragment != "" || u.User != nil:
 		return errors.New("AuthorizationCode.RedirectURL is no URL to redirect to")
-	case g.Follow != nil && (u.Scheme == "" || u.Scheme == "http" && !isLoopback(u.Hostname())):
-		return errors.New("AuthorizationCode.RedirectURL: want one of https:, of this machine, or of the application's own scheme") // 2026-07-28, Security Considerations, "Communication Security"
+	case g.Follow != nil && (u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname()))):
+		return errors.New("AuthorizationCode.RedirectURL: want one of https:, or of http: and this machine") // 2026-07-28, Security Considerations, "Communication Security"
 	case g.Show != nil && g.RedirectURL != "" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
 		return errors.New("AuthorizationCode.RedirectURL: with Show, want an http: URL of this machine")
 	}
