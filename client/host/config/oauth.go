@@ -64,9 +64,15 @@ func (r *reader) oauth(v value) {
 	for _, m := range r.members(v) {
 		r.field = "oauth." + beginning(m.name)
 		switch m.name {
-		case "clientId", "client_id":
+		case "enabled":
+			if on, ok := m.bool(); ok {
+				o.Off = !on
+			} else {
+				r.wants(m.value, "true or false")
+			}
+		case "clientId", "client_id", "CLIENT_ID":
 			o.ClientID = r.word(m.value)
-		case "clientSecret", "client_secret":
+		case "clientSecret", "client_secret", "CLIENT_SECRET":
 			o.ClientSecret = r.word(m.value)
 		case "scope", "scopes":
 			if m.isArray() {
