@@ -16,8 +16,8 @@ import (
 
 // Options are how a program authorizes its requests. The zero value has no way to get a token, and only uses what there is in a Store.
 type Options struct {
-	// Grant is how a token is obtained: [AuthorizationCode] where there is a user, or [ClientCredentials], [JWTBearer], [IdentityAssertion]. With nil, credentials in the Store are
-	// used and refreshed, and where there are none the server's refusal stands.
+	// Grant is how a token is obtained: [AuthorizationCode] where there is a user, or [ClientCredentials], [JWTBearer], [IdentityAssertion]. With nil,
+	// credentials in the Store are used and refreshed, and where there are none the server's refusal stands.
 	Grant Grant
 	// Name is what authorization servers are told that the program is called, when it is registered dynamically. Default "MCP client".
 	Name string
@@ -29,8 +29,9 @@ type Options struct {
 	Scopes []string
 	// Store keeps credentials; nil keeps them in memory.
 	Store Store
-	// HTTP makes the requests to authorization servers and for metadata; nil is a client of the Authorizer's own, with the proxies of the environment, that does not connect to
-	// private addresses unless the MCP server is at one. Its CheckRedirect is not used: redirects are followed at the same origin only, and not for what has secrets in it.
+	// HTTP makes the requests to authorization servers and for metadata; nil is a client of the Authorizer's own, with the proxies of the environment, that
+	// does not connect to private addresses unless the MCP server is at one. Its CheckRedirect is not used: redirects are followed at the same origin only, and
+	// not for what has secrets in it.
 	HTTP *http.Client
 	// AllowPrivate lets the Authorizer's own client connect to private addresses.
 	AllowPrivate bool
@@ -105,8 +106,9 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are asked for besides. It takes as long as
-// the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time would run out. The error is an [*Error] or that of ctx.
+// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are
+// asked for besides. It takes as long as the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time
+// would run out. The error is an [*Error] or that of ctx.
 func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 	if a.o.Grant == nil {
 		return errors.New("auth: there is no Options.Grant to log in with")

@@ -93,7 +93,8 @@ func (c *callback) close() {
 	<-c.ended
 }
 
-// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor ends the waiting.
+// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor
+// ends the waiting.
 func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

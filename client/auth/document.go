@@ -7,8 +7,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// MetadataDocument is what has to be served at MetadataURL, as JSON (OAuth Client ID Metadata Document, section 4; 2026-07-28, Client Registration). The Grant is an [AuthorizationCode], and its
-// RedirectURL should have a port, if it is not an https: URL: authorization servers may take no other than the one that is written there.
+// MetadataDocument is what has to be served at MetadataURL, as JSON (OAuth Client ID Metadata Document, section 4; 2026-07-28, Client Registration). The Grant
+// is an [AuthorizationCode], and its RedirectURL should have a port, if it is not an https: URL: authorization servers may take no other than the one that is
+// written there.
 func (o Options) MetadataDocument() ([]byte, error) {
 	g, ok := o.Grant.(AuthorizationCode)
 	switch {

@@ -39,8 +39,8 @@ func (e *errand) preregistered() (*Registration, error) {
 	return r, err
 }
 
-// ClientCredentials is the way of a program that acts for itself: it shows who it is, with a secret or a key in a registration in Options.Clients (OAuth 2.1, section 4.2; the MCP extension OAuth
-// Client Credentials).
+// ClientCredentials is the way of a program that acts for itself: it shows who it is, with a secret or a key in a registration in Options.Clients (OAuth 2.1,
+// section 4.2; the MCP extension OAuth Client Credentials).
 type ClientCredentials struct{ machine }
 
 func (ClientCredentials) check() error { return nil }
@@ -82,8 +82,8 @@ func (g JWTBearer) obtain(ctx context.Context, e *errand) (*Credentials, error) 
 	return e.finish(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWT}, "assertion": {assertion}})
 }
 
-// IdentityAssertion is the way of a program whose user has logged in at the organization's identity provider: that is asked for a grant for the MCP server's authorization server, which makes a token of
-// it (the MCP extension Enterprise-Managed Authorization). The client is one in Options.Clients.
+// IdentityAssertion is the way of a program whose user has logged in at the organization's identity provider: that is asked for a grant for the MCP server's
+// authorization server, which makes a token of it (the MCP extension Enterprise-Managed Authorization). The client is one in Options.Clients.
 type IdentityAssertion struct {
 	machine
 	// Token returns what the identity provider has given for the user, an ID token. It is asked each time that a token is needed.

@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A must is something that MCP's pages about authorization say a client MUST do, or not do, or SHOULD where it says so, in few words, and the tests that prove it. What begins with a dash is why
-// there is no test, or what the tests before it leave open.
+// A must is something that MCP's pages about authorization say a client MUST do, or not do, or SHOULD where it says so, in few words, and the tests that prove
+// it. What begins with a dash is why there is no test, or what the tests before it leave open.
 type must struct{ what, proof string }
 
 const noServer = "- of servers and authorization servers: this is a client"

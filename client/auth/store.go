@@ -28,12 +28,13 @@ type Store interface {
 	Put(Credentials) error
 	// Delete forgets those with a Key; it is no error if there are none.
 	Delete(Key) error
-	// Lock keeps everybody else who uses the same credentials, in other processes too, from renewing those with a Key, until unlock is called. It waits for them until ctx ends.
+	// Lock keeps everybody else who uses the same credentials, in other processes too, from renewing those with a Key, until unlock is called. It waits for
+	// them until ctx ends.
 	Lock(ctx context.Context, key Key) (unlock func(), err error)
 }
 
-// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error says so. It is safe for
-// use by several processes: a file is replaced in one step. Windows has no such permissions, there it is for the directory's.
+// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error
+// says so. It is safe for use by several processes: a file is replaced in one step. Windows has no such permissions, there it is for the directory's.
 type FileStore struct {
 	// Dir need not be there yet.
 	Dir string

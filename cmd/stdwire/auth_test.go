@@ -166,8 +166,7 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, got.stderr, "stdwire: "+g.host+": start: POST "+g.url+": 401 Unauthorized\n"+
 		"hint: log in: stdwire auth login "+g.url+"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
 	got = run(t, "auth", "status", g.url)
-	assert.Equal(t, got.code, 3)
-	assert.Equal(t, got.stdout, "")
+	assert.Equal(t, got, ran{3, "", "stdwire: " + g.host + ": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " + g.url + "\n"})
 
 	got = loggedIn(t, g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
@@ -215,7 +214,7 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
 	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
-	assert.Equal(t, run(t, "auth", "status"), ran{0, "", ""})
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
 }
 
 // What somebody was given as a header is sent, and nothing else.
@@ -330,7 +329,7 @@ func TestLoginFails(t *testing.T) {
 	got = run(t, "auth", "login", none.URL)
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, "connection refused"))
-	assert.Equal(t, run(t, "auth", "status"), ran{0, "", ""})
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
 }
 
 func TestAuthUsage(t *testing.T) {

@@ -78,8 +78,11 @@ func (a *account) status(ctx context.Context, std *streams, output string) error
 	if err := printHoldings(std, holdings, output); err != nil {
 		return err
 	}
+	if !a.given() && len(holdings) == 0 {
+		std.err.printf("there are no credentials for any server")
+	}
 	if a.given() && !usable {
-		return &failure{code: "auth_required", server: a.name(), why: "there are no credentials for it that are good", hint: "log in: stdwire auth login"}
+		return &failure{code: "auth_required", server: a.name(), why: "there are no credentials for it that are good", hint: "log in: " + loginTo(a.selected.id, a.url)}
 	}
 	return nil
 }

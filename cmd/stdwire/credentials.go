@@ -17,7 +17,8 @@ func openCredentials() (auth.FileStore, error) {
 	return auth.FileStore{Dir: dir}, err
 }
 
-// authorizer authorizes the requests to the server at a URL, as its configuration says; o is nil if that says nothing. What has a user uses byUser to get a token; with nil, only what is kept.
+// authorizer authorizes the requests to the server at a URL, as its configuration says; o is nil if that says nothing. What has a user uses byUser to get a
+// token; with nil, only what is kept.
 func authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Authorizer, error) {
 	store, err := openCredentials()
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,8 +15,10 @@ import (
 type pages struct {
 	std    *streams
 	browse func(url string) error
-	wg     sync.WaitGroup
-	end    func() // of who waits for a line
+
+	mu    sync.Mutex
+	ended bool
+	wg    sync.WaitGroup // counts up only while not ended
 }
 
 // show has the browser show a page. Whoever sits at the terminal can give the address that the browser ended at, where that is on another machine. It ends with ctx.
@@ -34,16 +37,19 @@ func (p *pages) show(ctx context.Context, page string) error {
 	if err := p.browse(page); err != nil {
 		p.std.err.printf("The browser could not be started: %s.", printable.Line(err.Error()))
 	}
-	ctx, p.end = context.WithCancel(ctx)
-	p.wg.Go(func() { p.wait(ctx, u.Query().Get("redirect_uri")) })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		p.wg.Go(func() { p.wait(ctx, u.Query().Get("redirect_uri")) })
+	}
 	return nil
 }
 
-// done ends the waiting for a line.
+// done waits until nobody waits for a line any more, which ends with the login.
 func (p *pages) done() {
-	if p.end != nil {
-		p.end()
-	}
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
 	p.wg.Wait()
 }
 
@@ -82,7 +88,7 @@ func forward(ctx context.Context, redirect, address string) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("this is not the answer that is waited for: log in with the page above")
+		return errors.New("this is not the answer that is waited for: log in with the page above")
 	}
 	return nil
 }

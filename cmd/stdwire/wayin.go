@@ -15,7 +15,7 @@ import (
 
 // wayIn is the hint for who was not let in by the server.
 func (t *target) wayIn(err error) string {
-	login := "stdwire auth login " + t.account()
+	login := loginTo(t.selected.id, t.remote.url)
 	var o config.OAuth
 	if e := t.selected.endpoint; e != nil && e.OAuth != nil {
 		o = *e.OAuth
@@ -47,24 +47,25 @@ func (t *target) wayIn(err error) string {
 	return sayWho
 }
 
-// sayLogin adds to an error of the connection to a server behind a gateway how somebody can log in there, if that may be what is wrong: whoever reads it is not at the command line.
+// sayLogin adds to an error of the connection to a server behind a gateway how somebody can log in there, if that may be what is wrong: whoever reads it is not
+// at the command line.
 func sayLogin(id string, err error) error {
 	if refused, ok := errors.AsType[*streamable.StatusError](err); is[*auth.Error](err) || ok && refused.Status == http.StatusUnauthorized {
-		return fmt.Errorf("%w (log in: stdwire auth login %s)", err, id)
+		return fmt.Errorf("%w (log in: %s)", err, loginTo(id, ""))
 	}
 	return err
 }
 
-// account is the server as stdwire auth wants it.
-func (t *target) account() string {
-	if t.selected.id != "" {
-		return t.selected.id
+// loginTo is the command with which somebody logs in to a server, by its id or its URL.
+func loginTo(id, url string) string {
+	if id == "" {
+		shown, whole := publicURL(url)
+		if !whole {
+			return "stdwire auth login URL, with the same URL"
+		}
+		id = shown
 	}
-	shown, whole := publicURL(t.remote.url)
-	if !whole {
-		return "URL, with the same URL"
-	}
-	return shellwords.Quote(shown)
+	return "stdwire auth login " + shellwords.Quote(id)
 }
 
 // ownAuthorization says whether the server gets an Authorization that was written down for it, beside which none is obtained.
