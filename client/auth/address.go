@@ -78,8 +78,9 @@ func isPrivate(ip netip.Addr) bool {
 // anywhereKey is of a context whose requests may go to private addresses.
 type anywhereKey struct{}
 
-// ownClient makes the requests to authorization servers. What a server names may be an address in the network of whoever runs the program, which the server cannot reach itself:
-// such addresses are refused, when the connection is made and its address is known, unless the server is at one too. Where there is a proxy, it decides.
+// ownClient makes the requests to authorization servers. What a server names may be an address in the network of whoever runs the program, which the server
+// cannot reach itself: such addresses are refused, when the connection is made and its address is known, unless the server is at one too. Where there is a
+// proxy, it decides.
 func (a *Authorizer) ownClient() *http.Client {
 	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)

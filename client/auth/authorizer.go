@@ -16,8 +16,8 @@ import (
 
 // Options are how a program authorizes its requests. The zero value has no way to get a token, and only uses what there is in a Store.
 type Options struct {
-	// Grant is how a token is obtained: [AuthorizationCode] where there is a user, or [ClientCredentials], [JWTBearer], [IdentityAssertion]. With nil, credentials in the Store are
-	// used and refreshed, and where there are none the server's refusal stands.
+	// Grant is how a token is obtained: [AuthorizationCode] where there is a user, or [ClientCredentials], [JWTBearer], [IdentityAssertion]. With nil,
+	// credentials in the Store are used and refreshed, and where there are none the server's refusal stands.
 	Grant Grant
 	// Name is what authorization servers are told that the program is called, when it is registered dynamically. Default "MCP client".
 	Name string
@@ -29,8 +29,9 @@ type Options struct {
 	Scopes []string
 	// Store keeps credentials; nil keeps them in memory.
 	Store Store
-	// HTTP makes the requests to authorization servers and for metadata; nil is a client of the Authorizer's own, with the proxies of the environment, that does not connect to
-	// private addresses unless the MCP server is at one. Its CheckRedirect is not used: redirects are followed at the same origin only, and not for what has secrets in it.
+	// HTTP makes the requests to authorization servers and for metadata; nil is a client of the Authorizer's own, with the proxies of the environment, that
+	// does not connect to private addresses unless the MCP server is at one. Its CheckRedirect is not used: redirects are followed at the same origin only, and
+	// not for what has secrets in it.
 	HTTP *http.Client
 	// AllowPrivate lets the Authorizer's own client connect to private addresses.
 	AllowPrivate bool
@@ -57,34 +58,21 @@ type Authorizer struct {
 	until  time.Time         // it counts
 }
 
+const (
+	defaultName     = "MCP client"
+	defaultRedirect = "http://127.0.0.1/callback"
+)
+
 // New returns what authorizes requests to the MCP server at a URL. Nothing is sent before a request is.
 func (o Options) New(endpoint string) (*Authorizer, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("auth: that is no URL of http: or https:") // the error would print it, with all that is secret in it
 	}
-	if o.MetadataURL != "" {
-		if m, err := url.Parse(o.MetadataURL); err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" || m.Fragment != "" || m.User != nil {
-			return nil, errors.New("auth: Options.MetadataURL is not an https: URL with a path")
-		}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if o.Grant != nil {
-		if err := o.Grant.check(); err != nil {
-			return nil, fmt.Errorf("auth: %w", err)
-		}
-	}
-	for i, r := range o.Clients {
-		if r.ClientID == "" {
-			return nil, errors.New("auth: a registration in Options.Clients has no ClientID")
-		}
-		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
-			return nil, fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
-		}
-		if _, err := r.signer(); r.Key != nil && err != nil {
-			return nil, fmt.Errorf("auth: the key of client %q: %w", r.ClientID, err)
-		}
-	}
-	o.Name, o.Logger = cmp.Or(o.Name, "MCP client"), cmp.Or(o.Logger, slog.Default())
+	o.Name, o.Logger = cmp.Or(o.Name, defaultName), cmp.Or(o.Logger, slog.Default())
 	a := &Authorizer{o: o, text: endpoint, endpoint: u, nonces: make(map[string]string)}
 	a.http = a.client()
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
@@ -92,8 +80,35 @@ func (o Options) New(endpoint string) (*Authorizer, error) {
 	return a, nil
 }
 
-// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are asked for besides. It takes as long as
-// the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time would run out. The error is an [*Error] or that of ctx.
+// check reports what cannot be.
+func (o *Options) check() error {
+	if o.MetadataURL != "" {
+		if m, err := url.Parse(o.MetadataURL); err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" || m.Fragment != "" || m.User != nil {
+			return errors.New("auth: Options.MetadataURL is not an https: URL with a path")
+		}
+	}
+	if o.Grant != nil {
+		if err := o.Grant.check(); err != nil {
+			return fmt.Errorf("auth: %w", err)
+		}
+	}
+	for i, r := range o.Clients {
+		if r.ClientID == "" {
+			return errors.New("auth: a registration in Options.Clients has no ClientID")
+		}
+		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
+			return fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
+		}
+		if _, err := r.signer(); r.Key != nil && err != nil {
+			return fmt.Errorf("auth: the key of client %q: %w", r.ClientID, err)
+		}
+	}
+	return nil
+}
+
+// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are
+// asked for besides. It takes as long as the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time
+// would run out. The error is an [*Error] or that of ctx.
 func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 	if a.o.Grant == nil {
 		return errors.New("auth: there is no Options.Grant to log in with")
@@ -165,9 +180,11 @@ func (a *Authorizer) stored(fit func(*Credentials) bool) *Credentials {
 	return newest
 }
 
-// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is.
+// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is, and were got in its way.
 func (a *Authorizer) isOurs(c *Credentials) bool {
 	switch {
+	case a.o.Grant != nil && a.o.Grant.name() != c.Grant:
+		return false
 	case len(a.o.Clients) > 0:
 		return slices.ContainsFunc(a.o.Clients, func(r Registration) bool {
 			return r.ClientID == c.Client && (r.Issuer == "" || r.Issuer == c.Issuer)

@@ -29,7 +29,7 @@ type callback struct {
 
 // listen opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
 func listen(redirect string, old *Credentials) (*callback, error) {
-	u, err := url.Parse(cmp.Or(redirect, "http://127.0.0.1/callback"))
+	u, err := url.Parse(cmp.Or(redirect, defaultRedirect))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,8 @@ func (c *callback) close() {
 	<-c.ended
 }
 
-// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor ends the waiting.
+// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor
+// ends the waiting.
 func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")

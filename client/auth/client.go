@@ -93,8 +93,8 @@ func (r *Registration) signer() (*jose.Signer, error) {
 	return jose.NewSigner(r.Key, jose.Algorithm(r.Algorithm))
 }
 
-// configured returns the registration that was made beforehand at the authorization server; nil if none was. One of another authorization server is an error: it must not be shown to this
-// one (2026-07-28, Client Registration, "Authorization Server Binding").
+// configured returns the registration that was made beforehand at the authorization server; nil if none was. One of another authorization server is an error:
+// it must not be shown to this one (2026-07-28, Client Registration, "Authorization Server Binding").
 func (e *errand) configured() (*Registration, error) {
 	a, issuer := e.a, e.site.server.Issuer
 	var loose *Registration
@@ -113,7 +113,8 @@ func (e *errand) configured() (*Registration, error) {
 		return nil, failedf(StepRegistration, issuer, "the client was registered with %s, and now the server names another authorization server", printURL(a.o.Clients[0].Issuer))
 	}
 	if bound := a.bound(loose.ClientID); bound != "" && bound != issuer {
-		return nil, failedf(StepRegistration, issuer, "client %q was used with %s, and now the server names another authorization server: if that is right, log out first", loose.ClientID, printURL(bound))
+		return nil, failedf(StepRegistration, issuer, "client %q was used with %s, and now the server names another authorization server: if that is right, log out first",
+			loose.ClientID, printURL(bound))
 	}
 	r := *loose
 	r.Issuer = issuer
@@ -134,8 +135,8 @@ func (a *Authorizer) bound(client string) string {
 	return ""
 }
 
-// client returns what the client is at the authorization server, in the order of 2026-07-28, Client Registration; and the name that it has in a [Key]. A dynamic registration is used again with
-// the same address to redirect to, for the scopes that it was made for.
+// client returns what the client is at the authorization server, in the order of 2026-07-28, Client Registration; and the name that it has in a [Key]. A
+// dynamic registration is used again with the same address to redirect to, for the scopes that it was made for.
 func (e *errand) client(ctx context.Context, redirect string) (*Registration, string, error) {
 	a, s := e.a, e.site.server
 	if r, err := e.configured(); r != nil || err != nil {

@@ -207,7 +207,7 @@ func TestRegistrationExpires(t *testing.T) {
 // An application on the web is registered as one.
 func TestApplicationTypeMustBeSaid(t *testing.T) {
 	for to, want := range map[string]string{
-		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native", "com.example.app:/callback": "native", "https://app.example/callback": "web", "https://localhost/callback": "native",
+		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native", "https://app.example/callback": "web", "https://localhost/callback": "native",
 	} {
 		w := newWorld(t)
 		o := w.options()

@@ -16,12 +16,13 @@ import (
 
 // AuthorizationCode is the way of a program that has a user, who agrees to it in a browser (OAuth 2.1, section 4.1). It has Show or Follow.
 type AuthorizationCode struct {
-	// Show has a browser show the page at a URL, and returns at once. The browser is then redirected to an address of this machine's, where the Authorizer listens as long as that takes.
+	// Show has a browser show the page at a URL, and returns at once. The browser is then redirected to an address of this machine's, where the Authorizer
+	// listens as long as that takes.
 	Show func(ctx context.Context, url string) error
 	// Follow has a browser show the page at a URL, and returns the URL to which it was redirected: that of RedirectURL, with what has been added to it.
 	Follow func(ctx context.Context, url string) (string, error)
-	// RedirectURL is where the browser is redirected to. With Show it is an http: URL of this machine; without a port, it is any that is free. Default "http://127.0.0.1/callback". With Follow it is
-	// needed.
+	// RedirectURL is where the browser is redirected to. With Show it is an http: URL of this machine; without a port, it is any that is free. Default
+	// "http://127.0.0.1/callback". With Follow it is needed, and may be an https: URL too, such as one that the system hands over to the application.
 	RedirectURL string
 	// Patience is how long the user may take. Default 5 minutes.
 	Patience time.Duration
@@ -36,17 +37,19 @@ func (g AuthorizationCode) check() error {
 		return errors.New("AuthorizationCode: want one of Show and Follow")
 	case err != nil || u.Fragment != "" || u.User != nil:
 		return errors.New("AuthorizationCode.RedirectURL is no URL to redirect to")
-	case g.Follow != nil && (u.Scheme == "" || u.Scheme == "http" && !isLoopback(u.Hostname())):
-		return errors.New("AuthorizationCode.RedirectURL: want one of https:, of this machine, or of the application's own scheme") // 2026-07-28, Security Considerations, "Communication Security"
+	case g.Follow != nil && (u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname()))):
+		return errors.New("AuthorizationCode.RedirectURL: want one of https:, or of http: and this machine") // 2026-07-28, Security Considerations, "Communication Security"
 	case g.Show != nil && g.RedirectURL != "" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
 		return errors.New("AuthorizationCode.RedirectURL: with Show, want an http: URL of this machine")
 	}
 	return nil
 }
 
-func (AuthorizationCode) alone() bool { return false }
+func (AuthorizationCode) alone() bool  { return false }
+func (AuthorizationCode) name() string { return grantCode }
 
-// scopes adds that a refresh token is wanted, where that is known to be understood (2026-07-28, Authorization, "Refresh Tokens"). By itself it would be another wish than none.
+// scopes adds that a refresh token is wanted, where that is known to be understood (2026-07-28, Authorization, "Refresh Tokens"). By itself it would be another
+// wish than none.
 func (AuthorizationCode) scopes(s *site, wanted []string) []string {
 	if len(wanted) > 0 && slices.Contains(s.server.ScopesSupported, offlineAccess) {
 		return union(wanted, []string{offlineAccess})
@@ -185,7 +188,8 @@ func (q *inquiry) redirected(text string) (url.Values, error) {
 	return url.ParseQuery(u.RawQuery)
 }
 
-// code takes the code out of an answer. What comes from another than the one who was asked is not even looked at (RFC 9207, section 2.4): neither its code nor its error is good for anything.
+// code takes the code out of an answer. What comes from another than the one who was asked is not even looked at (RFC 9207, section 2.4): neither its code nor
+// its error is good for anything.
 func (q *inquiry) code(got url.Values) (string, error) {
 	s := q.e.site.server
 	where := s.AuthorizationEndpoint
@@ -220,5 +224,5 @@ func (e *errand) finishCode(ctx context.Context, r *Registration, client string,
 	if err != nil {
 		return nil, err
 	}
-	return e.credentials(r, client, t)
+	return e.credentials(r, client, grantCode, t)
 }

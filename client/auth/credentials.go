@@ -14,15 +14,16 @@ import (
 
 // A Registration is what a client is at one authorization server. One that was made beforehand belongs into [Options].Clients.
 type Registration struct {
-	// Issuer is the authorization server that has registered the client, as it calls itself. "" is the one that the MCP server names when the registration is first used: that
-	// is remembered in Options.Store, and from then on it is good for that one only.
+	// Issuer is the authorization server that has registered the client, as it calls itself. "" is the one that the MCP server names when the registration is
+	// first used: that is remembered in Options.Store, and from then on it is good for that one only.
 	Issuer   string `json:"issuer,omitempty"`
 	ClientID string `json:"client_id"`
 	Secret   string `json:"client_secret,omitempty"`
-	// AuthMethod is how the client shows who it is: "none", "client_secret_basic", "client_secret_post" or "private_key_jwt". "" is the best that the authorization server
-	// offers, and the client can do.
+	// AuthMethod is how the client shows who it is: "none", "client_secret_basic", "client_secret_post" or "private_key_jwt". "" is the best that the
+	// authorization server offers, and the client can do.
 	AuthMethod string `json:"token_endpoint_auth_method,omitempty"`
-	// Key signs what shows who the client is, with private_key_jwt: ECDSA on P-256, Ed25519 or RSA. KeyID and Algorithm, such as "ES256", may be "" where there is only one.
+	// Key signs what shows who the client is, with private_key_jwt: ECDSA on P-256, Ed25519 or RSA. KeyID and Algorithm, such as "ES256", may be "" where there
+	// is only one.
 	Key       crypto.Signer `json:"-"`
 	KeyID     string        `json:"-"`
 	Algorithm string        `json:"-"`
@@ -47,6 +48,7 @@ type Key struct {
 	Issuer   string `json:"issuer"`           // the authorization server
 	Resource string `json:"resource"`         // the MCP server, as its metadata calls it
 	Client   string `json:"client,omitempty"` // the client's id that was configured; "" if it was registered dynamically
+	Grant    string `json:"grant"`            // the way to the token, such as "authorization_code"
 }
 
 // Credentials are what a client has got from an authorization server for one MCP server. Printing and logging them shows no secret; encoding them as JSON does.

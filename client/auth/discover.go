@@ -23,7 +23,8 @@ type site struct {
 	silent   bool // the authorization server has no metadata: its addresses are those of 2025-03-26, and what it can do is not known
 }
 
-// discover finds the authorization server (2026-07-28, Authorization Server Discovery). A server that has no metadata of its own is one of 2025-03-26: it is its own authorization server.
+// discover finds the authorization server (2026-07-28, Authorization Server Discovery). A server that has no metadata of its own is one of 2025-03-26: it is
+// its own authorization server.
 func (a *Authorizer) discover(ctx context.Context, p problem) (*site, error) {
 	m, where, err := a.resourceMetadata(ctx, p)
 	if err != nil {
@@ -56,7 +57,8 @@ func (a *Authorizer) choose(servers []string, old *Credentials) string {
 	return servers[0]
 }
 
-// resourceMetadata finds what the MCP server says of itself: at the address in the challenge, or where it was found before, or at the well-known ones. It is nil if there is none.
+// resourceMetadata finds what the MCP server says of itself: at the address in the challenge, or where it was found before, or at the well-known ones. It is
+// nil if there is none.
 func (a *Authorizer) resourceMetadata(ctx context.Context, p problem) (*oauth.ResourceMetadata, string, error) {
 	plain := *a.endpoint
 	plain.User, plain.RawQuery, plain.ForceQuery, plain.Fragment, plain.RawFragment = nil, "", false, "", ""
@@ -122,7 +124,8 @@ func (got *answer) isDocument() bool {
 	return got.ok() && strings.HasPrefix(strings.TrimLeft(string(got.body[:min(len(got.body), 64)]), "\ufeff \t\r\n"), "{")
 }
 
-// isAt says whether the endpoint is the resource, or below it: a token that is good for another resource must not be asked for (RFC 9728, section 3.3; RFC 8707, section 2).
+// isAt says whether the endpoint is the resource, or below it: a token that is good for another resource must not be asked for (RFC 9728, section 3.3; RFC
+// 8707, section 2).
 func (a *Authorizer) isAt(resource string) bool {
 	r, err := url.Parse(resource)
 	if err != nil || !sameOrigin(r, a.endpoint) || r.User != nil {
@@ -184,8 +187,8 @@ func (a *Authorizer) serverMetadataAt(ctx context.Context, where, issuer string,
 	return m, nil
 }
 
-// selfMadeServer is the authorization server of an MCP server that says nothing of one: it is at the same origin (2025-03-26, Authorization, "Server Metadata Discovery" and "Fallbacks for Servers without
-// Metadata Discovery").
+// selfMadeServer is the authorization server of an MCP server that says nothing of one: it is at the same origin (2025-03-26, Authorization, "Server Metadata
+// Discovery" and "Fallbacks for Servers without Metadata Discovery").
 func (a *Authorizer) selfMadeServer(ctx context.Context, p problem) (*site, error) {
 	base := origin(a.endpoint)
 	header := http.Header{}

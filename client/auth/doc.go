@@ -36,29 +36,32 @@
 //
 // # The user takes his time
 //
-// With AuthorizationCode, the request that was refused waits for the user. For a call that is as long as it has time, and for the handshake client.Options.StartTimeout. An application may
-// rather call [Authorizer.Login] before it connects, and connect when that is done. While a user is asked, everybody else waits for the same answer. If he says no, or nothing for
-// Patience, all requests fail for the next 30 s with what he was asked for; then the next one opens a page again.
+// With AuthorizationCode, the request that was refused waits for the user. For a call that is as long as it has time, and for the handshake
+// client.Options.StartTimeout. An application may rather call [Authorizer.Login] before it connects, and connect when that is done. While a user is asked,
+// everybody else waits for the same answer. If he says no, or nothing for Patience, all requests fail for the next 30 s with what he was asked for; then the next
+// one opens a page again.
 //
 // # Which client
 //
-// In this order: a registration in Options.Clients for this authorization server; the address of a document about the client, Options.MetadataURL, if the authorization server takes
-// such; the registration that was made earlier, in the Store, if it is for the same scopes or more; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the
-// latter. Registrations in Options.Clients that are for others only are an error then.
+// In this order: a registration in Options.Clients for this authorization server; the address of a document about the client, Options.MetadataURL, if the
+// authorization server takes such, and [Options.MetadataDocument] is served there; the registration that was made earlier, in the Store, if it is for the
+// same scopes or more; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the latter. Registrations in
+// Options.Clients that are for others only are an error then.
 //
 // # Which scopes
 //
-// Those that the server's challenge names, or else Options.Scopes, or else all that its metadata has, or else none is named; and offline_access where the authorization server knows it. A 403 that
-// says insufficient_scope leads to another token, with what was asked for before and what is missing, twice for a request at most. What was asked for and not granted is not asked for
-// again: then the 403 is the answer.
+// Those that the server's challenge names, or else Options.Scopes, or else all that its metadata has, or else none is named; and offline_access where the
+// authorization server knows it. A 403 that says insufficient_scope leads to another token, with what was asked for before and what is missing, twice for a
+// request at most. Who logs in may ask for more. What was asked for and not granted is not asked for again: then the 403 is the answer.
 //
 // # Tokens
 //
-// One that has expired is replaced before it is sent, with a refresh token if there is one. A refresh is made once, however many requests need it. It goes on when the request that
-// caused it is given up, as the refresh token may have been spent. Programs that use the same Store wait for each other, and use what the
-// quicker one has brought.
+// One that has expired is replaced before it is sent, with a refresh token if there is one. A refresh is made once, however many requests need it. It goes on when
+// the request that caused it is given up, as the refresh token may have been spent. Programs that use the same Store wait for each other, and use what the quicker
+// one has brought.
 //
-// Where the server wants it, or both servers can do it, tokens are bound to a key that never leaves the program and its Store, and each request proves that it has the key (DPoP, RFC 9449).
+// Where the server wants it, or both servers can do it, tokens are bound to a key that never leaves the program and its Store, and each request proves that it has
+// the key (DPoP, RFC 9449).
 //
 // # What is refused
 //
@@ -71,6 +74,7 @@
 //
 // # Errors
 //
-// What goes wrong on the way is an [*Error] in the error of the call: which step, at which address, what the authorization server says. A refusal about which nothing can be done is the server's
-// own, a *streamable.StatusError with status 401 or 403. Neither has tokens, codes or secrets in it, and the log has not either.
+// What goes wrong on the way is an [*Error] in the error of the call: which step, at which address, what the authorization server says. A refusal about which
+// nothing can be done is the server's own, a *streamable.StatusError with status 401 or 403. Neither has tokens, codes or secrets in it, and the log has not
+// either.
 package auth

@@ -26,8 +26,8 @@ const (
 	StepRefresh      Step = "token refresh"
 )
 
-// An Error says why there is no token: which step has failed, at which address, and what the other end said of it. Tokens, codes, secrets and queries of URLs are never in
-// it, and what comes from the other end is fit to be printed.
+// An Error says why there is no token: which step has failed, at which address, and what the other end said of it. Tokens, codes, secrets and queries of URLs
+// are never in it, and what comes from the other end is fit to be printed.
 type Error struct {
 	Step        Step
 	URL         string // that was asked, without user, query and fragment; "" if none was

@@ -27,7 +27,8 @@ type answer struct {
 
 func (a *answer) ok() bool { return a.status/100 == 2 }
 
-// client returns what makes the requests. Redirects lead to the same origin only, and what has secrets or proofs in it is not redirected at all: it was meant for one address.
+// client returns what makes the requests. Redirects lead to the same origin only, and what has secrets or proofs in it is not redirected at all: it was meant
+// for one address.
 func (a *Authorizer) client() *http.Client {
 	own := a.ownClient()
 	if a.o.HTTP != nil {

@@ -109,8 +109,11 @@ func (a *Authorizer) cooling() error {
 // obtain gets other credentials, in the way that costs least: those that another program has obtained meanwhile, those that a refresh token is good for, new ones.
 func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error) {
 	old := p.refused
-	if !p.login && !p.stepUp {
-		if c := a.stored(func(c *Credentials) bool { return old == nil || c.Saved.After(old.Saved) }); c != nil && !c.expired(time.Now()) {
+	if !p.login {
+		fits := func(c *Credentials) bool {
+			return (old == nil || c.Saved.After(old.Saved)) && !c.expired(time.Now()) && (!p.stepUp || has(c.Scopes, p.wants.scopes))
+		}
+		if c := a.stored(fits); c != nil {
 			c.renewed = true
 			return c, nil
 		}
@@ -150,8 +153,9 @@ func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error
 	return c, err
 }
 
-// renew gets a new token for a refresh token, which may be good only once: two that use it look like a thief to the authorization server (OAuth 2.1, section 4.3.1). So others that use the Store
-// are kept out meanwhile, and what they have brought is looked at first. If the refresh token is of no use, it returns the credentials without it.
+// renew gets a new token for a refresh token, which may be good only once: two that use it look like a thief to the authorization server (OAuth 2.1, section
+// 4.3.1). So others that use the Store are kept out meanwhile, and what they have brought is looked at first. If the refresh token is of no use, it returns the
+// credentials without it.
 func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Credentials, error) {
 	if a.o.Store != nil {
 		unlock, err := a.o.Store.Lock(ctx, old.Key)

@@ -211,6 +211,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{auth.Options{Grant: auth.AuthorizationCode{Show: show, Follow: follow}}, "one of Show and Follow"},
 		{auth.Options{Grant: auth.AuthorizationCode{Follow: follow}}, "want one of https:"},
 		{auth.Options{Grant: auth.AuthorizationCode{Follow: follow, RedirectURL: "http://a.example/callback"}}, "want one of https:"},
+		{auth.Options{Grant: auth.AuthorizationCode{Follow: follow, RedirectURL: "com.example.app:/callback"}}, "want one of https:"},
+		{auth.Options{Grant: auth.AuthorizationCode{Follow: follow, RedirectURL: "https:/callback"}}, "want one of https:"},
 		{auth.Options{Grant: auth.AuthorizationCode{Show: show, RedirectURL: "https://a.example/callback"}}, "want an http: URL of this machine"},
 		{auth.Options{Grant: auth.AuthorizationCode{Show: show, RedirectURL: "http://a.example:80/callback"}}, "want an http: URL of this machine"},
 		{auth.Options{Grant: auth.AuthorizationCode{Show: show, RedirectURL: "http://localhost/callback#f"}}, "no URL to redirect to"},

@@ -15,9 +15,11 @@ import (
 // A Grant is a way to a token: [AuthorizationCode], [ClientCredentials], [JWTBearer] or [IdentityAssertion].
 type Grant interface {
 	check() error
+	// name is the grant type's, or that of the one that decides.
+	name() string
 	// alone says that it needs nobody.
 	alone() bool
-	// wants adds to the scopes what the way is good for.
+	// scopes adds to those that are wanted what the way needs.
 	scopes(s *site, wanted []string) []string
 	obtain(ctx context.Context, e *errand) (*Credentials, error)
 }
@@ -35,7 +37,8 @@ type errand struct {
 	key    []byte       // its key
 }
 
-// newErrand settles what is asked for: the scopes of the challenge, or else those that are configured, or else all that the server has; and those that were asked for before.
+// newErrand settles what is asked for: the scopes of the challenge, or else those that are configured, or else all that the server has; and those that were
+// asked for before.
 func (a *Authorizer) newErrand(s *site, p problem, old *Credentials) *errand {
 	e := &errand{a: a, site: s}
 	scopes := p.wants.scopes
@@ -132,10 +135,11 @@ func isPrintable(text string) bool {
 }
 
 // credentials are those that a token makes.
-func (e *errand) credentials(r *Registration, client string, t *token) (*Credentials, error) {
+func (e *errand) credentials(r *Registration, client, grant string, t *token) (*Credentials, error) {
 	s := e.site
 	c := &Credentials{
-		Key: Key{Endpoint: e.a.text, Issuer: s.server.Issuer, Resource: s.resource, Client: client}, Metadata: s.metadata, Registration: *r, Scopes: e.scopes, Granted: shown(t.Scope),
+		Key:      Key{Endpoint: e.a.text, Issuer: s.server.Issuer, Resource: s.resource, Client: client, Grant: grant},
+		Metadata: s.metadata, Registration: *r, Scopes: e.scopes, Granted: shown(t.Scope),
 		AccessToken: t.Access, RefreshToken: t.Refresh, Saved: time.Now().UTC(),
 	}
 	switch {
@@ -166,7 +170,7 @@ func (a *Authorizer) refresh(ctx context.Context, s *site, old *Credentials) (*C
 		t.Refresh = old.RefreshToken
 	}
 	s.dpop = old.Type == dpop
-	c, err := e.credentials(&old.Registration, old.Client, t)
+	c, err := e.credentials(&old.Registration, old.Client, old.Grant, t)
 	if err != nil {
 		return nil, err
 	}

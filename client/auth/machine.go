@@ -24,7 +24,7 @@ func (e *errand) finish(ctx context.Context, r *Registration, client string, for
 	if err != nil {
 		return nil, err
 	}
-	return e.credentials(r, client, t)
+	return e.credentials(r, client, e.a.o.Grant.name(), t)
 }
 
 // preregistered is the client of a grant that needs one that was registered beforehand.
@@ -39,11 +39,12 @@ func (e *errand) preregistered() (*Registration, error) {
 	return r, err
 }
 
-// ClientCredentials is the way of a program that acts for itself: it shows who it is, with a secret or a key in a registration in Options.Clients (OAuth 2.1, section 4.2; the MCP extension OAuth
-// Client Credentials).
+// ClientCredentials is the way of a program that acts for itself: it shows who it is, with a secret or a key in a registration in Options.Clients (OAuth 2.1,
+// section 4.2; the MCP extension OAuth Client Credentials).
 type ClientCredentials struct{ machine }
 
 func (ClientCredentials) check() error { return nil }
+func (ClientCredentials) name() string { return grantClient }
 
 func (ClientCredentials) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()
@@ -67,6 +68,8 @@ func (g JWTBearer) check() error {
 	return nil
 }
 
+func (JWTBearer) name() string { return grantJWT }
+
 func (g JWTBearer) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()
 	if err != nil {
@@ -79,8 +82,8 @@ func (g JWTBearer) obtain(ctx context.Context, e *errand) (*Credentials, error) 
 	return e.finish(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWT}, "assertion": {assertion}})
 }
 
-// IdentityAssertion is the way of a program whose user has logged in at the organization's identity provider: that is asked for a grant for the MCP server's authorization server, which makes a token of
-// it (the MCP extension Enterprise-Managed Authorization). The client is one in Options.Clients.
+// IdentityAssertion is the way of a program whose user has logged in at the organization's identity provider: that is asked for a grant for the MCP server's
+// authorization server, which makes a token of it (the MCP extension Enterprise-Managed Authorization). The client is one in Options.Clients.
 type IdentityAssertion struct {
 	machine
 	// Token returns what the identity provider has given for the user, an ID token. It is asked each time that a token is needed.
@@ -110,6 +113,8 @@ const (
 	tokenID  = "urn:ietf:params:oauth:token-type:id_token"
 	tokenJAG = "urn:ietf:params:oauth:token-type:id-jag"
 )
+
+func (IdentityAssertion) name() string { return grantSwap }
 
 func (g IdentityAssertion) obtain(ctx context.Context, e *errand) (*Credentials, error) {
 	r, err := e.preregistered()

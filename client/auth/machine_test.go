@@ -124,3 +124,19 @@ func TestIdentityAssertion(t *testing.T) {
 		assert.ErrorContains(t, err, "IdentityAssertion.TokenEndpoint")
 	}
 }
+
+// What a user has agreed to is not for a program that acts for itself, though it is the same client.
+func TestGrantsAreKeptApart(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Store, o.Clients = &memory{}, []auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
+	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+	w.client(o).ok()
+	o.Grant = auth.ClientCredentials{}
+	w.client(o).ok()
+	assert.Equal(t, w.find("/token")[1].form.Get("grant_type"), "client_credentials")
+	before := w.count("/token")
+	o.Grant = nil // either will do
+	w.client(o).ok()
+	assert.Equal(t, w.count("/token"), before)
+}

@@ -61,6 +61,28 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
+// Without a refresh token, the user is asked again when the token has expired; before that, nobody is.
+func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.token = func(url.Values, *http.Request) (int, any) {
+			made := w.issue("Bearer")
+			delete(made, "refresh_token")
+			return 200, made
+		}
+		c := w.client(w.options())
+		c.ok()
+		sleep(3500)
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 1)
+		sleep(100)
+		w.mu.Lock()
+		w.current = "another"
+		w.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 2)
+	})
+}
+
 // However many requests find that the token has expired or is refused, it is renewed once.
 func TestRefreshOnce(t *testing.T) {
 	for _, expired := range []bool{true, false} {

@@ -13,11 +13,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Wrap returns a transport that authorizes what base sends: the Wrap of streamable.Options. Requests to another origin than the server's, and those that have an Authorization of
-// their own, are left alone.
+// Wrap returns a transport that authorizes what base sends: the Wrap of streamable.Options. Requests to another origin than the server's, and those that have
+// an Authorization of their own, are left alone.
 //
-// A request that is refused with 401, or with 403 for want of a scope, is sent again when there are other credentials; that the server refuses credentials which were obtained for
-// this very request is final, and so is a third 403. A refusal about which nothing can be done is returned as it is. The error of an attempt to do something is an [*Error].
+// A request that is refused with 401, or with 403 for want of a scope, is sent again when there are other credentials; that the server refuses credentials
+// which were obtained for this very request is final, and so is a third 403. A refusal about which nothing can be done is returned as it is. The error of an
+// attempt to do something is an [*Error].
 func (a *Authorizer) Wrap(base http.RoundTripper) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -149,8 +150,8 @@ func (w *want) answered(resp *http.Response, c *Credentials) (again bool, err er
 	return w.solve(p)
 }
 
-// forbidden is about a token that is good, but not for this (2026-07-28, Authorization, "Step-Up Authorization Flow"). Scopes that have been asked for already would not be granted
-// the next time either.
+// forbidden is about a token that is good, but not for this (2026-07-28, Authorization, "Step-Up Authorization Flow"). Scopes that have been asked for already
+// would not be granted the next time either.
 func (w *want) forbidden(p problem) (again bool, err error) {
 	if p.wants.code != "insufficient_scope" || p.refused == nil || w.stepUps == maxStepUps || has(p.refused.Scopes, p.wants.scopes) {
 		return false, nil

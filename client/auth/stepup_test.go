@@ -100,6 +100,39 @@ func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 }
 
+// Where nobody can be asked, what another program has brought is used, if it is good for more.
+func TestStepUpByAnotherProgram(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		alone := o
+		alone.Grant = nil
+		needs := ""
+		w.accepts = func(r *http.Request) int {
+			asked := w.scopesAsked()
+			switch {
+			case r.Header.Get("Authorization") != "Bearer "+w.current:
+				return 401
+			case needs != "" && !slices.Contains(strings.Fields(asked[len(asked)-1]), needs):
+				w.challenge = `Bearer error="insufficient_scope", scope="write"`
+				return 403
+			}
+			return 200
+		}
+		user, c := w.client(o), w.client(alone)
+		user.ok()
+		c.ok()
+		needs = "write"
+		status, err := c.call()
+		assert.NilError(t, err)
+		assert.Equal(t, status, 403)
+		sleep(1)
+		assert.NilError(t, user.Login(t.Context(), "write"))
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 2)
+	})
+}
+
 // What was asked for and is not granted is not asked for again, and a server that always wants more is given up.
 func TestStepUpsAreBounded(t *testing.T) {
 	w := newWorld(t)

@@ -28,12 +28,13 @@ type Store interface {
 	Put(Credentials) error
 	// Delete forgets those with a Key; it is no error if there are none.
 	Delete(Key) error
-	// Lock keeps everybody else who uses the same credentials, in other processes too, from renewing those with a Key, until unlock is called. It waits for them until ctx ends.
+	// Lock keeps everybody else who uses the same credentials, in other processes too, from renewing those with a Key, until unlock is called. It waits for
+	// them until ctx ends.
 	Lock(ctx context.Context, key Key) (unlock func(), err error)
 }
 
-// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error says so. It is safe for
-// use by several processes: a file is replaced in one step. Windows has no such permissions, there it is for the directory's.
+// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error
+// says so. It is safe for use by several processes: a file is replaced in one step. Windows has no such permissions, there it is for the directory's.
 type FileStore struct {
 	// Dir need not be there yet.
 	Dir string
@@ -102,7 +103,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: this is no regular file", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log out and in again, or chmod 600 it if that is yours", path)
+		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log in again, or chmod 600 it if that is yours", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: it has more than %d bytes", path, maxFile)
 	}

@@ -19,7 +19,7 @@ import (
 
 func kept(issuer, resource, client string) auth.Credentials {
 	return auth.Credentials{
-		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource, Client: client}, Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
+		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource, Client: client, Grant: "authorization_code"}, Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
 		Registration: auth.Registration{Issuer: issuer, ClientID: "x", Secret: "s3cret"}, Scopes: []string{"a"}, Expires: time.Unix(1e9, 0).UTC(), Saved: time.Unix(1e9, 0).UTC(),
 	}
 }

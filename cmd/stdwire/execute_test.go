@@ -31,7 +31,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct{ args, stderr string }{
 		{"tols", "stdwire: there is no command \"tols\"\nhint: did you mean tools?\n"},
 		{"--version", "stdwire: there is no command \"--version\"\nhint: did you mean version?\n"},
-		{"frobnicate", "stdwire: there is no command \"frobnicate\"\nhint: there are serve, ls, tools, call, read, prompt, complete, inspect, shell, tap, bridge, doctor, scan, pin, config, trust, run, manifest, version, help\n"},
+		{"frobnicate", "stdwire: there is no command \"frobnicate\"\nhint: there are serve, ls, tools, call, read, prompt, complete, inspect, shell, tap, bridge, doctor, scan, pin, config, trust, auth, run, manifest, version, help\n"},
 		{"serve --rot x", "stdwire: serve: unknown flag --rot\nhint: did you mean --root?\n"},
 		{"serve --htpp :80", "stdwire: serve: unknown flag --htpp\nhint: did you mean --http?\n"},
 		{"serve --http 80", "stdwire: serve: --http: \"80\" is no address\nhint: write 127.0.0.1:8080"},

@@ -111,6 +111,13 @@ var fixtures = map[string]func(args []string){
 	"shady": func([]string) { serveShady() },
 	// odd does what its arguments say, see there.
 	"odd": serveOdd,
+	// browser opens a page.
+	"browser": func(args []string) {
+		if err := visit(args[0]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			syscall.Exit(1)
+		}
+	},
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

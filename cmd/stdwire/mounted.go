@@ -125,7 +125,8 @@ func (m *mounted) server(s *config.Server, env *config.Environment, log *slog.Lo
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return reach(ctx, s, env, o)
+			c, err := reach(ctx, s, env, o)
+			return c, sayLogin(s.ID, err)
 		},
 	}
 }

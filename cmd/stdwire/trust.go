@@ -185,6 +185,9 @@ func definition(s *config.Server) string {
 				row("oauth", f.name+": "+exact(f.value))
 			}
 		}
+		if o.ForItself {
+			row("oauth", "grantType: client_credentials")
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

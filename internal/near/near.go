@@ -34,7 +34,7 @@ func DidYouMean(word string, candidates []string) string {
 
 // Instead is DidYouMean, or else all that there are, if they are few: "there are name, size".
 func Instead(word string, candidates []string) string {
-	const few = 20
+	const few = 24
 	if hint := DidYouMean(word, candidates); hint != "" || len(candidates) == 0 || len(candidates) > few {
 		return hint
 	}

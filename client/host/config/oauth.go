@@ -16,7 +16,13 @@ type OAuth struct {
 	ClientSecret string
 	Scope        string // of several, with blanks between them
 	RedirectURI  string // where the browser comes back to; "" is any port of this machine
+	ForItself    bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
 }
+
+const (
+	forUser   = "authorization_code"
+	forItself = "client_credentials"
+)
 
 // An oauth is an [OAuth] in stdwire's own form: false, or an object.
 type oauth OAuth
@@ -28,7 +34,7 @@ func (o *oauth) MarshalJSON() ([]byte, error) {
 	}
 	text := []byte{'{'}
 	for _, m := range []struct{ name, value string }{
-		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI},
+		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: forItself}[o.ForItself]},
 	} {
 		if m.value == "" {
 			continue
@@ -58,9 +64,15 @@ func (r *reader) oauth(v value) {
 	for _, m := range r.members(v) {
 		r.field = "oauth." + beginning(m.name)
 		switch m.name {
-		case "clientId", "client_id":
+		case "enabled":
+			if on, ok := m.bool(); ok {
+				o.Off = !on
+			} else {
+				r.wants(m.value, "true or false")
+			}
+		case "clientId", "client_id", "CLIENT_ID":
 			o.ClientID = r.word(m.value)
-		case "clientSecret", "client_secret":
+		case "clientSecret", "client_secret", "CLIENT_SECRET":
 			o.ClientSecret = r.word(m.value)
 		case "scope", "scopes":
 			if m.isArray() {
@@ -70,6 +82,13 @@ func (r *reader) oauth(v value) {
 			}
 		case "redirectUri", "redirect_uri", "redirectUrl":
 			o.RedirectURI = r.word(m.value)
+		case "grantType", "grant_type":
+			switch grant := r.word(m.value); grant {
+			case forUser, forItself:
+				o.ForItself = grant == forItself
+			default:
+				r.errorf(m.start, "%s wants to be %s or %s", r.field, forUser, forItself)
+			}
 		case "callbackPort", "callback_port":
 			n, ok := m.integer()
 			if !ok || n < 1 || n > 65535 {
@@ -83,6 +102,8 @@ func (r *reader) oauth(v value) {
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
+	case o.ForItself && o.ClientSecret == "":
+		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", forItself)
 	case port != 0 && o.RedirectURI != "":
 		r.errorf(v.start, "oauth has a redirectUri and a port; leave out one of them")
 	case port != 0:
@@ -96,7 +117,7 @@ func (x *expansion) oauth(o *OAuth) *OAuth {
 		return nil
 	}
 	e := &OAuth{
-		Off: o.Off, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
+		Off: o.Off, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
 		Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname())) {

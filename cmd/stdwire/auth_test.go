@@ -1,0 +1,352 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// A guarded is an MCP server that wants a token, and its authorization server, whose only user agrees to everything.
+type guarded struct {
+	url     string // of the MCP server
+	host    string // it, too
+	issuer  string
+	server  *httptest.Server
+	expires int    // of what it issues, in seconds
+	refuses string // the error in place of a code
+	closed  bool   // it does not register clients
+
+	mu         sync.Mutex
+	made       int
+	good       string // the access token that is let in
+	refresh    string // the refresh token that is good
+	scope      string // that was asked for last
+	registered int
+	grants     []string
+	needs      string // a scope without which it says 403
+}
+
+func newGuarded(t *testing.T) *guarded {
+	g := &guarded{expires: 3600}
+	inner := echoServer(t, "")
+	mux := http.NewServeMux()
+	g.server = httptest.NewServer(mux)
+	t.Cleanup(g.server.Close)
+	g.url, g.issuer = g.server.URL+"/mcp", g.server.URL+"/as"
+	g.host = strings.TrimPrefix(g.server.URL, "http://")
+	reply := func(w http.ResponseWriter, status int, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, 200, map[string]any{"resource": g.url, "authorization_servers": []string{g.issuer}})
+	})
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as", func(w http.ResponseWriter, _ *http.Request) {
+		m := map[string]any{
+			"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize", "token_endpoint": g.server.URL + "/token",
+			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+		}
+		if !g.closed {
+			m["registration_endpoint"] = g.server.URL + "/register"
+		}
+		reply(w, 200, m)
+	})
+	mux.HandleFunc("POST /register", func(w http.ResponseWriter, _ *http.Request) {
+		g.mu.Lock()
+		g.registered++
+		g.mu.Unlock()
+		reply(w, 201, map[string]any{"client_id": "c1"})
+	})
+	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		g.mu.Lock()
+		g.scope = q.Get("scope")
+		g.mu.Unlock()
+		v := url.Values{"code": {"once"}, "state": {q.Get("state")}}
+		if g.refuses != "" {
+			v = url.Values{"error": {g.refuses}, "state": {q.Get("state")}}
+		}
+		http.Redirect(w, r, q.Get("redirect_uri")+"?"+v.Encode(), http.StatusFound)
+	})
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.grants = append(g.grants, r.FormValue("grant_type"))
+		_, secret, _ := r.BasicAuth()
+		switch {
+		case r.FormValue("grant_type") == "refresh_token" && r.FormValue("refresh_token") != g.refresh:
+			reply(w, 400, map[string]any{"error": "invalid_grant"})
+			return
+		case r.FormValue("grant_type") == "client_credentials" && secret != "s3cret":
+			reply(w, 401, map[string]any{"error": "invalid_client"})
+			return
+		}
+		g.made++
+		g.good, g.refresh = fmt.Sprintf("s3cret-token-%d", g.made), fmt.Sprintf("s3cret-refresh-%d", g.made)
+		reply(w, 200, map[string]any{"access_token": g.good, "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
+	})
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		good, needs := g.good, g.needs
+		g.mu.Unlock()
+		switch {
+		case good == "" || r.Header.Get("Authorization") != "Bearer "+good:
+			w.Header().Set("WWW-Authenticate", `Bearer scope="read"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		case needs != "" && !strings.Contains(g.scope, needs):
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needs+`"`)
+			w.WriteHeader(http.StatusForbidden)
+		default:
+			r.URL.Path = "/"
+			inner.Config.Handler.ServeHTTP(w, r)
+		}
+	})
+	return g
+}
+
+// visit is what a browser does with a page: it goes where it is sent.
+func visit(page string) error {
+	resp, err := http.Get(page)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if resp.StatusCode != 200 {
+		err = fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return err
+}
+
+// loggedIn logs in without a terminal: somebody sees the page on stderr and opens it.
+func loggedIn(t *testing.T, args ...string) ran {
+	t.Helper()
+	c := capture(false)
+	r, w := io.Pipe()
+	c.err.w = io.MultiWriter(c.stderr, w)
+	visited := make(chan error, 1)
+	go func() {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			if page, ok := strings.CutPrefix(lines.Text(), "  http"); ok {
+				visited <- visit("http" + page)
+			}
+		}
+		close(visited)
+	}()
+	got := runWith(t.Context(), c, append([]string{"auth", "login"}, args...)...)
+	_ = w.Close()
+	for err := range visited {
+		assert.NilError(t, err)
+	}
+	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "s3cret"), got.stderr)
+	return got
+}
+
+// Once somebody has logged in, every command is let in, and renews what has expired; in a script nobody is ever asked.
+func TestLogin(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	got := run(t, "call", "echo", "text=x", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Equal(t, got.stderr, "stdwire: "+g.host+": start: POST "+g.url+": 401 Unauthorized\n"+
+		"hint: log in: stdwire auth login "+g.url+"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
+	got = run(t, "auth", "status", g.url)
+	assert.Equal(t, got, ran{3, "", "stdwire: " + g.host + ": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " + g.url + "\n"})
+
+	got = loggedIn(t, g.url)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, got.stdout, "")
+	assert.Assert(t, strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"), got.stderr)
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+	assert.DeepEqual(t, g.grants, []string{"authorization_code"})
+
+	got = run(t, "auth", "status")
+	assert.Equal(t, got.code, 0)
+	assert.Assert(t, strings.HasPrefix(got.stdout, "valid  "+g.url+"  "+g.issuer+"  "), got.stdout)
+	got = run(t, "auth", "status", g.url, "-o", "json")
+	var all []map[string]any
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &all))
+	assert.Equal(t, len(all), 1)
+	assert.Assert(t, all[0]["expires"] != "")
+	delete(all[0], "expires")
+	assert.DeepEqual(t, all[0], map[string]any{"server": g.url, "state": "valid", "issuer": g.issuer, "scopes": []any{"read"}})
+	assert.Assert(t, !strings.Contains(got.stdout, "s3cret"))
+
+	// Another token is asked for when the server refuses this one; when that does not help, it is said how to log in.
+	g.mu.Lock()
+	g.good = "revoked"
+	g.mu.Unlock()
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+	assert.DeepEqual(t, g.grants, []string{"authorization_code", "refresh_token"})
+	g.mu.Lock()
+	g.good, g.refresh = "revoked", "revoked"
+	g.mu.Unlock()
+	got = run(t, "tools", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: log in: stdwire auth login "+g.url))
+
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	assert.Equal(t, g.registered, 1)
+	g.needs = "files:write"
+	got = run(t, "call", "echo", "text=x", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasSuffix(got.stderr, "hint: log in for more: stdwire auth login "+g.url+" --scope files:write\n"), got.stderr)
+	assert.Equal(t, loggedIn(t, g.url, "--scope", "files:write").code, 0)
+	assert.Equal(t, g.scope, "read files:write")
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+
+	got = run(t, "auth", "logout", g.url)
+	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
+	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+}
+
+// What somebody was given as a header is sent, and nothing else.
+func TestOwnHeaderWins(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	got := run(t, "tools", "--url", g.url, "--header", "Authorization: Bearer mine")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: what it was given as Authorization is not good, or not good enough"))
+	assert.Equal(t, len(g.grants), 1)
+
+	got = run(t, "tools", "--url", g.url+"?key=hidden")
+	assert.Equal(t, got.code, 3, "it is another endpoint")
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: log in: stdwire auth login URL, with the same URL"))
+	assert.Assert(t, !strings.Contains(got.stderr, "hidden"))
+}
+
+// Who is configured is who logs in, and is let in as.
+func TestLoginOfConfigured(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.closed = true
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"open":  map[string]any{"url": g.url},
+		"user":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "scope": "write"}},
+		"self":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}", "grantType": "client_credentials"}},
+		"off":   map[string]any{"url": g.url, "oauth": false},
+		"token": map[string]any{"url": g.url, "headers": map[string]any{"authorization": "Bearer x"}},
+		"local": map[string]any{"command": "x"},
+	}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	call := func(id string) ran { return run(t, "call", "echo", "text=x", "-s", id, "--config", path) }
+
+	got := loggedIn(t, "open", "--config", path)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`))
+	assert.Assert(t, cmp.Contains(call("user").stderr, "hint: log in: stdwire auth login user;"))
+	got = loggedIn(t, "user", "--config", path)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, g.scope, "read write")
+	assert.Equal(t, call("user"), ran{0, "x\n", ""})
+	assert.Equal(t, call("open").code, 3, "those of another client are not used")
+	assert.Equal(t, run(t, "auth", "status", "user", "--config", path).code, 0)
+
+	t.Setenv("SECRET", "wrong")
+	got = call("self")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `token: `+g.server.URL+`/token: 401 Unauthorized: invalid_client`))
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: look at its "oauth" in the configuration`))
+	t.Setenv("SECRET", "s3cret")
+	assert.Equal(t, call("self"), ran{0, "x\n", ""})
+
+	got = call("off")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: the configuration says that it wants no OAuth`))
+	for id, want := range map[string]string{
+		"off": "it wants no OAuth", "token": "has an Authorization header for it", "local": "it has a command and no URL", "nobody": `"nobody"`,
+	} {
+		for _, word := range []string{"login", "logout", "status"} {
+			got := run(t, "auth", word, id, "--config", path)
+			assert.Assert(t, got.code == 8 || got.code == 2, got.stderr)
+			assert.Assert(t, cmp.Contains(got.stderr, want))
+		}
+	}
+}
+
+// Behind a gateway, a server is let in as well, also when somebody logs in later.
+func TestGatewayIsLoggedIn(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"far": {"url": %q}}}`, g.url), 0o600))
+	behind := func(args ...string) ran { return run(t, append(args, "--", self, "serve", "--config", path)...) }
+	got := behind("call", "host_status", "-o", "raw")
+	assert.Assert(t, cmp.Contains(got.stdout, "401 Unauthorized (log in: stdwire auth login far)"))
+	assert.Equal(t, loggedIn(t, "far", "--config", path).code, 0)
+	got = behind("call", "far__echo", "text=x")
+	assert.Equal(t, got, ran{0, "x\n", ""})
+}
+
+// What goes wrong at the authorization server, or is not agreed to, is told, and ends at once.
+func TestLoginFails(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.refuses = "access_denied"
+	got := loggedIn(t, g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+g.server.URL+"/authorize: access_denied\n"), got.stderr)
+
+	got = run(t, "auth", "login", g.url, "--timeout", "10ms")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "nobody has agreed within 10ms"))
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := capture(false)
+	r, w := io.Pipe()
+	c.err.w = w
+	go func() {
+		_, _ = bufio.NewReader(r).ReadString('\n')
+		cancel(signalled{os.Interrupt})
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.streams), 130)
+
+	none := httptest.NewServer(http.NotFoundHandler())
+	none.Close()
+	got = run(t, "auth", "login", none.URL)
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "connection refused"))
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+}
+
+func TestAuthUsage(t *testing.T) {
+	ownHome(t)
+	for _, tt := range []struct{ args, stderr string }{
+		{"auth", "stdwire: auth: what about it?\nhint: there are login, status, logout\n"},
+		{"auth logn", "stdwire: auth: \"logn\" is none of login, status, logout\nhint: did you mean login?\n"},
+		{"auth login", "stdwire: auth login: which server?\n"},
+		{"auth logout", "stdwire: auth logout: which server?\n"},
+		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},
+		{"auth login https://a.example https://b.example", "stdwire: auth login: unexpected argument \"https://b.example\"\n"},
+		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: that is no URL\n"},
+		{"auth login https://a.example --config x", "stdwire: auth login: --config is for a server of the configuration\n"},
+	} {
+		got := run(t, strings.Fields(tt.args)...)
+		assert.Equal(t, got.code, 2, tt.args)
+		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
+		assert.Assert(t, !strings.Contains(got.stderr, "s3cret"))
+	}
+}
