@@ -21,7 +21,7 @@ type JWTOptions struct {
 	KeysURL string
 	// Algorithms are those that tokens may be signed with; nil: ES256, EdDSA, PS256 and RS256, which are all there are.
 	Algorithms []string
-	// Skew is how far clocks may differ; 0: 30 s; less than that cannot be.
+	// Skew is how far clocks may differ; 0: 30 s. It cannot be negative.
 	Skew time.Duration
 	// Client fetches metadata and keys, and follows no redirects; nil: one like [http.DefaultClient].
 	Client *http.Client

@@ -232,8 +232,7 @@ func TestUnknownKeysDoNotAmplify(t *testing.T) {
 	})
 }
 
-// While keys are being fetched, and that takes its time, whoever's key is known does not wait; who waits gives up when the client does; and the fetch goes on when
-// its client is gone.
+// While keys are being fetched, and that takes its time, whoever's key is known does not wait; and they are not waited for without end.
 func TestSlowKeys(t *testing.T) {
 	in(t, auth.Options{}, func(t *testing.T, w *world) {
 		token := w.issuer.token(nil)

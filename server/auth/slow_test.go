@@ -61,3 +61,39 @@ func TestEndlessAnswers(t *testing.T) {
 		})
 	}
 }
+
+// Who waits for keys gives up when the client does. The one that fetches them goes on, as it is not for that client alone.
+func TestClientsThatDoNotWait(t *testing.T) {
+	in(t, auth.Options{}, func(t *testing.T, w *world) {
+		release := make(chan struct{})
+		w.issuer.answer(keysPath, func(r *http.Request) *response {
+			select {
+			case <-release:
+				return &response{200, nil, `{"keys":[` + jwk(t, w.issuer.signer, "k1") + `]}`}
+			case <-r.Context().Done():
+				return nil
+			}
+		})
+		token, body := bearer(w.issuer.token(nil)), `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta+`}}`
+		ended := make(chan string, 2)
+		leaves := func(name string) context.CancelFunc {
+			ctx, leave := context.WithCancel(t.Context())
+			go func() {
+				w.doIn(ctx, "POST", resource, body, "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n"+token)
+				ended <- name
+			}()
+			synctest.Wait()
+			return leave
+		}
+		first, second := leaves("fetches"), leaves("waits")
+		second()
+		assert.Equal(t, <-ended, "waits")
+		first()
+		synctest.Wait()
+		assert.Equal(t, len(ended), 0)
+		close(release)
+		assert.Equal(t, <-ended, "fetches")
+		w.wants(w.call("read", token), 200, "")
+		assert.Equal(t, w.issuer.count(keysPath), 1)
+	})
+}
