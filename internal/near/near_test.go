@@ -35,5 +35,5 @@ func TestInstead(t *testing.T) {
 	assert.Equal(t, Instead("nmae", names), "did you mean name?")
 	assert.Equal(t, Instead("colour", names), "there are name, size")
 	assert.Equal(t, Instead("colour", nil), "")
-	assert.Equal(t, Instead("colour", make([]string, 21)), "", "too many to list")
+	assert.Equal(t, Instead("colour", make([]string, 25)), "", "too many to list")
 }
