@@ -36,6 +36,13 @@ type target struct {
 	Scope  string `json:"scope"`
 }
 
+// A machine is a client that was registered beforehand, and acts for itself.
+const machineSecret = "the secret of a machine"
+
+var machine = map[string]any{
+	"client_id": "machine", "client_secret": machineSecret, "grant_types": []string{"client_credentials"}, "redirect_uris": []string{}, "response_types": []string{},
+}
+
 // issuer starts one, which ends with the test.
 func (b *bench) issuer(argument map[string]any) *issuer {
 	b.t.Helper()
@@ -97,7 +104,7 @@ func (i *issuer) post(path, id, secret string, form url.Values) (int, map[string
 	assert.NilError(i.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if secret != "" {
-		r.SetBasicAuth(id, secret)
+		r.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
 	}
 	response, err := http.DefaultClient.Do(r)
 	assert.NilError(i.t, err)

@@ -20,11 +20,8 @@ import (
 
 const introspects = "the secret of a server"
 
-// The clients that an issuer for introspected has.
-var introspectors = []map[string]any{
-	{"client_id": "server", "client_secret": introspects, "grant_types": []string{}, "redirect_uris": []string{}, "response_types": []string{}},
-	{"client_id": "machine", "client_secret": "the secret of a machine", "grant_types": []string{"client_credentials"}, "redirect_uris": []string{}, "response_types": []string{}},
-}
+// introspector is as whom the server asks about tokens.
+var introspector = map[string]any{"client_id": "server", "client_secret": introspects, "grant_types": []string{}, "redirect_uris": []string{}, "response_types": []string{}}
 
 // introspect serves the fixture there, with tokens that the issuer is asked about each time. What makes it grow needs a scope more.
 func (f *front) introspect(t *testing.T, i *issuer) {
@@ -63,7 +60,7 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newNodeBench(t)
 			f := newFront(t)
-			i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": append([]string{}, is.scopes...), "clients": introspectors})
+			i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": append([]string{}, is.scopes...), "clients": []any{introspector, machine}})
 			f.introspect(t, i)
 			ada := newBrowser(t)
 			a := f.agent(ada, auth.Options{})
@@ -109,7 +106,7 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 
 			// A machine is somebody, too.
 			machine := f.agent(ada, auth.Options{
-				Grant: auth.ClientCredentials{}, Clients: []auth.Registration{{Issuer: i.url, ClientID: "machine", Secret: "the secret of a machine"}},
+				Grant: auth.ClientCredentials{}, Clients: []auth.Registration{{Issuer: i.url, ClientID: "machine", Secret: machineSecret}},
 			})
 			assert.Equal(t, machine.connects(mcp.Latest).n("grow", `{}`), 6)
 		})

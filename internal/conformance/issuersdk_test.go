@@ -46,13 +46,12 @@ func TestSDKClientsWithIssuer(t *testing.T) {
 			dpop := c.name == "v2 modern" // v1 cannot do that
 			i := b.issuer(map[string]any{
 				"resources": map[string]target{f.url: {"jwt", "mcp"}}, "scopes": []string{"mcp"}, "dpop": dpop, "lasting": c.sdk == "v1", // which does not ask for offline_access by itself
-				"clients": []map[string]any{
-					{"client_id": "machine", "client_secret": "secret", "grant_types": []string{"client_credentials"}, "redirect_uris": []string{}, "response_types": []string{}},
-				},
+				"clients": []any{machine},
 			})
 			b.protect(f, i)
 			got := b.authClient(map[string]any{
-				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "dpop": dpop, "signed": true, "calls": []any{[]any{"fs_read", map[string]string{"path": "hello.txt"}}},
+				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "dpop": dpop, "machine": machineSecret,
+				"calls": []any{[]any{"fs_read", map[string]string{"path": "hello.txt"}}},
 			})
 			assert.Equal(t, got.Tools, 8)
 			assert.Equal(t, len(got.Said), 4)
@@ -79,9 +78,8 @@ func TestSDKClientsStepUpWithIssuer(t *testing.T) {
 			t.Parallel()
 			b := newNodeBench(t)
 			f := newFront(t)
-			const document = "https://conformance.example/client.json"
 			i := b.issuer(map[string]any{
-				"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "clients": introspectors, "documents": map[string]any{document: map[string]any{
+				"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "clients": []any{introspector}, "documents": map[string]any{document: map[string]any{
 					"client_id": document, "redirect_uris": []string{"http://127.0.0.1:9/callback"}, "grant_types": []string{"authorization_code", "refresh_token"},
 					"response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 				}},

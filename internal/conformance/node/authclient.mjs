@@ -6,8 +6,8 @@
 //   dpop       whether tokens are to be bound to a key
 //   document   the address of the document about the client, if it is not to be registered
 //   calls      what is called all the time, and what needs more rights, if anything does: [name, arguments] each
-//   signed     whether the server sees for itself that a token has expired
-const { sdk, era, url, issuer, dpop, document, calls, signed } = JSON.parse(process.argv[2]);
+//   machine    the secret of the client that is called so, if the server verifies tokens without asking about them
+const { sdk, era, url, issuer, dpop, document, calls, machine } = JSON.parse(process.argv[2]);
 
 const v1 = sdk === 'v1';
 const [{ Client }, { StreamableHTTPClientTransport }, { UnauthorizedError, auth }] = await Promise.all((v1
@@ -98,12 +98,7 @@ if (more) { // it is not good for everything
   seen.steppedUp = logins.length;
 }
 
-// The user revokes everything, after which the server is shown a token that is not good any more.
-const revoke = () => fetch(issuer + '/token/revocation', {
-  method: 'POST', body: new URLSearchParams({ client_id: information.client_id, token: tokens.refresh_token ?? tokens.access_token }),
-});
-
-if (signed) {
+if (machine) {
   // One that is as old as the clocks may differ, but for a second.
   await admin({ ttl: 1, behind: 30 });
   await auth(authProvider, { serverUrl: url });
@@ -116,8 +111,8 @@ if (signed) {
   // One of a key that the issuer has withdrawn, of which the server hears by the token of another client.
   await admin({ rotate: 1 });
   const form = new URLSearchParams({ grant_type: 'client_credentials', scope: 'mcp', resource: url });
-  const machine = await (await fetch(issuer + '/token', { method: 'POST', headers: { authorization: 'Basic ' + btoa('machine:secret') }, body: form })).json();
-  const headers = { authorization: 'Bearer ' + machine.access_token, 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const other = await (await fetch(issuer + '/token', { method: 'POST', headers: { authorization: 'Basic ' + btoa('machine:' + encodeURIComponent(machine)) }, body: form })).json();
+  const headers = { authorization: 'Bearer ' + other.access_token, 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'machine', version: '1' } };
   seen.machine = (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }) })).status;
   before = tokens;
@@ -128,7 +123,10 @@ if (signed) {
   await auth(authProvider, { serverUrl: url });
   await admin({ ttl: 600, behind: 0 });
 }
-await revoke();
+// All is revoked, and the server is shown a token that is not good any more.
+await fetch(issuer + '/token/revocation', {
+  method: 'POST', body: new URLSearchParams({ client_id: information.client_id, token: tokens.refresh_token ?? tokens.access_token }),
+});
 seen.said.push(await call(usual));
 seen.loggedInAgain = logins.length;
 seen.client = information.client_id;
