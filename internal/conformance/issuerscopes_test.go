@@ -56,11 +56,11 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 	for name, is := range map[string]struct {
 		scopes     []string
 		registered int // how often the client is, until it has all that it needs
-	}{"scopes of clients": {[]string{"mcp", "grow"}, 2}, "scopes of resources": {nil, 1}} {
+	}{"scopes of clients": {[]string{"mcp", "grow"}, 2}, "scopes of resources": {[]string{}, 1}} {
 		t.Run(name, func(t *testing.T) {
 			b := newNodeBench(t)
 			f := newFront(t)
-			i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": append([]string{}, is.scopes...), "clients": []any{introspector, machine}})
+			i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": is.scopes, "clients": []any{introspector, machine}})
 			f.introspect(t, i)
 			ada := newBrowser(t)
 			a := f.agent(ada, auth.Options{})
@@ -78,7 +78,6 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 				assert.Equal(t, count("granted authorization_code"), 2*(1-n))
 				assert.Equal(t, a.has().Granted, "mcp grow")
 			}
-
 			assert.Equal(t, i.tell(map[string]any{})["registered"], is.registered)
 
 			// What is revoked is refused at once, by the server too. With one token the issuer revokes all that came with it, and so the user has to log in again. It does the same when

@@ -36,7 +36,7 @@ const browse = async page => {
 
 // What the application keeps.
 let information, tokens, verifier, state, back, discovery;
-const logins = [];
+let logins = 0;
 const authProvider = {
   redirectUrl,
   clientMetadata: {
@@ -58,7 +58,7 @@ const authProvider = {
     if (what === 'all' || what === 'tokens') tokens = undefined;
   },
   redirectToAuthorization: async page => {
-    logins.push(page.searchParams.get('scope'));
+    logins++;
     back = await browse(page);
     if (back.get('state') !== state) throw new Error('the answer is not to what was asked');
   },
@@ -91,11 +91,11 @@ await done(async () => {
 seen.tools = (await client.listTools()).tools.length;
 seen.said.push(await call(usual));
 seen.type = tokens.token_type;
-seen.loggedIn = logins.length;
+seen.loggedIn = logins;
 
 if (more) { // it is not good for everything
   seen.said.push(await call(more), await call(usual));
-  seen.steppedUp = logins.length;
+  seen.steppedUp = logins;
 }
 
 if (machine) {
@@ -106,7 +106,7 @@ if (machine) {
   let before = tokens;
   await seconds(1.1);
   seen.said.push(await call(usual));
-  seen.renewed = tokens.access_token !== before.access_token && tokens.refresh_token !== before.refresh_token && logins.length === 1;
+  seen.renewed = tokens.access_token !== before.access_token && tokens.refresh_token !== before.refresh_token && logins === 1;
 
   // One of a key that the issuer has withdrawn, of which the server hears by the token of another client.
   await admin({ rotate: 1 });
@@ -117,7 +117,7 @@ if (machine) {
   seen.machine = (await fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }) })).status;
   before = tokens;
   seen.said.push(await call(usual));
-  seen.rekeyed = tokens.access_token !== before.access_token && logins.length === 1;
+  seen.rekeyed = tokens.access_token !== before.access_token && logins === 1;
 
   await admin({ ttl: 1, behind: 40 });
   await auth(authProvider, { serverUrl: url });
@@ -128,7 +128,7 @@ await fetch(issuer + '/token/revocation', {
   method: 'POST', body: new URLSearchParams({ client_id: information.client_id, token: tokens.refresh_token ?? tokens.access_token }),
 });
 seen.said.push(await call(usual));
-seen.loggedInAgain = logins.length;
+seen.loggedInAgain = logins;
 seen.client = information.client_id;
 await client.close();
 console.log(JSON.stringify(seen));

@@ -4,11 +4,10 @@
 //   documents  about clients, by their URL, which it would fetch
 //   scopes     that its metadata names and clients may be registered for
 //   dpop       whether it binds tokens to keys; 'nonce': and wants its nonces in proofs
-//   ttl        of access tokens, in seconds
 //   lasting    whether refresh tokens come with every login, and not only for offline_access
 // A POST to /admin changes it, with a JSON object that may have
 //   rotate     how many keys it has from now on: one more than before is new, and signs
-//   ttl        as above
+//   ttl        of access tokens, in seconds
 //   behind     how many seconds its clock is behind, as JWTs show it
 //   denies     whether the user says no
 // and is answered with what has happened so far, and how often.
@@ -17,8 +16,8 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { Provider, errors } from 'oidc-provider';
 
-const { resources, clients = [], documents = {}, scopes = [], dpop, ttl = 600, lasting } = JSON.parse(process.argv[2]);
-const now = { ttl, behind: 0, denies: false };
+const { resources, clients = [], documents = {}, scopes = [], dpop, lasting } = JSON.parse(process.argv[2]);
+const now = { ttl: 600, behind: 0, denies: false };
 const happened = {};
 const note = what => { happened[what] = (happened[what] ?? 0) + 1; };
 
@@ -42,12 +41,11 @@ const rotate = most => {
   provider = new Provider(issuer, {
     adapter: Adapter, clients, jwks: { keys }, scopes: ['openid', 'offline_access', ...scopes],
     clientDefaults: { id_token_signed_response_alg: 'ES256' }, cookies: { keys: ['the same in all'] },
-    pkce: { required: () => true }, rotateRefreshToken: true,
+    pkce: { required: () => true }, responseTypes: ['code'], rotateRefreshToken: true,
     ...(lasting && { issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'), expiresWithSession: () => false }),
-    responseTypes: ['code'],
     findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_, { uid }) => '/login/' + uid },
-    formats: { customizers: { jwt: (_, token, { payload }) => { payload.iat -= now.behind; payload.exp -= now.behind; } } },
+    formats: { customizers: { jwt: (_, __, { payload }) => { payload.iat -= now.behind; payload.exp -= now.behind; } } },
     ttl: { AccessToken: () => now.ttl, ClientCredentials: () => now.ttl, RefreshToken: 3600, Grant: 3600, Session: 3600, Interaction: 600, IdToken: 600 },
     fetch: async url => Response.json(documents[url], { status: documents[url] ? 200 : 404 }),
     features: {
@@ -67,12 +65,11 @@ const rotate = most => {
   provider.on('grant.success', ctx => note('granted ' + ctx.oidc.params.grant_type));
   provider.on('grant.error', (ctx, error) => note(`refused ${ctx.oidc?.params?.grant_type}: ${error.error}`));
   provider.on('registration_create.success', () => note('registered'));
-  provider.on('authorization.error', (_, error) => note('not agreed: ' + error.error));
   provider.on('server_error', (_, error) => console.error(error));
   handler = provider.callback();
 };
 
-// What a user does with the pages that she is shown, if nothing is to be asked twice.
+// What the user does with the pages that she is shown.
 const login = async (request, response) => {
   const { prompt, params, session, grantId } = await provider.interactionDetails(request, response);
   note(prompt.name);
