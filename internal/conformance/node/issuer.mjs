@@ -10,6 +10,7 @@
 //   ttl        of access tokens, in seconds
 //   behind     how many seconds its clock is behind, as JWTs show it
 //   denies     whether the user says no
+//   forgets    if it is to know nothing any more, but the clients that were registered beforehand
 // and is answered with what has happened so far, and how often.
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -83,8 +84,9 @@ const login = async (request, response) => {
 };
 
 const admin = async (request, response) => {
-  const { rotate: most, ...rest } = await json(request);
-  if (most) rotate(most);
+  const { rotate: most, forgets, ...rest } = await json(request);
+  if (forgets) kept.clear();
+  if (most || forgets) rotate(most ?? 1);
   Object.assign(now, rest);
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(happened));
