@@ -225,6 +225,11 @@ func (a *Authorizer) ready(ctx context.Context) (*Credentials, error) {
 	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.alone() {
 		return c, nil
 	}
+	if a.isAnywhere() {
+		if _, err := a.ask(ctx); err != nil {
+			return c, nil // the request will fare no better, and say so
+		}
+	}
 	if err := a.solve(ctx, problem{refused: c, quiet: true}); err != nil && !errors.Is(err, errUnsolved) {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ type guarded struct {
 
 	mu         sync.Mutex
 	made       int
-	good       string // the access token that is let in
+	good       []string // the access tokens that are let in
 	refresh    string // the refresh token that is good
 	scope      string // that was asked for last
 	registered int
@@ -89,6 +90,7 @@ func newGuarded(t *testing.T) *guarded {
 		_, secret, _ := r.BasicAuth()
 		switch {
 		case r.FormValue("grant_type") == "refresh_token" && r.FormValue("refresh_token") != g.refresh:
+			g.good, g.refresh = nil, "" // it is a thief: nothing that was granted is good any more
 			reply(w, 400, map[string]any{"error": "invalid_grant"})
 			return
 		case r.FormValue("grant_type") == "client_credentials" && secret != "s3cret":
@@ -96,15 +98,15 @@ func newGuarded(t *testing.T) *guarded {
 			return
 		}
 		g.made++
-		g.good, g.refresh = fmt.Sprintf("s3cret-token-%d", g.made), fmt.Sprintf("s3cret-refresh-%d", g.made)
-		reply(w, 200, map[string]any{"access_token": g.good, "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
+		g.good, g.refresh = append(g.good, fmt.Sprintf("Bearer s3cret-token-%d", g.made)), fmt.Sprintf("s3cret-refresh-%d", g.made)
+		reply(w, 200, map[string]any{"access_token": fmt.Sprintf("s3cret-token-%d", g.made), "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
-		good, needs := g.good, g.needs
+		good, needs := slices.Contains(g.good, r.Header.Get("Authorization")), g.needs
 		g.mu.Unlock()
 		switch {
-		case good == "" || r.Header.Get("Authorization") != "Bearer "+good:
+		case !good:
 			w.Header().Set("WWW-Authenticate", `Bearer scope="read"`)
 			w.WriteHeader(http.StatusUnauthorized)
 		case needs != "" && !strings.Contains(g.scope, needs):
@@ -189,12 +191,12 @@ func TestLogin(t *testing.T) {
 
 	// Another token is asked for when the server refuses this one; when that does not help, it is said how to log in.
 	g.mu.Lock()
-	g.good = "revoked"
+	g.good = nil
 	g.mu.Unlock()
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
 	assert.DeepEqual(t, g.grants, []string{"authorization_code", "refresh_token"})
 	g.mu.Lock()
-	g.good, g.refresh = "revoked", "revoked"
+	g.good, g.refresh = nil, "revoked"
 	g.mu.Unlock()
 	got = run(t, "tools", "--url", g.url)
 	assert.Equal(t, got.code, 3)
@@ -282,6 +284,28 @@ func TestLoginOfConfigured(t *testing.T) {
 			assert.Assert(t, cmp.Contains(got.stderr, want))
 		}
 	}
+}
+
+// Runs at the same time that all find the token expired renew it one after the other: the authorization server takes a refresh token that comes twice for a stolen one.
+func TestRunsRenewOneAfterTheOther(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.expires = 5 // which is as good as now
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	var all sync.WaitGroup
+	results := make(chan ran, 8)
+	for range cap(results) {
+		all.Go(func() {
+			cmd, stdout, stderr := stdwire(t, "call", "echo", "text=x", "--url", g.url)
+			results <- ran{exitCode(cmd.Run()), stdout.String(), stderr.String()}
+		})
+	}
+	all.Wait()
+	close(results)
+	for got := range results {
+		assert.Equal(t, got, ran{0, "x\n", ""})
+	}
+	assert.Assert(t, len(g.grants) > cap(results))
 }
 
 // Behind a gateway, a server is let in as well, also when somebody logs in later.
