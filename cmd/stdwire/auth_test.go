@@ -33,8 +33,8 @@ type guarded struct {
 	mu         sync.Mutex
 	made       int
 	good       []string // the access tokens that are let in
-	refresh    string // the refresh token that is good
-	scope      string // that was asked for last
+	refresh    string   // the refresh token that is good
+	scope      string   // that was asked for last
 	registered int
 	grants     []string
 	needs      string // a scope without which it says 403
