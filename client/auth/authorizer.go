@@ -135,21 +135,6 @@ func (a *Authorizer) Credentials() (c Credentials, ok bool) {
 	return Credentials{}, false
 }
 
-// Logout forgets the credentials for the server, in the Store too. The authorization server is not told.
-func (a *Authorizer) Logout() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.held, a.read = nil, true
-	if a.o.Store == nil {
-		return nil
-	}
-	all, err := a.o.Store.Find(a.text)
-	for _, c := range all {
-		err = errors.Join(err, a.o.Store.Delete(c.Key))
-	}
-	return err
-}
-
 // current returns the credentials in use, which at first are those in the Store; nil if there are none. Under a.mu.
 func (a *Authorizer) current() *Credentials {
 	if !a.read {

@@ -58,7 +58,7 @@ func newGuarded(t *testing.T) *guarded {
 	})
 	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as", func(w http.ResponseWriter, _ *http.Request) {
 		m := map[string]any{
-			"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize", "token_endpoint": g.server.URL + "/token",
+			"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize", "token_endpoint": g.server.URL + "/token", "revocation_endpoint": g.server.URL + "/revoke",
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
 		}
 		if !g.closed {
@@ -100,6 +100,17 @@ func newGuarded(t *testing.T) *guarded {
 		g.made++
 		g.good, g.refresh = append(g.good, fmt.Sprintf("Bearer s3cret-token-%d", g.made)), fmt.Sprintf("s3cret-refresh-%d", g.made)
 		reply(w, 200, map[string]any{"access_token": fmt.Sprintf("s3cret-token-%d", g.made), "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
+	})
+	mux.HandleFunc("POST /revoke", func(w http.ResponseWriter, r *http.Request) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.refuses != "" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		if r.FormValue("token") == g.refresh {
+			g.good, g.refresh = nil, ""
+		}
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
@@ -214,6 +225,7 @@ func TestLogin(t *testing.T) {
 
 	got = run(t, "auth", "logout", g.url)
 	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
+	assert.Equal(t, g.refresh, "", "it is taken back")
 	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
 	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
@@ -328,7 +340,10 @@ func TestGatewayIsLoggedIn(t *testing.T) {
 func TestLoginFails(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	g.refuses = "access_denied"
+	assert.Equal(t, run(t, "auth", "logout", g.url), ran{0, "", "warning: the authorization server has not taken them back: token revocation: " + g.server.URL + "/revoke: 503 Service Unavailable\n" +
+		"logged out of " + g.host + "\n"})
 	got := loggedIn(t, g.url)
 	assert.Equal(t, got.code, 3)
 	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+g.server.URL+"/authorize: access_denied\n"), got.stderr)
