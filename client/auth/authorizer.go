@@ -118,10 +118,6 @@ func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 	if p.wants, err = a.ask(ctx); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.failed = nil
-	p.refused = a.current()
-	a.mu.Unlock()
 	return a.solve(ctx, p)
 }
 

@@ -111,6 +111,9 @@ var musts = map[string][]must{
 		{"a nonce that is asked for is used, and the request is sent again", "TestDPoPNonces TestDPoPNoncesAreBounded"},
 		{"tokens are bound where it is wanted, and an answer that is not bound is refused then", "TestWhenDPoPIsUsed TestTokenAnswers"},
 	},
+	"RFC 7009": {
+		{"the token is shown to the revocation endpoint over TLS, with what shows who the client is", "TestLogout"},
+	},
 	"OAuth 2.1, section 4.3": {
 		{"a refresh token is used once, and replaced by what comes with the answer", "TestRefresh TestRefreshOnce TestProgramsRenewOneAfterTheOther TestAnotherProgramWasQuicker"},
 		{"one that is not good any more is forgotten", "TestRefreshTokenIsSpent"},

@@ -275,3 +275,33 @@ func TestRegistrationIsForgotten(t *testing.T) {
 		})
 	}
 }
+
+// Who logs in while a token is renewed is asked nevertheless.
+func TestLoginDuringRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		c := w.client(w.options())
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) {
+			if form.Get("grant_type") == "refresh_token" {
+				sleep(5)
+			}
+			return token(form, r)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.ok()
+		}()
+		synctest.Wait()
+		hurry, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, c.Login(hurry), context.DeadlineExceeded)
+		assert.NilError(t, c.Login(t.Context()))
+		<-done
+		assert.Equal(t, w.count("/authorize"), 2)
+		assert.Equal(t, w.count("/token"), 3)
+	})
+}

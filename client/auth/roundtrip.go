@@ -125,7 +125,7 @@ func (w *want) prepare(ctx context.Context, c *Credentials, tries int) (*http.Re
 // answered says whether the request is to be sent again. The error is why it is not, if that is another one than the answer.
 func (w *want) answered(resp *http.Response, c *Credentials) (again bool, err error) {
 	a := w.a
-	nonce := a.learn(resp.Request.URL, resp.Header)
+	nonce := a.learn(w.req.URL, resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || w.req.Body != nil && w.req.GetBody == nil {
 		return false, nil
 	}
