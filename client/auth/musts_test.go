@@ -108,7 +108,7 @@ var musts = map[string][]must{
 	},
 	"RFC 9449": {
 		{"a proof is new, for one method, one address and one token", "TestDPoP"},
-		{"a nonce that is asked for is used, and the request is sent again", "TestDPoPNonces TestDPoPNoncesAreBounded"},
+		{"a nonce that is asked for is used, and the request is sent again", "TestDPoPNonces TestDPoPNoncesOfMany TestDPoPNoncesAreBounded"},
 		{"tokens are bound where it is wanted, and an answer that is not bound is refused then", "TestWhenDPoPIsUsed TestTokenAnswers"},
 	},
 	"RFC 7009": {
