@@ -109,6 +109,11 @@ func (a *Authorizer) ownClient() *http.Client {
 	})}
 }
 
+// isAnywhere says that it is not known yet where the server is, and matters: no request has been sent to it.
+func (a *Authorizer) isAnywhere() bool {
+	return a.o.HTTP == nil && !a.o.AllowPrivate && !a.proxied && !a.private.Load() && !a.public.Load()
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,11 +1,14 @@
 package auth
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -88,6 +91,54 @@ func TestWhereTheServerIs(t *testing.T) {
 	_, err = (&http.Transport{}).RoundTrip(req.WithContext(a.noticing(t.Context())))
 	assert.NilError(t, err)
 	assert.Assert(t, !a.private.Load())
+}
+
+// A token that has expired is renewed at a private address too, though nothing has been sent to the server yet that is at one.
+func TestExpiredInside(t *testing.T) {
+	mux := http.NewServeMux()
+	site := httptest.NewServer(mux)
+	defer site.Close()
+	says := func(path, text string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+	}
+	endpoint := site.URL + "/mcp"
+	says("/.well-known/oauth-protected-resource/mcp", `{"resource":"`+endpoint+`","authorization_servers":["`+site.URL+`"]}`)
+	says("/.well-known/oauth-authorization-server", `{"issuer":"`+site.URL+`","token_endpoint":"`+site.URL+`/token"}`)
+	says("/token", `{"access_token":"new","token_type":"Bearer"}`)
+	var sent []string
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method+" "+r.Header.Get("Authorization"))
+		if r.Header.Get("Authorization") != "Bearer new" {
+			w.WriteHeader(401)
+		}
+	})
+	store := FileStore{Dir: t.TempDir()}
+	old := Credentials{
+		Key: Key{Endpoint: endpoint, Issuer: site.URL, Resource: endpoint, Grant: grantCode}, Registration: Registration{Issuer: site.URL, ClientID: "x"},
+		Type: bearer, AccessToken: "old", RefreshToken: "r", Expires: time.Unix(1e9, 0),
+	}
+	assert.NilError(t, store.Put(old))
+	a, err := Options{Store: store}.New(endpoint)
+	assert.NilError(t, err)
+	call := func() (*http.Response, error) {
+		req, err := http.NewRequest("POST", endpoint, nil)
+		assert.NilError(t, err)
+		return a.Wrap(nil).RoundTrip(req)
+	}
+	resp, err := call()
+	assert.NilError(t, err)
+	assert.NilError(t, resp.Body.Close())
+	assert.Equal(t, resp.StatusCode, 200)
+	assert.DeepEqual(t, sent, []string{"GET ", "POST Bearer new"})
+
+	// Where nobody answers, the request says so.
+	assert.NilError(t, store.Put(old))
+	site.Close()
+	a, err = Options{Store: store}.New(endpoint)
+	assert.NilError(t, err)
+	_, err = call()
+	_, step := errors.AsType[*Error](err)
+	assert.Assert(t, !step && err != nil, "%v", err)
 }
 
 // A server that is not reached by TLS is given no token, but on this machine.

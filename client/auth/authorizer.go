@@ -118,10 +118,6 @@ func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 	if p.wants, err = a.ask(ctx); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.failed = nil
-	p.refused = a.current()
-	a.mu.Unlock()
 	return a.solve(ctx, p)
 }
 
@@ -133,21 +129,6 @@ func (a *Authorizer) Credentials() (c Credentials, ok bool) {
 		return *held, true
 	}
 	return Credentials{}, false
-}
-
-// Logout forgets the credentials for the server, in the Store too. The authorization server is not told.
-func (a *Authorizer) Logout() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.held, a.read = nil, true
-	if a.o.Store == nil {
-		return nil
-	}
-	all, err := a.o.Store.Find(a.text)
-	for _, c := range all {
-		err = errors.Join(err, a.o.Store.Delete(c.Key))
-	}
-	return err
 }
 
 // current returns the credentials in use, which at first are those in the Store; nil if there are none. Under a.mu.

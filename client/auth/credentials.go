@@ -51,6 +51,17 @@ type Key struct {
 	Grant    string `json:"grant"`            // the way to the token, such as "authorization_code"
 }
 
+// String is the key without what may be secret in the URL.
+func (k Key) String() string {
+	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, printURL(k.Endpoint), k.Client, k.Grant)
+}
+
+// GoString is [Key.String].
+func (k Key) GoString() string { return k.String() }
+
+// LogValue implements [slog.LogValuer], without what may be secret.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
 // Credentials are what a client has got from an authorization server for one MCP server. Printing and logging them shows no secret; encoding them as JSON does.
 type Credentials struct {
 	Key

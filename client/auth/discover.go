@@ -162,12 +162,15 @@ func (a *Authorizer) serverMetadata(ctx context.Context, issuer string) (*oauth.
 		}
 	}
 	if wrong == nil {
-		wrong = failedf(StepServer, issuer, "the authorization server has no metadata")
+		wrong = failed(StepServer, issuer, errNoMetadata)
 	}
 	return nil, wrong
 }
 
-var errIssuer = errors.New("the metadata is that of another authorization server")
+var (
+	errIssuer     = errors.New("the metadata is that of another authorization server")
+	errNoMetadata = errors.New("the authorization server has no metadata")
+)
 
 func (a *Authorizer) serverMetadataAt(ctx context.Context, where, issuer string, header http.Header) (*oauth.ServerMetadata, error) {
 	got, err := a.get(ctx, StepServer, where, header)

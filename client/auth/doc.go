@@ -60,6 +60,8 @@
 // the request that caused it is given up, as the refresh token may have been spent. Programs that use the same Store wait for each other, and use what the quicker
 // one has brought.
 //
+// [Authorizer.Logout] forgets them, and has the authorization server take them back.
+//
 // Where the server wants it, or both servers can do it, tokens are bound to a key that never leaves the program and its Store, and each request proves that it has
 // the key (DPoP, RFC 9449).
 //

@@ -44,7 +44,7 @@ func (e *errand) bind() error {
 }
 
 // proof shows that whoever makes a request has the key (RFC 9449, section 4.2). With an access token it is for that one only.
-func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, accessToken string) (string, error) {
+func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, accessToken, nonce string) (string, error) {
 	claims := struct {
 		ID       string `json:"jti"`
 		Method   string `json:"htm"`
@@ -52,7 +52,7 @@ func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, acce
 		IssuedAt int64  `json:"iat"`
 		Hash     string `json:"ath,omitempty"`
 		Nonce    string `json:"nonce,omitempty"`
-	}{ID: rand.Text(), Method: method, IssuedAt: time.Now().Unix(), Nonce: a.nonce(at)}
+	}{ID: rand.Text(), Method: method, IssuedAt: time.Now().Unix(), Nonce: nonce}
 	plain := *at
 	plain.User, plain.RawQuery, plain.ForceQuery, plain.Fragment, plain.RawFragment = nil, "", false, "", ""
 	if plain.Path == "" {
@@ -73,17 +73,15 @@ func (a *Authorizer) nonce(at *url.URL) string {
 	return a.nonces[origin(at)]
 }
 
-// learn keeps the nonce that an answer brings, and says whether it is another one (RFC 9449, sections 8 and 9).
-func (a *Authorizer) learn(at *url.URL, h http.Header) bool {
+// learn keeps the nonce that an answer brings (RFC 9449, sections 8 and 9).
+func (a *Authorizer) learn(at *url.URL, h http.Header) {
 	nonce := h.Get(headerNonce)
 	if !isToken(nonce) || len(nonce) > maxNonce {
-		return false
+		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.nonces[origin(at)] == nonce || a.nonces[origin(at)] == "" && len(a.nonces) == maxOrigins {
-		return false
+	if a.nonces[origin(at)] != "" || len(a.nonces) < maxOrigins {
+		a.nonces[origin(at)] = nonce
 	}
-	a.nonces[origin(at)] = nonce
-	return true
 }

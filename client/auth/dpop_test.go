@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -153,6 +154,48 @@ func TestDPoPNonces(t *testing.T) {
 	c.ok()
 	assert.Equal(t, w.count("/mcp"), 6)
 	assert.Equal(t, w.count("/authorize"), 1)
+}
+
+// Many requests that are told of another nonce at the same time are sent again with it, all of them, and nobody thinks that the token were bad.
+func TestDPoPNoncesOfMany(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.bound()
+		mcp := w.hosts["https://mcp.example"]
+		slow, wanted := false, ""
+		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			if slow {
+				sleep(1)
+			}
+			if r.Header.Get("Authorization") != "" && proofOf(t, r).Nonce != wanted {
+				rw.Header().Set("DPoP-Nonce", wanted)
+				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+				rw.WriteHeader(401)
+				return
+			}
+			mcp.ServeHTTP(rw, r)
+		})
+		c := w.client(w.options())
+		c.ok()
+		slow, wanted = true, "n1"
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(c.ok)
+		}
+		all.Wait()
+		assert.Equal(t, w.count("/token"), 1)
+		assert.Equal(t, w.count("/mcp"), 2+2*16)
+	})
+}
+
+// Who logs in again has the same key: the registration may be bound to it.
+func TestDPoPKeyIsKept(t *testing.T) {
+	w := newWorld(t)
+	w.bound()
+	c := w.client(w.options())
+	assert.NilError(t, c.Login(t.Context()))
+	assert.NilError(t, c.Login(t.Context()))
+	first, second := w.find("/token")[0], w.find("/token")[1]
+	assert.Equal(t, proofOf(t, first.Request).key, proofOf(t, second.Request).key)
 }
 
 // A server that is content with no nonce, or always wants the one that it has got, is given up.

@@ -24,6 +24,7 @@ const (
 	StepExchange     Step = "token exchange"
 	StepToken        Step = "token"
 	StepRefresh      Step = "token refresh"
+	StepRevocation   Step = "token revocation"
 )
 
 // An Error says why there is no token: which step has failed, at which address, and what the other end said of it. Tokens, codes, secrets and queries of URLs

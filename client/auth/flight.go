@@ -27,6 +27,7 @@ var errNobody = errors.New("nobody waits for it any more")
 
 // A flight is an attempt to solve a problem. There is one at a time, and everybody who has a problem meanwhile waits for it: what it brings may do for them as well.
 type flight struct {
+	login   bool // somebody wants to log in
 	done    chan struct{}
 	err     error // when done
 	waiting int
@@ -44,14 +45,27 @@ const (
 // when nobody waits for it.
 func (a *Authorizer) solve(ctx context.Context, p problem) error {
 	a.mu.Lock()
-	if a.held != p.refused {
+	for p.login && a.flight != nil && !a.flight.login { // which may bring what nobody has agreed to anew
+		f := a.flight
+		a.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		a.mu.Lock()
+	}
+	switch {
+	case p.login:
+		a.failed, p.refused = nil, a.current()
+	case a.held != p.refused:
 		a.mu.Unlock()
 		return nil
 	}
 	f := a.flight
 	if f == nil {
 		own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		f = &flight{done: make(chan struct{}), cancel: cancel}
+		f = &flight{login: p.login, done: make(chan struct{}), cancel: cancel}
 		a.flight = f
 		go a.fly(own, f, p)
 	}

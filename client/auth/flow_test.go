@@ -188,7 +188,7 @@ func TestLogin(t *testing.T) {
 	again.ok()
 	assert.Equal(t, len(w.sent("")), before+1)
 
-	assert.NilError(t, again.Logout())
+	assert.NilError(t, again.Logout(context.Background()))
 	assert.Equal(t, len(store.all), 0)
 	_, ok = again.Credentials()
 	assert.Assert(t, !ok)

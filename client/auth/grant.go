@@ -93,25 +93,24 @@ func (a *Authorizer) askToken(ctx context.Context, step Step, where string, auth
 		return nil, failedf(step, where, "that is no URL")
 	}
 	for tries := 0; ; tries++ {
-		header := http.Header{}
+		header, nonce := http.Header{}, a.nonce(at)
 		if err := authenticate(header); err != nil {
 			return nil, failed(step, where, err)
 		}
 		if signer != nil {
-			proof, err := a.proof(signer, http.MethodPost, at, "")
+			proof, err := a.proof(signer, http.MethodPost, at, "", nonce)
 			if err != nil {
 				return nil, failed(step, where, err)
 			}
 			header[headerDPoP] = []string{proof}
 		}
-		known := a.nonce(at)
 		got, err := a.postForm(ctx, step, where, header, form)
 		if err != nil {
 			return nil, err
 		}
 		if !got.ok() {
 			err := refused(step, where, got)
-			if signer != nil && err.Code == "use_dpop_nonce" && a.nonce(at) != known && tries < maxNonces {
+			if signer != nil && err.Code == "use_dpop_nonce" && a.nonce(at) != nonce && tries < maxNonces {
 				continue
 			}
 			return nil, err

@@ -108,8 +108,11 @@ var musts = map[string][]must{
 	},
 	"RFC 9449": {
 		{"a proof is new, for one method, one address and one token", "TestDPoP"},
-		{"a nonce that is asked for is used, and the request is sent again", "TestDPoPNonces TestDPoPNoncesAreBounded"},
+		{"a nonce that is asked for is used, and the request is sent again", "TestDPoPNonces TestDPoPNoncesOfMany TestDPoPNoncesAreBounded"},
 		{"tokens are bound where it is wanted, and an answer that is not bound is refused then", "TestWhenDPoPIsUsed TestTokenAnswers"},
+	},
+	"RFC 7009": {
+		{"the token is shown to the revocation endpoint over TLS, with what shows who the client is", "TestLogout"},
 	},
 	"OAuth 2.1, section 4.3": {
 		{"a refresh token is used once, and replaced by what comes with the answer", "TestRefresh TestRefreshOnce TestProgramsRenewOneAfterTheOther TestAnotherProgramWasQuicker"},

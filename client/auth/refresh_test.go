@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -274,4 +275,117 @@ func TestRegistrationIsForgotten(t *testing.T) {
 			assert.Equal(t, w.count("/authorize"), 2)
 		})
 	}
+}
+
+// Who logs in while a token is renewed is asked nevertheless.
+func TestLoginDuringRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		c := w.client(w.options())
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) {
+			if form.Get("grant_type") == "refresh_token" {
+				sleep(5)
+			}
+			return token(form, r)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.ok()
+		}()
+		synctest.Wait()
+		hurry, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, c.Login(hurry), context.DeadlineExceeded)
+		assert.NilError(t, c.Login(t.Context()))
+		<-done
+		assert.Equal(t, w.count("/authorize"), 2)
+		assert.Equal(t, w.count("/token"), 3)
+	})
+}
+
+// A token that is revoked with its refresh token leads to the user at once, and where there is none to the server's refusal, without that the refresh token is tried again.
+func TestRevoked(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		w := newWorld(t)
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		w.client(o).ok()
+		if !user {
+			o.Grant = nil
+		}
+		c := w.client(o)
+		w.mu.Lock()
+		w.current, w.refresh = "another", "another"
+		w.mu.Unlock()
+		if user {
+			c.ok()
+			assert.Equal(t, w.count("/authorize"), 2)
+			continue
+		}
+		for range 3 {
+			status, err := c.call()
+			assert.NilError(t, err)
+			assert.Equal(t, status, 401)
+		}
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, store.one(t).RefreshToken, "")
+	}
+}
+
+// What another program has brought meanwhile may have expired too: then its refresh token is the one that is good.
+func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		first.ok()
+		sleep(3600)
+		second.ok()
+		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
+func TestLockFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		unlock, err := store.Lock(t.Context(), auth.Key{})
+		assert.NilError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = c.callWith(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		assert.Equal(t, w.count("/token"), 1)
+		unlock()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 2)
+
+		sleep(3600)
+		store.mu.Lock()
+		store.err = errors.New("no locks here")
+		store.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 3)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"), w.log.String())
+	})
 }

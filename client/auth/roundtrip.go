@@ -90,6 +90,7 @@ type want struct {
 	renewals int
 	stepUps  int
 	nonces   int
+	nonce    string // in the last proof
 }
 
 const (
@@ -113,7 +114,8 @@ func (w *want) prepare(ctx context.Context, c *Credentials, tries int) (*http.Re
 	}
 	out.Header["Authorization"] = []string{c.Type + " " + c.AccessToken}
 	if c.signer != nil && c.Type == dpop {
-		proof, err := w.a.proof(c.signer, out.Method, out.URL, c.AccessToken)
+		w.nonce = w.a.nonce(out.URL)
+		proof, err := w.a.proof(c.signer, out.Method, out.URL, c.AccessToken, w.nonce)
 		if err != nil {
 			return nil, failed(StepAssertion, "", err)
 		}
@@ -125,7 +127,7 @@ func (w *want) prepare(ctx context.Context, c *Credentials, tries int) (*http.Re
 // answered says whether the request is to be sent again. The error is why it is not, if that is another one than the answer.
 func (w *want) answered(resp *http.Response, c *Credentials) (again bool, err error) {
 	a := w.a
-	nonce := a.learn(resp.Request.URL, resp.Header)
+	a.learn(w.req.URL, resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || w.req.Body != nil && w.req.GetBody == nil {
 		return false, nil
 	}
@@ -136,9 +138,9 @@ func (w *want) answered(resp *http.Response, c *Credentials) (again bool, err er
 	switch {
 	case p.wants.foreign:
 		return false, nil
-	case p.wants.code == "use_dpop_nonce" && nonce && w.nonces < maxNonces:
+	case p.wants.code == "use_dpop_nonce": // the token is good, so that another would not help
 		w.nonces++
-		return true, nil
+		return w.nonces <= maxNonces && a.nonce(w.req.URL) != w.nonce, nil
 	case c != nil && c == w.fresh && !c.renewed:
 		a.fail(failedf(StepResource, a.text, "the server refuses the token that was just obtained for it"))
 		return false, nil
@@ -224,6 +226,11 @@ func (a *Authorizer) ready(ctx context.Context) (*Credentials, error) {
 	a.mu.Unlock()
 	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.alone() {
 		return c, nil
+	}
+	if a.isAnywhere() {
+		if _, err := a.ask(ctx); err != nil {
+			return c, nil // the request will fare no better, and say so
+		}
 	}
 	if err := a.solve(ctx, problem{refused: c, quiet: true}); err != nil && !errors.Is(err, errUnsolved) {
 		return nil, err

@@ -255,9 +255,10 @@ func TestStoreIsShared(t *testing.T) {
 // Credentials may be printed and logged: what is secret is not shown.
 func TestCredentialsAreNotPrinted(t *testing.T) {
 	c := kept("https://as.example", "https://a.example", "")
+	c.Endpoint += "?key=s3cret"
 	var log strings.Builder
-	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "c", c, "r", c.Registration)
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v %v %s", c, c, &c, c), fmt.Sprintf("%+v %#v", c.Registration, c.Registration), log.String()} {
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "c", c, "r", c.Registration, "k", c.Key)
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c.Key, c.Key), fmt.Sprintf("%+v %#v %v %s", c, c, &c, c), fmt.Sprintf("%+v %#v", c.Registration, c.Registration), log.String()} {
 		assert.Assert(t, !strings.Contains(text, "s3cret"), text)
 		assert.Assert(t, strings.Contains(text, "https://as.example"), text)
 	}

@@ -8,154 +8,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client/auth"
 )
-
-// A guarded is an MCP server that wants a token, and its authorization server, whose only user agrees to everything.
-type guarded struct {
-	url     string // of the MCP server
-	host    string // it, too
-	issuer  string
-	server  *httptest.Server
-	expires int    // of what it issues, in seconds
-	refuses string // the error in place of a code
-	closed  bool   // it does not register clients
-
-	mu         sync.Mutex
-	made       int
-	good       string // the access token that is let in
-	refresh    string // the refresh token that is good
-	scope      string // that was asked for last
-	registered int
-	grants     []string
-	needs      string // a scope without which it says 403
-}
-
-func newGuarded(t *testing.T) *guarded {
-	g := &guarded{expires: 3600}
-	inner := echoServer(t, "")
-	mux := http.NewServeMux()
-	g.server = httptest.NewServer(mux)
-	t.Cleanup(g.server.Close)
-	g.url, g.issuer = g.server.URL+"/mcp", g.server.URL+"/as"
-	g.host = strings.TrimPrefix(g.server.URL, "http://")
-	reply := func(w http.ResponseWriter, status int, v any) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(v)
-	}
-	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, 200, map[string]any{"resource": g.url, "authorization_servers": []string{g.issuer}})
-	})
-	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as", func(w http.ResponseWriter, _ *http.Request) {
-		m := map[string]any{
-			"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize", "token_endpoint": g.server.URL + "/token",
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
-		}
-		if !g.closed {
-			m["registration_endpoint"] = g.server.URL + "/register"
-		}
-		reply(w, 200, m)
-	})
-	mux.HandleFunc("POST /register", func(w http.ResponseWriter, _ *http.Request) {
-		g.mu.Lock()
-		g.registered++
-		g.mu.Unlock()
-		reply(w, 201, map[string]any{"client_id": "c1"})
-	})
-	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		g.mu.Lock()
-		g.scope = q.Get("scope")
-		g.mu.Unlock()
-		v := url.Values{"code": {"once"}, "state": {q.Get("state")}}
-		if g.refuses != "" {
-			v = url.Values{"error": {g.refuses}, "state": {q.Get("state")}}
-		}
-		http.Redirect(w, r, q.Get("redirect_uri")+"?"+v.Encode(), http.StatusFound)
-	})
-	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.grants = append(g.grants, r.FormValue("grant_type"))
-		_, secret, _ := r.BasicAuth()
-		switch {
-		case r.FormValue("grant_type") == "refresh_token" && r.FormValue("refresh_token") != g.refresh:
-			reply(w, 400, map[string]any{"error": "invalid_grant"})
-			return
-		case r.FormValue("grant_type") == "client_credentials" && secret != "s3cret":
-			reply(w, 401, map[string]any{"error": "invalid_client"})
-			return
-		}
-		g.made++
-		g.good, g.refresh = fmt.Sprintf("s3cret-token-%d", g.made), fmt.Sprintf("s3cret-refresh-%d", g.made)
-		reply(w, 200, map[string]any{"access_token": g.good, "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
-	})
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
-		g.mu.Lock()
-		good, needs := g.good, g.needs
-		g.mu.Unlock()
-		switch {
-		case good == "" || r.Header.Get("Authorization") != "Bearer "+good:
-			w.Header().Set("WWW-Authenticate", `Bearer scope="read"`)
-			w.WriteHeader(http.StatusUnauthorized)
-		case needs != "" && !strings.Contains(g.scope, needs):
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needs+`"`)
-			w.WriteHeader(http.StatusForbidden)
-		default:
-			r.URL.Path = "/"
-			inner.Config.Handler.ServeHTTP(w, r)
-		}
-	})
-	return g
-}
-
-// visit is what a browser does with a page: it goes where it is sent.
-func visit(page string) error {
-	resp, err := http.Get(page)
-	if err != nil {
-		return err
-	}
-	text, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if resp.StatusCode != 200 {
-		err = fmt.Errorf("%s: %s", resp.Status, text)
-	}
-	return err
-}
-
-// loggedIn logs in without a terminal: somebody sees the page on stderr and opens it.
-func loggedIn(t *testing.T, args ...string) ran {
-	t.Helper()
-	c := capture(false)
-	r, w := io.Pipe()
-	c.err.w = io.MultiWriter(c.stderr, w)
-	visited := make(chan error, 1)
-	go func() {
-		lines := bufio.NewScanner(r)
-		for lines.Scan() {
-			if page, ok := strings.CutPrefix(lines.Text(), "  http"); ok {
-				visited <- visit("http" + page)
-			}
-		}
-		close(visited)
-	}()
-	got := runWith(t.Context(), c, append([]string{"auth", "login"}, args...)...)
-	_ = w.Close()
-	for err := range visited {
-		assert.NilError(t, err)
-	}
-	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "s3cret"), got.stderr)
-	return got
-}
 
 // Once somebody has logged in, every command is let in, and renews what has expired; in a script nobody is ever asked.
 func TestLogin(t *testing.T) {
@@ -189,12 +53,12 @@ func TestLogin(t *testing.T) {
 
 	// Another token is asked for when the server refuses this one; when that does not help, it is said how to log in.
 	g.mu.Lock()
-	g.good = "revoked"
+	g.good = nil
 	g.mu.Unlock()
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
 	assert.DeepEqual(t, g.grants, []string{"authorization_code", "refresh_token"})
 	g.mu.Lock()
-	g.good, g.refresh = "revoked", "revoked"
+	g.good, g.refresh = nil, "revoked"
 	g.mu.Unlock()
 	got = run(t, "tools", "--url", g.url)
 	assert.Equal(t, got.code, 3)
@@ -212,6 +76,7 @@ func TestLogin(t *testing.T) {
 
 	got = run(t, "auth", "logout", g.url)
 	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
+	assert.Equal(t, g.refresh, "", "it is taken back")
 	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
 	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
@@ -284,6 +149,28 @@ func TestLoginOfConfigured(t *testing.T) {
 	}
 }
 
+// Runs at the same time that all find the token expired renew it one after the other: the authorization server takes a refresh token that comes twice for a stolen one.
+func TestRunsRenewOneAfterTheOther(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.expires = 5 // which is as good as now
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	var all sync.WaitGroup
+	results := make(chan ran, 8)
+	for range cap(results) {
+		all.Go(func() {
+			cmd, stdout, stderr := stdwire(t, "call", "echo", "text=x", "--url", g.url)
+			results <- ran{exitCode(cmd.Run()), stdout.String(), stderr.String()}
+		})
+	}
+	all.Wait()
+	close(results)
+	for got := range results {
+		assert.Equal(t, got, ran{0, "x\n", ""})
+	}
+	assert.Assert(t, len(g.grants) > cap(results))
+}
+
 // Behind a gateway, a server is let in as well, also when somebody logs in later.
 func TestGatewayIsLoggedIn(t *testing.T) {
 	ownHome(t)
@@ -304,7 +191,10 @@ func TestGatewayIsLoggedIn(t *testing.T) {
 func TestLoginFails(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	g.refuses = "access_denied"
+	assert.Equal(t, run(t, "auth", "logout", g.url), ran{0, "", "warning: the authorization server has not taken them back: token revocation: " + g.server.URL + "/revoke: 503 Service Unavailable\n" +
+		"logged out of " + g.host + "\n"})
 	got := loggedIn(t, g.url)
 	assert.Equal(t, got.code, 3)
 	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+g.server.URL+"/authorize: access_denied\n"), got.stderr)
@@ -349,4 +239,42 @@ func TestAuthUsage(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
 		assert.Assert(t, !strings.Contains(got.stderr, "s3cret"))
 	}
+}
+
+func TestHoldings(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for _, tt := range []struct {
+		c    auth.Credentials
+		want string
+	}{
+		{auth.Credentials{}, "valid []"},
+		{auth.Credentials{Expires: now.Add(time.Second), Scopes: []string{"a", "b"}}, "valid [a b]"},
+		{auth.Credentials{Expires: now, Scopes: []string{"a", "b"}, Granted: "a"}, "expired [a]"},
+		{auth.Credentials{Expires: now.Add(-time.Hour), RefreshToken: "s3cret"}, "renewable []"},
+	} {
+		tt.c.Endpoint = "https://u:s3cret@a.example/mcp?key=s3cret"
+		h := newHolding(tt.c, now)
+		assert.Equal(t, fmt.Sprint(h.State, " ", h.Scopes), tt.want)
+		assert.Equal(t, h.Server, "https://a.example/mcp")
+		assert.Assert(t, h.Scopes != nil)
+	}
+}
+
+// What cannot be read among what is kept is told, and nothing of it is used.
+func TestDamagedCredentials(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	store, err := openCredentials()
+	assert.NilError(t, err)
+	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 1)
+	assert.NilError(t, os.WriteFile(files[0], []byte(`{"access_token":"s3cret`), 0o600))
+	got := run(t, "auth", "status", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "warning: "+files[0]+": it is damaged: log in again\n"), got.stderr)
+	assert.Equal(t, run(t, "tools", "--url", g.url).code, 3)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
 }

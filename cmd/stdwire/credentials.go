@@ -26,7 +26,7 @@ func authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 	}
 	options := auth.Options{Name: "stdwire", Store: store, Grant: byUser}
 	if o != nil {
-		options.Scopes = strings.Fields(o.Scope)
+		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
 		if o.ClientID != "" {
 			options.Clients = []auth.Registration{{ClientID: o.ClientID, Secret: o.ClientSecret}}
 		}

@@ -188,6 +188,9 @@ func definition(s *config.Server) string {
 		if o.ForItself {
 			row("oauth", "grantType: client_credentials")
 		}
+		if o.AllowPrivate {
+			row("oauth", "allowPrivate: true")
+		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

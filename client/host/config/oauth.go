@@ -16,6 +16,7 @@ type OAuth struct {
 	ClientSecret string
 	Scope        string // of several, with blanks between them
 	RedirectURI  string // where the browser comes back to; "" is any port of this machine
+	AllowPrivate bool   // its authorization server may be in a private network, though the server is not
 	ForItself    bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
 }
 
@@ -45,6 +46,12 @@ func (o *oauth) MarshalJSON() ([]byte, error) {
 		text = append(jsonscan.AppendString(text, m.name), ':')
 		text = jsonscan.AppendString(text, m.value)
 	}
+	if o.AllowPrivate {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(text, `"allowPrivate":true`...)
+	}
 	return append(text, '}'), nil
 }
 
@@ -65,11 +72,9 @@ func (r *reader) oauth(v value) {
 		r.field = "oauth." + beginning(m.name)
 		switch m.name {
 		case "enabled":
-			if on, ok := m.bool(); ok {
-				o.Off = !on
-			} else {
-				r.wants(m.value, "true or false")
-			}
+			o.Off = !r.yes(m.value)
+		case "allowPrivate":
+			o.AllowPrivate = r.yes(m.value)
 		case "clientId", "client_id", "CLIENT_ID":
 			o.ClientID = r.word(m.value)
 		case "clientSecret", "client_secret", "CLIENT_SECRET":
@@ -117,7 +122,7 @@ func (x *expansion) oauth(o *OAuth) *OAuth {
 		return nil
 	}
 	e := &OAuth{
-		Off: o.Off, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
+		Off: o.Off, AllowPrivate: o.AllowPrivate, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
 		Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname())) {

@@ -127,7 +127,7 @@ off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"B
   "h": {"type": "remote", "url": "https://example.com/mcp", "oauth": "yes"},
   "i": {"type": "local", "command": ["x"], "oauth": true},
   "j": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "clientSecret": "b", "grantType": "client_credentials"}},
-  "k": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grantType": "authorization_code"}},
+  "k": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grantType": "authorization_code", "allowPrivate": true}},
   "l": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grant_type": "client_credentials"}},
   "m": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"grantType": "password"}},
   "n": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "a"}},
@@ -142,7 +142,7 @@ g broken
 h broken
 i {"command":"x","oauth":{}}
 j {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","clientSecret":"b","grantType":"client_credentials"}}
-k {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a"}}
+k {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","allowPrivate":true}}
 l broken
 m broken
 n {"type":"http","url":"https://example.com/mcp","oauth":false}
