@@ -80,12 +80,6 @@ func TestWhereTheServerIs(t *testing.T) {
 	assert.NilError(t, resp.Body.Close())
 	assert.Assert(t, a.private.Load() && !a.public.Load())
 
-	a, err = Options{}.New(mcp.URL) // before there was any request to it, as when a program begins with a token that has expired
-	assert.NilError(t, err)
-	_, err = a.get(t.Context(), StepResource, mcp.URL+"/.well-known/oauth-protected-resource", http.Header{})
-	assert.NilError(t, err)
-	assert.Assert(t, a.private.Load() && !a.public.Load())
-
 	t.Setenv("HTTP_PROXY", mcp.URL)
 	a = &Authorizer{proxied: true} // then it is not known
 	_, err = (&http.Transport{}).RoundTrip(req.WithContext(a.noticing(t.Context())))

@@ -80,9 +80,6 @@ func (a *Authorizer) request(ctx context.Context, step Step, method, where strin
 	}
 	req.Header = header
 	req.Header.Set("Accept", "application/json")
-	if sameOrigin(req.URL, a.endpoint) { // whose address is not known yet where old credentials are renewed before anything else
-		req = req.WithContext(context.WithValue(a.noticing(ctx), anywhereKey{}, true))
-	}
 	resp, err := a.http.Do(req)
 	if err != nil {
 		return nil, failed(step, where, a.timely(ctx, err))
