@@ -48,6 +48,7 @@ func TestCommandLineWithIssuer(t *testing.T) {
 
 	assert.Equal(t, b.must(binary(t), "auth", "status", f.url).code, 0)
 	b.must(binary(t), "auth", "logout", f.url)
+	assert.Equal(t, count("POST /token/revocation"), 1)
 	assert.Equal(t, b.run(call...).code, 3)
 }
 

@@ -105,7 +105,7 @@ func TestOwnClientWithIssuer(t *testing.T) {
 	w.first = f.agent(w.ada, auth.Options{Store: w.store})
 	w.nobody()
 	w.login()
-	w.refusedByUser()
+	w.refusals()
 	w.document()
 	w.machines()
 	w.refreshes()
@@ -151,16 +151,20 @@ func (w *issued) login() {
 	}
 }
 
-func (w *issued) refusedByUser() {
+// refusals have their reasons: the user's, and that the issuer knows of no such server.
+func (w *issued) refusals() {
 	t := w.t
+	strange := newFront(t)
+	strange.introspect(t, w.i)
 	w.i.tell(map[string]any{"denies": true})
-	err := w.f.agent(w.ada, auth.Options{}).Login(t.Context())
+	denied := w.f.agent(w.ada, auth.Options{}).Login(t.Context())
 	w.i.tell(map[string]any{"denies": false})
-	failed, _ := errors.AsType[*auth.Error](err)
-	assert.Assert(t, failed != nil, "%v", err)
-	assert.Equal(t, failed.Step, auth.StepAuthorize)
-	assert.Equal(t, failed.Code, "access_denied")
-	assert.Equal(t, failed.Description, "Ada says no")
+	for want, err := range map[string]error{"access_denied": denied, "invalid_target": strange.agent(w.ada, auth.Options{}).Login(t.Context())} {
+		failed, _ := errors.AsType[*auth.Error](err)
+		assert.Assert(t, failed != nil, "%v", err)
+		assert.Equal(t, failed.Step, auth.StepAuthorize)
+		assert.Equal(t, failed.Code, want)
+	}
 }
 
 // document is what the issuer reads of a client that it has not registered.

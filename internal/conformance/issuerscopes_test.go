@@ -103,18 +103,26 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 				assert.Equal(t, a.has().Granted, "mcp grow", "what there was before")
 			}
 
-			// The issuer has lost everything, also who the client is.
-			i.tell(map[string]any{"forgets": true})
+			// Who logs out has everything revoked.
+			before := a.has()
+			assert.NilError(t, a.Logout(t.Context()))
+			got, challenge := status(t, f.url, "Bearer "+before.AccessToken)
+			assert.Equal(t, got, http.StatusUnauthorized, challenge)
 			assert.Equal(t, o.n("grow", `{}`), 6)
+
+			// The issuer has lost everything, also who the client is.
+			count = i.since()
+			i.tell(map[string]any{"forgets": true})
+			assert.Equal(t, o.n("grow", `{}`), 7)
 			assert.Equal(t, count("refused refresh_token: invalid_client"), 1)
 			assert.Equal(t, count("registered"), 1)
-			assert.Equal(t, count("granted authorization_code"), 4)
+			assert.Equal(t, count("granted authorization_code"), 1)
 
 			// A machine is somebody, too.
 			machine := f.agent(ada, auth.Options{
 				Grant: auth.ClientCredentials{}, Clients: []auth.Registration{{Issuer: i.url, ClientID: "machine", Secret: machineSecret}},
 			})
-			assert.Equal(t, machine.connects(mcp.Latest).n("grow", `{}`), 7)
+			assert.Equal(t, machine.connects(mcp.Latest).n("grow", `{}`), 8)
 		})
 	}
 }
