@@ -83,6 +83,33 @@ func TestRegistrationsAreBound(t *testing.T) {
 	assert.Equal(t, w.count("/authorize")+w.count("/token"), before)
 }
 
+// A secret that is configured is not kept with the credentials, and used for renewing them nevertheless; one that came with a dynamic registration is.
+func TestConfiguredSecretsAreNotKept(t *testing.T) {
+	for _, configured := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+			w.register = func(map[string]any) (int, any) { return 201, `{"client_id":"mine","client_secret":"s3cret"}` }
+			store := &memory{}
+			o := w.options()
+			o.Store = store
+			if configured {
+				o.Clients = []auth.Registration{mine}
+			}
+			w.client(o).ok()
+			for range 2 {
+				assert.Equal(t, store.one(t).Registration.Secret == "", configured)
+				sleep(3600)
+				w.client(o).ok()
+			}
+			for _, r := range w.find("/token") {
+				id, secret, _ := r.BasicAuth()
+				assert.Equal(t, id+":"+secret, "mine:s3cret")
+			}
+			assert.Equal(t, w.count("/token"), 3)
+		})
+	}
+}
+
 // How a client shows who it is: by what it has, and what the authorization server takes.
 func TestClientAuthentication(t *testing.T) {
 	for name, tc := range map[string]struct {

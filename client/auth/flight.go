@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"time"
 )
 
@@ -91,7 +92,7 @@ func (a *Authorizer) fly(ctx context.Context, f *flight, p problem) {
 		defer cancel()
 		ctx = limited
 	}
-	c, err := a.obtain(ctx, p)
+	c, err := a.safely(ctx, p)
 	if err == nil {
 		a.hold(c)
 	}
@@ -101,6 +102,17 @@ func (a *Authorizer) fly(ctx context.Context, f *flight, p problem) {
 	f.err = err
 	f.cancel(nil)
 	close(f.done)
+}
+
+// safely is obtain, whose functions of the application's may panic.
+func (a *Authorizer) safely(ctx context.Context, p problem) (c *Credentials, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			a.o.Logger.Error("a function that authorization needs has panicked", slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
+			c, err = nil, failedf(StepAssertion, "", "a function of the application has panicked, see the log")
+		}
+	}()
+	return a.obtain(ctx, p)
 }
 
 // fail has later attempts fail for a while.
@@ -174,12 +186,12 @@ func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Cre
 	if a.o.Store != nil {
 		unlock, err := a.o.Store.Lock(ctx, old.Key)
 		switch {
+		case err == nil:
+			defer unlock()
 		case ctx.Err() != nil:
 			return nil, failed(StepRefresh, s.server.TokenEndpoint, context.Cause(ctx))
-		case err != nil:
-			a.o.Logger.Warn("credentials cannot be locked: another program may renew them at the same time", slog.Any("error", err))
 		default:
-			defer unlock()
+			a.o.Logger.Warn("credentials cannot be locked: another program may renew them at the same time", slog.Any("error", err))
 		}
 		if newer := a.stored(func(c *Credentials) bool { return c.Key == old.Key && c.Saved.After(old.Saved) }); newer != nil {
 			if newer.renewed = true; !newer.expired(time.Now()) || newer.RefreshToken == "" {

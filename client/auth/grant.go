@@ -151,6 +151,9 @@ func (e *errand) credentials(r *Registration, client, grant string, t *token) (*
 	default:
 		return nil, failedf(StepToken, s.server.TokenEndpoint, "the token is of the type %q, which is not known here", shown(t.Type))
 	}
+	if client != "" {
+		c.Registration.Secret = "" // it is configured, and need not be kept anywhere else
+	}
 	if t.Expires > 0 {
 		c.Expires = c.Saved.Add(time.Duration(t.Expires))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -139,4 +140,22 @@ func TestGrantsAreKeptApart(t *testing.T) {
 	o.Grant = nil // either will do
 	w.client(o).ok()
 	assert.Equal(t, w.count("/token"), before)
+}
+
+// A function of the application that panics fails the request, and no other.
+func TestPanics(t *testing.T) {
+	w := newWorld(t)
+	panics := true
+	c := w.client(w.machine(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+		if panics {
+			panic("oops")
+		}
+		return "jwt", nil
+	}}))
+	c.fails(auth.StepAssertion, "a function of the application has panicked, see the log")
+	w.mu.Lock()
+	assert.Assert(t, strings.Contains(w.log.String(), "oops"))
+	w.mu.Unlock()
+	panics = false
+	c.ok()
 }

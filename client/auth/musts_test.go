@@ -67,7 +67,7 @@ var musts = map[string][]must{
 	},
 	"2026-07-28 basic/authorization/security-considerations": {
 		{"resource is in authorization and token requests", "TestFlow TestResourceMustBeThatOfTheServer"},
-		{"tokens are stored securely", "TestFileStore TestDamagedFiles TestLinkInAStore TestCredentialsAreNotPrinted"},
+		{"tokens are stored securely", "TestFileStore TestDamagedFiles TestLinkInAStore TestCredentialsAreNotPrinted TestConfiguredSecretsAreNotKept"},
 		{"all endpoints of the authorization server are https", "TestAddressesMustBeSafe TestBadServerMetadata TestBadResourceMetadata TestTokensMustTravelSafely"},
 		{"redirect URIs are of this machine or https", "TestOptionsAreChecked"},
 		{"PKCE is implemented, with S256", "TestFlow"},
