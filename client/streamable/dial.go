@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type Options struct {
 	HTTP *http.Client
 	// Header is added to every request, such as an Authorization. The headers of the protocol cannot be replaced.
 	Header http.Header
+	// Wrap, if not nil, makes another transport of that of HTTP, or of the Conn's own: such as one that authorizes the requests, see [github.com/stdwire/stdwire/client/auth]. It gets all requests, those that are
+	// redirected one by one, and is called once for each Conn.
+	Wrap func(http.RoundTripper) http.RoundTripper
 	// MaxCalls is how many requests to the server are under way at a time, each on a connection of its own with HTTP/1.1; more wait. Default 256. The handshake and subscriptions do not count.
 	MaxCalls int
 }
@@ -131,6 +135,9 @@ func (c *Conn) httpClient() *http.Client {
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 256 << 10,
 		}
+	}
+	if c.o.Wrap != nil {
+		own.Transport = c.o.Wrap(cmp.Or(own.Transport, http.DefaultTransport))
 	}
 	theirs := own.CheckRedirect
 	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {

@@ -28,7 +28,7 @@ type runner func(ctx context.Context, std *streams) error
 func commands() []command {
 	return []command{
 		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
-		shellCommand(), statusCommand(), enableCommand(), disableCommand(), restartCommand(), logsCommand(), tapCommand(), bridgeCommand(), doctorCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(),
+		shellCommand(), statusCommand(), enableCommand(), disableCommand(), restartCommand(), logsCommand(), tapCommand(), bridgeCommand(), doctorCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(), authCommand(),
 		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
@@ -24,10 +25,11 @@ var causes = []struct {
 	hint        string
 }{
 	{is[*client.SpawnError], "spawn_failed", "internal", ""},
+	{is[*auth.Error], "auth_required", "auth_required", "log in again: stdwire auth login"},
 	{matches(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
 	{matches(context.DeadlineExceeded), "", "call_timeout", "it may need longer: --timeout 30m"},
 	{is[*client.ExitError], "start_exit", "server_died", ""},
-	{unauthorized, "auth_required", "auth_required", "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"},
+	{unauthorized, "auth_required", "auth_required", sayWho},
 	{is[*streamable.StatusError], "unreachable", "server_died", ""},
 	{matches(streamable.ErrCut), "unreachable", "server_died", ""},
 	{is[*net.OpError], "unreachable", "server_died", ""},
@@ -42,6 +44,9 @@ var causes = []struct {
 	{is[*rpc.Error], "unreachable", "tool_is_error", ""},
 	{func(error) bool { return true }, "unreachable", "internal", ""},
 }
+
+// sayWho is the hint where a server wants to know who is there.
+const sayWho = "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"
 
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)

@@ -16,7 +16,7 @@ var exits = map[string]int{
 	"usage":    2, // the command line is wrong
 	"bad_args": 2, // the tool's arguments are no JSON, or do not fit its schema
 
-	"auth_required": 3, // the server, at its URL, wants to know who is there, or does not like who it is
+	"auth_required": 3, // the server, at its URL, wants to know who is there, or does not like who it is; or there was no way to its token
 
 	"unreachable":   4, // no connection: the handshake was refused, or made no sense; no gateway is running
 	"spawn_failed":  4, // the server's program could not be started

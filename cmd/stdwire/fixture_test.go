@@ -64,6 +64,13 @@ var fixtures = map[string]func(args []string){
 		_ = os.WriteFile(args[0], nil, 0o600)
 		(&fake{}).serve()
 	},
+	// browser opens a page.
+	"browser": func(args []string) {
+		if err := visit(args[0]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			syscall.Exit(1)
+		}
+	},
 	// good is a server as it should be. With a file, it writes there which call was cancelled, and on which it works.
 	"good": func(args []string) {
 		f := &fake{}

@@ -142,7 +142,8 @@ func (m *mounted) server(s *config.Server, env *config.Environment, g *gateway.G
 			if err != nil {
 				return nil, err // it was removed meanwhile
 			}
-			return reach(ctx, s, env, o, stderr)
+			c, err := reach(ctx, s, env, o, stderr)
+			return c, sayLogin(s.ID, err)
 		},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/streamable"
 )
 
 // A remote is a server at a URL.
@@ -72,4 +71,4 @@ func (r *remote) host() string {
 	return u.Host
 }
 
-func (r *remote) dial() client.Transport { return streamable.Options{Header: r.header}.Dial(r.url) }
+func (r *remote) dial() client.Transport { return dialAuthorized(r.url, r.header, nil) }

@@ -64,7 +64,7 @@ func TestRemoteWantsToKnowWho(t *testing.T) {
 	got := run(t, "tools", "--url", s.URL+"?key=hidden")
 	assert.Equal(t, got.code, 3)
 	assert.Equal(t, got.stderr, "stdwire: "+host+": start: POST "+s.URL+": 401 Unauthorized: \"who are you?\"\n"+
-		"hint: say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN\n")
+		"hint: log in: stdwire auth login URL, with the same URL; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
 
 	got = run(t, "tools", "--url", s.URL, "--header", "Authorization: Bearer letmein")
 	assert.Equal(t, got.code, 0, got.stderr)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -146,7 +145,7 @@ func (s *selected) dial() client.Transport {
 	for name, value := range s.endpoint.Headers {
 		header.Set(name, value)
 	}
-	return streamable.Options{Header: header}.Dial(s.endpoint.URL)
+	return dialAuthorized(s.endpoint.URL, header, s.endpoint.OAuth)
 }
 
 // misconfigured makes a failure of an error of the configuration.

@@ -246,5 +246,8 @@ func (t *target) diagnose(err error, tail string) error {
 	if f.code == "server_died" || f.code == "call_timeout" {
 		f.stderr = tail
 	}
+	if f.code == "auth_required" {
+		f.hint = t.wayIn(err)
+	}
 	return f
 }

@@ -179,6 +179,19 @@ func definition(s *config.Server) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		row("header", exact(name)+": "+exact(s.Headers[name]))
 	}
+	if o := s.OAuth; o != nil {
+		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
+			if f.value != "" {
+				row("oauth", f.name+": "+exact(f.value))
+			}
+		}
+		if o.ForItself {
+			row("oauth", "grantType: client_credentials")
+		}
+		if o.AllowPrivate {
+			row("oauth", "allowPrivate: true")
+		}
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 

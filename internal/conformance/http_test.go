@@ -22,6 +22,7 @@ import (
 type site struct {
 	*bench
 	command []string // without the address
+	preface string   // in each line before that with the endpoint; "" if that is the first
 	grumble string   // in each line of what the process may complain of; "" for nothing
 	process *exec.Cmd
 	said    chan string // what the process has said when it has ended
@@ -66,6 +67,9 @@ func (s *site) start(address string) {
 	assert.NilError(s.t, s.process.Start())
 	in := bufio.NewReader(stderr)
 	line, err := in.ReadString('\n')
+	for s.preface != "" && strings.Contains(line, s.preface) {
+		line, err = in.ReadString('\n')
+	}
 	s.said = make(chan string, 1)
 	go func() {
 		rest, _ := io.ReadAll(in)

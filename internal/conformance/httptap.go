@@ -186,7 +186,8 @@ func (t *HTTPTap) response(r *http.Response) error {
 		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if len(body) > 0 && r.Request.Method == http.MethodPost {
+	refused := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden // whatever was asked, which is not answered by that
+	if len(body) > 0 && r.Request.Method == http.MethodPost && !refused {
 		x.talk.note(fromServer, body)
 	}
 	return nil

@@ -132,22 +132,28 @@ func (o outcome) String() string {
 	return fmt.Sprintf("exit code %d after %v\nstdout: %s\nstderr: %s", o.code, o.took, o.stdout, o.stderr)
 }
 
-// run runs a program to its end, for a minute at most.
-func (b *bench) run(command ...string) outcome {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+// find has a command be that of the bench's own PATH.
+func (b *bench) find(cmd *exec.Cmd) {
+	name := cmd.Args[0]
 	for _, v := range b.env {
-		if path, ok := strings.CutPrefix(v, "PATH="); ok && !strings.Contains(command[0], "/") {
+		if path, ok := strings.CutPrefix(v, "PATH="); ok && !strings.Contains(name, "/") {
 			for _, dir := range filepath.SplitList(path) {
-				if p, err := exec.LookPath(filepath.Join(dir, command[0])); err == nil {
+				if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 					cmd.Path, cmd.Err = p, nil
 					break
 				}
 			}
 		}
 	}
+}
+
+// run runs a program to its end, for a minute at most.
+func (b *bench) run(command ...string) outcome {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	b.find(cmd)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = b.dir, b.env, &stdout, &stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -95,14 +95,21 @@ func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
 // connectOwn is newOwn with headers, and with the error.
 func connectOwn(t *testing.T, url string, revision mcp.Revision, header http.Header) (*own, error) {
 	t.Helper()
+	return dialOwn(t, url, revision, streamable.Options{Header: header})
+}
+
+// dialOwn is connectOwn with other options.
+func dialOwn(t *testing.T, url string, revision mcp.Revision, how streamable.Options) (*own, error) {
+	t.Helper()
 	o := &own{
 		t: t, updated: make(chan string, 1000), tools: make(chan []*mcp.Tool, 100), prompts: make(chan []*mcp.Prompt, 100),
 		logs: make(chan mcp.LoggingMessageParams, 1000),
 	}
 	options := o.options()
 	options.Revision = revision
+	how.HTTP = &http.Client{Transport: o}
 	var err error
-	o.Client, err = options.Connect(t.Context(), streamable.Options{HTTP: &http.Client{Transport: o}, Header: header}.Dial(url))
+	o.Client, err = options.Connect(t.Context(), how.Dial(url))
 	if err != nil {
 		return nil, err
 	}

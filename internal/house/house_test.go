@@ -37,7 +37,7 @@ var floors = []struct {
 	{"internal/child", []string{"internal/printable"}},
 	{"internal/guard", nil},
 	{"internal/sse", nil},
-	{"internal/oauth", []string{"internal/jsonscan", "internal/jsonexact"}},
+	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
@@ -64,17 +64,19 @@ var floors = []struct {
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"server/auth", []string{"internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
+	{"client/auth", []string{"internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
+
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
+		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
 	}},
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "cmd/stdwire"}
+var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/house"}

@@ -63,8 +63,8 @@
 //
 //	a token                         16 KiB; 256 scopes
 //	documents of the issuer         256 KiB, 5 s, no redirects; 100 keys of at most 8192 bits
-//	keys                            fetched when they are ten minutes old or a token names one that is not known, by one request at a time, at most every 30 s; good for
-//	                                four hours if they cannot be
+//	keys                            fetched when they are ten minutes old or a token names one that is not known, by one request at a time, and not for 30 s after that was for
+//	                                nothing; good for four hours if they cannot be
 //	questions about tokens          64 at a time, 16 KiB, 5 s; 8,000 answers are kept, for 30 s
 //	proofs                          8 KiB; 1,000,000 are remembered, and beyond that none is taken
 //	streams and subscriptions       are ended when the token expires that opened them

@@ -25,6 +25,9 @@ type IntrospectionOptions struct {
 	Endpoint string
 	// As whom this server asks, with HTTP Basic (RFC 6749, section 2.3.1). Both are needed, as RFC 7662 wants callers authenticated.
 	ClientID, ClientSecret string
+	// Machines takes the client_id for the subject where the answer has none, as some authorization servers have it for clients that act for themselves (OAuth 2.1, section 4.2). It must not
+	// be set if the one in question leaves out the subject of users, too: all of them would be one.
+	Machines bool
 
 	// Cache is how long an answer is good without asking again, and so how long a token may still be taken after it was revoked; 0: 30 s; less than 0: not at all.
 	Cache time.Duration
@@ -135,6 +138,9 @@ func (v *introspector) ask(ctx context.Context, token string) (*Identity, error)
 	}
 	if claims.Issuer == "" {
 		claims.Issuer = v.issuer // it need not say who it is
+	}
+	if raw := claims.Others["client_id"]; claims.Subject == "" && v.o.Machines && raw != nil && jsonexact.Unmarshal(raw, &claims.Subject) != nil {
+		return nil, &TokenError{Reason: "the token's client_id is no string"}
 	}
 	return v.identity(claims, time.Now())
 }

@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -125,6 +126,40 @@ func TestAnswersAboutTokens(t *testing.T) {
 			w.handler.Close()
 		}
 	})
+}
+
+// Who acts for himself has no subject at some authorization servers, but is not taken for one unless that was settled.
+func TestMachinesHaveNoSubject(t *testing.T) {
+	for said, want := range map[string]struct {
+		machines bool
+		subject  string // "": the token is refused
+	}{
+		`"client_id":"m"`:             {true, "m"},
+		`"client_id":"m" `:            {false, ""},
+		`"client_id":"m","sub":"ada"`: {true, "ada"},
+		`"client_id":7`:               {true, ""},
+		`"client_id":""`:              {true, ""},
+		`"azp":"m"`:                   {true, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			i := newIssuer(t)
+			i.answer(askPath, func(*http.Request) *response {
+				return &response{200, nil, `{"active":true,"aud":"` + resource + `","scope":"mcp",` + said + `}`}
+			})
+			verify, err := auth.IntrospectionOptions{
+				Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s", Machines: want.machines, Client: i.client(),
+			}.New()
+			assert.NilError(t, err)
+			id, err := verify(t.Context(), "opaque-token")
+			if want.subject == "" {
+				_, bad := errors.AsType[*auth.TokenError](err)
+				assert.Assert(t, bad, "%s: %v", said, err)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, id.Subject, want.subject)
+		})
+	}
 }
 
 func TestRevokedTokens(t *testing.T) {

@@ -27,8 +27,8 @@ type JWTOptions struct {
 	Client *http.Client
 }
 
-// New returns the verifier. Nothing is fetched before the first token comes. Keys are fetched again after ten minutes, and at most every 30 seconds when a token names one that is not
-// known; while they cannot be fetched, the old ones are good for four hours.
+// New returns the verifier. Nothing is fetched before the first token comes. Keys are fetched again after ten minutes, and when a token names one that is not known; then not for 30 seconds,
+// unless it was among those that came. While they cannot be fetched, the old ones are good for four hours.
 //
 // A token must have a type of JWTs or of access tokens, or none; the issuer; this audience; a subject; and an exp that is not over. nbf and iat are heeded where they are there.
 func (o JWTOptions) New() (Verifier, error) {

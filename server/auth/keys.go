@@ -13,7 +13,7 @@ import (
 // When keys are fetched.
 const (
 	keysFresh = 10 * time.Minute // after which they are fetched again
-	keysRetry = 30 * time.Second // between two times, whatever tokens name
+	keysRetry = 30 * time.Second // between two times, unless the first brought what it was for
 	keysStale = 4 * time.Hour    // how long they are used when they cannot be fetched again
 	keysTime  = 3 * fetchTime    // for all that has to be asked for them
 )
@@ -29,6 +29,7 @@ type keyring struct {
 	fetched time.Time     // when set was
 	tried   time.Time     // when they were last asked for
 	failed  error         // why that failed
+	useful  bool          // it brought the key that was wanted: the next that is not known may be as good
 	flight  chan struct{} // closed when the one that asks for them is done; nil: nobody does
 }
 
@@ -42,7 +43,7 @@ func (k *keyring) candidates(ctx context.Context, id string, alg jose.Algorithm)
 		case len(found) > 0 && !flight.mine:
 			return found, nil // they will do while others fetch
 		case flight.mine:
-			k.refresh(ctx, flight)
+			k.refresh(ctx, flight, id, alg)
 		default:
 			select {
 			case <-flight.done:
@@ -73,7 +74,7 @@ func (k *keyring) look(id string, alg jose.Algorithm, now time.Time) (found []*j
 	switch {
 	case k.flight != nil:
 		return found, &flight{k.flight, false}, nil
-	case k.tried.IsZero() || now.Sub(k.tried) >= keysRetry:
+	case k.tried.IsZero() || k.useful || now.Sub(k.tried) >= keysRetry:
 		k.tried, k.flight = now, make(chan struct{})
 		return found, &flight{k.flight, true}, nil
 	case len(found) > 0:
@@ -84,8 +85,8 @@ func (k *keyring) look(id string, alg jose.Algorithm, now time.Time) (found []*j
 	return nil, nil, errNoKey
 }
 
-// refresh fetches the keys. That its client is gone does not end it, as others wait for it too.
-func (k *keyring) refresh(ctx context.Context, f *flight) {
+// refresh fetches the keys, as one is wanted. That its client is gone does not end it, as others wait for it too.
+func (k *keyring) refresh(ctx context.Context, f *flight, id string, alg jose.Algorithm) {
 	var set *jose.KeySet
 	err := errors.New("it was not finished")
 	defer func() {
@@ -94,6 +95,7 @@ func (k *keyring) refresh(ctx context.Context, f *flight) {
 		if k.failed = err; err == nil {
 			k.set, k.fetched = set, time.Now()
 		}
+		k.useful = err == nil && len(set.Candidates(id, alg)) > 0
 		k.flight = nil
 		close(f.done)
 	}()

@@ -59,7 +59,7 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 //	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path
 //	${input:ID}                       see [Environment]
 //
-// in the command, args, env, cwd, envFile, url and headers. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
+// in the command, args, env, cwd, envFile, url, headers and oauth. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
 //
 // The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it. Whoever is going to start the server has asked [Store.Check] before.
 func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
@@ -95,7 +95,7 @@ func (x *expansion) fail(format string, args ...any) {
 func (x *expansion) endpoint() *Endpoint {
 	s := x.server
 	if s.URL != "" {
-		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers)}
+		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers), OAuth: x.oauth(s.OAuth)}
 		if why := wrongURL(e.URL); why != "" && x.missing == nil {
 			x.fail("%s", why)
 		}

@@ -80,8 +80,16 @@ func TestEndpoints(t *testing.T) {
 	assert.Equal(t, e.URL, "https://example.com/mcp")
 	assert.DeepEqual(t, e.Headers, map[string]string{"Authorization": "Bearer t1"})
 	assert.Equal(t, e.Command.Path, "")
+	assert.Assert(t, e.OAuth == nil)
+
+	e, err = one(t, `{"url": "https://x", "oauth": {"clientId": "a", "clientSecret": "${TOKEN}", "scope": "b ${HOST}", "redirectUri": "http://[::1]:1/${HOST}"}}`).Resolve(env)
+	assert.NilError(t, err)
+	assert.Equal(t, *e.OAuth, OAuth{ClientID: "a", ClientSecret: "t1", Scope: "b example.com", RedirectURI: "http://[::1]:1/example.com"})
 
 	for _, tt := range []struct{ definition, err string }{
+		{`{"url": "http://x", "oauth": {"clientId": "${NO}"}}`, "f.json:1:14: server \"s\": oauth.clientId: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
+		{`{"url": "http://x", "oauth": {"redirectUri": "http://${HOST}/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
+		{`{"url": "http://x", "oauth": {"redirectUri": "https://localhost/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
 		{`{"url": "${TOKEN}"}`, "f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
 		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`, "f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
 		{`{"command": "x", "envFile": "no.env"}`, "f.json:1:14: server \"s\": envFile: open /work/no.env: file does not exist"},
@@ -162,8 +170,10 @@ func TestRedacted(t *testing.T) {
 			`{"command":"npx","args":["server-postgres","postgresql://…@localhost/db","--dsn=…","--db=postgresql://…@localhost/db"]}`},
 		{`{"command": "x", "args": ["sk-ant-secret1aaaaaaaaaaa", "ghp_secret1aaaaaaaaaaaaa", "API_TOKEN=secret1", "PATH=/bin", "--x=sk-secret1aaaaaaaaaaaa"]}`,
 			`{"command":"x","args":["…","…","API_TOKEN=…","PATH=/bin","--x=…"]}`},
-		{`{"command": "x", "args": ["-y", "@scope/server-filesystem", "/home/ada", "keyboard", "--author", "me"], "oauth": {"clientSecret": "secret1"}}`,
-			`{"command":"x","args":["-y","@scope/server-filesystem","/home/ada","keyboard","--author","…"],"oauth":"…"}`},
+		{`{"command": "x", "args": ["-y", "@scope/server-filesystem", "/home/ada", "keyboard", "--author", "me"], "other": {"clientSecret": "secret1"}}`,
+			`{"command":"x","args":["-y","@scope/server-filesystem","/home/ada","keyboard","--author","…"],"other":"…"}`},
+		{`{"url": "https://h.example/mcp", "oauth": {"clientId": "me", "clientSecret": "secret1${S}", "scope": "a"}}`,
+			`{"type":"http","url":"https://h.example/mcp","oauth":{"clientId":"me","clientSecret":"…${S}","scope":"a"}}`},
 	} {
 		s := one(t, tt.definition)
 		before := string(s.JSON())

@@ -29,6 +29,7 @@ func fields() []field {
 		{[]string{"inheritEnv"}, (*reader).inheritEnv},
 		{urlNames, func(r *reader, v value) { r.server.URL = r.word(v) }},
 		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.headers(v) }},
+		{[]string{"oauth", "auth"}, (*reader).oauth},
 		{[]string{"type", "transport", "transportType"}, (*reader).transport},
 		{[]string{"era", "protocolEra"}, (*reader).era},
 		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.yes(v) }},
@@ -66,7 +67,7 @@ func (r *reader) fields(v value) {
 	given := map[*field]member{}
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
-		if !known {
+		if !known || m.name == "auth" && !m.isObject() { // it is Cursor's if it is an object; others write other things there
 			r.unknown(m)
 			continue
 		}
@@ -85,7 +86,7 @@ func (r *reader) unknown(m member) {
 	if r.full() || strings.HasPrefix(m.name, "$") || m.name == "description" || m.name == "name" {
 		return
 	}
-	if match := near.Match(m.name, fieldNames()); match != "" {
+	if match := near.Match(m.name, fieldNames()); match != "" && match != m.name {
 		r.warnf(m.at, "unknown field %.60q; did you mean %s?", m.name, match)
 		return
 	}

@@ -98,9 +98,13 @@ warning: f.json:11:4: server "perplexity": unknown field "dev"; it does nothing 
 error: f.json:14:3: server "socket": its URL is that of a socket, which does not work here; it wants http: or https:
 `},
 		{"VS Code's older settings", `{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": {"a": {"command": "a", "args": ["x"]}}}}`, "a {\"command\":\"a\",\"args\":[\"x\"]}\n"},
-		{"Cursor", `{"mcpServers": {"linear": {"command": "npx", "args": ["mcp-remote", "https://example.com/sse"], "env": {"A": "${env:A}"}, "envFile": ".env"}, "web": {"url": "http://localhost:3000/sse"}}}`,
+		{"Cursor", `{"mcpServers": {"linear": {"command": "npx", "args": ["mcp-remote", "https://example.com/sse"], "env": {"A": "${env:A}"}, "envFile": ".env"}, "web": {"url": "http://localhost:3000/sse"},
+  "static": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "${env:ID}", "CLIENT_SECRET": "${env:SECRET}", "scopes": ["read", "write"]}}, "token": {"url": "https://example.com/mcp", "auth": "x"}}}`,
 			`linear {"command":"npx","args":["mcp-remote","https://example.com/sse"],"env":{"A":"${env:A}"},"envFile":".env"}
 web {"type":"http","url":"http://localhost:3000/sse"}
+static {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"read write"}}
+token {"type":"http","url":"https://example.com/mcp","auth":"x"}
+warning: f.json:2:192: server "token": unknown field "auth"; it does nothing here
 `},
 		{"opencode", `{
   "$schema": "https://opencode.ai/config.json",
@@ -110,8 +114,48 @@ web {"type":"http","url":"http://localhost:3000/sse"}
     "off": {"type": "remote", "url": "https://{env:HOST}/mcp", "headers": {"Authorization": "Bearer {env:TOKEN}"}, "enabled": false, "oauth": false}
   }
 }`, `local {"command":"bun","args":["x","my-mcp"],"env":{"KEY":"${env:MY_KEY}"},"startTimeoutMs":9000}
-off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"},"disabled":true,"oauth":false}
-warning: f.json:6:134: server "off": unknown field "oauth"; it does nothing here
+off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"},"oauth":false,"disabled":true}
+`},
+		{"oauth", `{"mcp": {
+  "a": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "{env:ID}", "clientSecret": "{env:SECRET}", "scope": "a b"}},
+  "b": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"client_id": "x", "client_secret": "y", "callback_port": 8123}},
+  "c": {"type": "remote", "url": "https://example.com/mcp", "oauth": {}},
+  "d": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"scopes": ["a", "b"], "redirectUrl": "http://localhost:1/x", "other": 1}},
+  "e": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientSecret": "y"}},
+  "f": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 70000}},
+  "g": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 1, "redirectUri": "http://localhost/"}},
+  "h": {"type": "remote", "url": "https://example.com/mcp", "oauth": "yes"},
+  "i": {"type": "local", "command": ["x"], "oauth": true},
+  "j": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "clientSecret": "b", "grantType": "client_credentials"}},
+  "k": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grantType": "authorization_code", "allowPrivate": true}},
+  "l": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grant_type": "client_credentials"}},
+  "m": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"grantType": "password"}},
+  "n": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "a"}},
+  "o": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": "no"}}
+}}`, `a {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"a b"}}
+b {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"x","clientSecret":"y","redirectUri":"http://127.0.0.1:8123/callback"}}
+c {"type":"http","url":"https://example.com/mcp","oauth":{}}
+d {"type":"http","url":"https://example.com/mcp","oauth":{"scope":"a b","redirectUri":"http://localhost:1/x"}}
+e broken
+f broken
+g broken
+h broken
+i {"command":"x","oauth":{}}
+j {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","clientSecret":"b","grantType":"client_credentials"}}
+k {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","allowPrivate":true}}
+l broken
+m broken
+n {"type":"http","url":"https://example.com/mcp","oauth":false}
+o broken
+warning: f.json:5:132: server "d": unknown field "oauth.other"; it does nothing here
+error: f.json:6:70: server "e": oauth has a clientSecret, and no clientId that it belongs to
+error: f.json:7:87: server "f": oauth.callbackPort wants to be a port, and is none
+error: f.json:8:70: server "g": oauth has a redirectUri and a port; leave out one of them
+error: f.json:9:70: server "h": oauth wants true, false or an object, and is text
+warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothing here
+error: f.json:13:70: server "l": oauth has the grantType client_credentials, and no clientId and clientSecret to show
+error: f.json:14:84: server "m": oauth.grantType wants to be authorization_code or client_credentials
+error: f.json:16:82: server "o": oauth.enabled wants true or false, and is text
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}

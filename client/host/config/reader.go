@@ -235,6 +235,8 @@ func (r *reader) kindOfServer(m member) {
 		r.errorf(m.at, "it is one over HTTP by its type, and has a command in place of a URL")
 	case s.Command != "" && s.Headers != nil:
 		r.warnf(m.at, "headers are for servers with a URL; they do nothing here")
+	case s.Command != "" && s.OAuth != nil:
+		r.warnf(m.at, "oauth is for servers with a URL; it does nothing here")
 	case s.URL != "" && (s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
 		r.warnf(m.at, "args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
 	}

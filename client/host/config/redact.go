@@ -16,7 +16,7 @@ func (s *Server) Redacted() *Server {
 	c := *s
 	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
 	c.Command, c.URL = redactWord(s.Command), redactURL(s.URL)
-	c.Args = redactArgs(s.Args)
+	c.Args, c.OAuth = redactArgs(s.Args), redactOAuth(s.OAuth)
 	c.others = slices.Clone(s.others)
 	for i := range c.others {
 		c.others[i].json = []byte(`"` + hidden + `"`)

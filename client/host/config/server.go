@@ -28,6 +28,7 @@ type Server struct {
 
 	URL     string
 	Headers map[string]string
+	OAuth   *OAuth // nil if it says nothing
 
 	Era mcp.Era // zero finds out
 	// Times; zero is the default of whoever starts the server, negative is for ever.
@@ -62,6 +63,7 @@ type Endpoint struct {
 	Command client.Command // Path is "" if there is a URL
 	URL     string
 	Headers map[string]string
+	OAuth   *OAuth // nil if there is nothing to say
 }
 
 // An Input is a value that the user is to be asked for: ${input:ID}.

@@ -1,4 +1,4 @@
-// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want done, but those of authorization and of extensions.
+// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want done, but those of the skills extension.
 //
 //	conformance client --command ./everything-client --scenario tools_call
 //
@@ -43,13 +43,24 @@ func main() {
 
 func run(ctx context.Context, name string, revision mcp.Revision, told bool, url string) (err error) {
 	s, ok := scenarios[name]
-	if !ok {
+	a, err := authorizer(name, url)
+	switch {
+	case err != nil:
+		return err
+	case a != nil:
+		s = scenario{run: testTool}
+	case !ok:
 		return fmt.Errorf("MCP_CONFORMANCE_SCENARIO is none of %q", slices.Sorted(maps.Keys(scenarios)))
 	}
 	if told {
 		s.options.Revision = revision
 	}
-	c, err := s.options.Connect(ctx, streamable.Dial(url))
+	var dial streamable.Options
+	if a != nil {
+		dial.Wrap = a.Wrap
+		defer func() { err = refuses(name, err) }()
+	}
+	c, err := s.options.Connect(ctx, dial.Dial(url))
 	if err != nil {
 		return err
 	}

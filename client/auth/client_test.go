@@ -1,0 +1,249 @@
+package auth_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/internal/jose"
+)
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	assert.NilError(t, err)
+	return key
+}
+
+// A registration that was made beforehand comes first, then the document, then a dynamic one.
+func TestOrderOfRegistrations(t *testing.T) {
+	const doc = "https://app.example/client.json"
+	for _, tc := range []struct {
+		clients   []auth.Registration
+		doc       string
+		supported bool
+		want      string
+	}{
+		{[]auth.Registration{{Issuer: issuer, ClientID: "mine"}}, doc, true, "mine"},
+		{[]auth.Registration{{ClientID: "mine"}}, doc, true, "mine"},
+		{[]auth.Registration{{Issuer: "https://other.example", ClientID: "other"}, {Issuer: issuer, ClientID: "mine"}}, doc, true, "mine"},
+		{nil, doc, true, doc},
+		{nil, doc, false, "registered"},
+		{nil, "", true, "registered"},
+	} {
+		w := newWorld(t)
+		w.asm["client_id_metadata_document_supported"] = tc.supported
+		o := w.options()
+		o.Clients, o.MetadataURL = tc.clients, tc.doc
+		store := &memory{}
+		o.Store = store
+		w.client(o).ok()
+		assert.Equal(t, w.find("/authorize")[0].URL.Query().Get("client_id"), tc.want)
+		assert.Equal(t, w.find("/token")[0].form.Get("client_id"), tc.want)
+		assert.Equal(t, w.count("/register") == 1, tc.want == "registered")
+		if tc.want != "registered" {
+			assert.Equal(t, store.one(t).Client, tc.want)
+		}
+		before := len(w.sent(""))
+		w.client(o).ok()
+		assert.Equal(t, len(w.sent("")), before+1, "another run has the token")
+	}
+}
+
+// A registration for one authorization server is not shown to another: not if it says so, and not if it was used with it.
+func TestRegistrationsAreBound(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Clients = []auth.Registration{{Issuer: "https://other.example", ClientID: "mine", Secret: "s3cret"}}
+	w.client(o).fails(auth.StepRegistration, "the client was registered with https://other.example, and now the server names another authorization server")
+	assert.Equal(t, w.count("/authorize")+w.count("/token")+w.count("/register"), 0)
+
+	w = newWorld(t)
+	o = w.options()
+	o.Store = &memory{}
+	o.Clients = []auth.Registration{{ClientID: "mine", Secret: "s3cret"}}
+	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+	w.client(o).ok()
+	w.mu.Lock()
+	w.current = "revoked"
+	w.mu.Unlock()
+	asm := with(w.asm, map[string]any{"issuer": "https://evil.example"})
+	w.at("https://evil.example", "/.well-known/oauth-authorization-server", document(&asm))
+	w.prm["authorization_servers"] = []string{"https://evil.example"}
+	before := w.count("/authorize") + w.count("/token")
+	w.client(o).fails(auth.StepRegistration, `client "mine" was used with https://as.example/t, and now the server names another authorization server`)
+	assert.Equal(t, w.count("/authorize")+w.count("/token"), before)
+}
+
+// A secret that is configured is not kept with the credentials, and used for renewing them nevertheless; one that came with a dynamic registration is.
+func TestConfiguredSecretsAreNotKept(t *testing.T) {
+	for _, configured := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+			w.register = func(map[string]any) (int, any) { return 201, `{"client_id":"mine","client_secret":"s3cret"}` }
+			store := &memory{}
+			o := w.options()
+			o.Store = store
+			if configured {
+				o.Clients = []auth.Registration{mine}
+			}
+			w.client(o).ok()
+			for range 2 {
+				assert.Equal(t, store.one(t).Registration.Secret == "", configured)
+				sleep(3600)
+				w.client(o).ok()
+			}
+			for _, r := range w.find("/token") {
+				id, secret, _ := r.BasicAuth()
+				assert.Equal(t, id+":"+secret, "mine:s3cret")
+			}
+			assert.Equal(t, w.count("/token"), 3)
+		})
+	}
+}
+
+// How a client shows who it is: by what it has, and what the authorization server takes.
+func TestClientAuthentication(t *testing.T) {
+	for name, tc := range map[string]struct {
+		r       auth.Registration
+		offered []string // nil: nothing is said
+		want    string
+	}{
+		"public":                  {auth.Registration{}, []string{"none"}, "none"},
+		"public, nothing said":    {auth.Registration{}, nil, "none"},
+		"public, not wanted":      {auth.Registration{}, []string{"client_secret_post", "private_key_jwt\x1b"}, `the client can show who it is by none, and the authorization server wants one of client_secret_post, private_key_jwt`},
+		"secret, nothing said":    {auth.Registration{Secret: "s3cret:/ %"}, nil, "basic"},
+		"secret, both":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"client_secret_post", "client_secret_basic"}, "basic"},
+		"secret, post":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"client_secret_post", "none"}, "post"},
+		"secret, none":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"none"}, "none"},
+		"secret, post configured": {auth.Registration{Secret: "s3cret:/ %", AuthMethod: "client_secret_post"}, []string{"client_secret_basic"}, "post"},
+		"secret, another":         {auth.Registration{Secret: "s3cret", AuthMethod: "tls_client_auth"}, nil, `the method "tls_client_auth" is not known here`},
+		"key":                     {auth.Registration{Key: newKey(t), KeyID: "k1"}, []string{"private_key_jwt", "client_secret_basic"}, "key"},
+		"key and secret":          {auth.Registration{Key: newKey(t), Secret: "s3cret"}, []string{"private_key_jwt", "client_secret_basic"}, "key"},
+		"key, not wanted":         {auth.Registration{Key: newKey(t)}, []string{"client_secret_basic"}, "the client can show who it is by private_key_jwt"},
+		"key configured, but not": {auth.Registration{AuthMethod: "private_key_jwt"}, nil, "there is no key for private_key_jwt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.asm["token_endpoint_auth_methods_supported"] = tc.offered
+			o := w.options()
+			tc.r.ClientID, tc.r.Issuer = "my client", issuer
+			o.Clients = []auth.Registration{tc.r}
+			c := w.client(o)
+			if strings.Contains(tc.want, " ") {
+				c.fails(auth.StepToken, tc.want)
+				assert.Equal(t, w.count("/token"), 0)
+				return
+			}
+			c.ok()
+			r := w.find("/token")[0]
+			id, secret, basic := r.BasicAuth()
+			switch tc.want {
+			case "none":
+				assert.Equal(t, r.form.Get("client_id"), "my client")
+				assert.Assert(t, !basic && !r.form.Has("client_secret"))
+			case "basic": // both are encoded as in forms (RFC 6749, section 2.3.1)
+				assert.Equal(t, id+"|"+secret, "my+client|s3cret%3A%2F+%25")
+				assert.Assert(t, !r.form.Has("client_secret"))
+			case "post":
+				assert.Equal(t, r.form.Get("client_id")+"|"+r.form.Get("client_secret"), "my client|s3cret:/ %")
+				assert.Assert(t, !basic)
+			case "key":
+				assert.Assert(t, !basic && !r.form.Has("client_secret") && !r.form.Has("client_id"))
+				claims := assertion(t, tc.r, r.form)
+				assert.Equal(t, claims.Issuer+"|"+claims.Subject+"|"+strings.Join(claims.Audience, ","), "my client|my client|"+issuer)
+				assert.Assert(t, claims.ID != "" && time.Until(claims.Expires.Time) > 0 && time.Until(claims.Expires.Time) <= time.Minute)
+			}
+		})
+	}
+}
+
+func assertion(t *testing.T, r auth.Registration, form url.Values) *jose.Claims {
+	t.Helper()
+	assert.Equal(t, form.Get("client_assertion_type"), "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+	token, err := jose.Parse(form.Get("client_assertion"))
+	assert.NilError(t, err)
+	assert.Equal(t, token.Header.KeyID, r.KeyID)
+	key, err := jose.NewKey(r.Key.Public())
+	assert.NilError(t, err)
+	payload, err := token.Verify(key, jose.ES256)
+	assert.NilError(t, err)
+	claims, err := jose.ParseClaims(payload)
+	assert.NilError(t, err)
+	return claims
+}
+
+// What authorization servers answer when a client wants to be registered.
+func TestRegistrationAnswers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		answer string
+		want   string
+	}{
+		"a secret that is not wanted": {201, `{"client_id":"x","client_secret":"s3cret"}`, ""},
+		"another method":              {200, `{"client_id":"x","client_secret":"s3cret","token_endpoint_auth_method":"client_secret_post"}`, "post"},
+		"a method without a secret":   {201, `{"client_id":"x","token_endpoint_auth_method":"client_secret_basic"}`, "the client is to show a secret, and has got none"},
+		"a method that is not known":  {201, `{"client_id":"x","token_endpoint_auth_method":"tls\u001b[1m"}`, `by "tls"`},
+		"no id":                       {201, `{"client_secret":"s3cret"}`, "not the JSON that is wanted"},
+		"a line break":                {201, `{"client_id":"x\ny"}`, "not the JSON that is wanted"},
+		"a type":                      {201, `{"client_id":7}`, "not the JSON that is wanted"},
+		"a redirect refused":          {400, `{"error":"invalid_redirect_uri","error_description":"only web"}`, `400 Bad Request: invalid_redirect_uri: "only web"`},
+		"forbidden":                   {403, ``, "403 Forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.register = func(map[string]any) (int, any) { return tc.status, tc.answer }
+			c := w.client(w.options())
+			if len(tc.want) > 4 {
+				c.fails(auth.StepRegistration, tc.want)
+				assert.Equal(t, w.count("/authorize"), 0)
+				return
+			}
+			c.ok()
+			assert.Equal(t, w.find("/token")[0].form.Get("client_secret"), map[string]string{"post": "s3cret"}[tc.want])
+		})
+	}
+}
+
+// A dynamic registration is used until its secret expires.
+func TestRegistrationExpires(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+		w.register = func(body map[string]any) (int, any) {
+			assert.Equal(t, body["token_endpoint_auth_method"], "client_secret_basic")
+			return 201, map[string]any{"client_id": "x", "client_secret": "s3cret", "client_secret_expires_at": time.Now().Add(time.Hour).Unix()}
+		}
+		c := w.client(w.options())
+		assert.NilError(t, c.Login(t.Context()))
+		assert.NilError(t, c.Login(t.Context()))
+		assert.Equal(t, w.count("/register"), 1)
+		sleep(3601)
+		assert.NilError(t, c.Login(t.Context()))
+		assert.Equal(t, w.count("/register"), 2)
+	})
+}
+
+// An application on the web is registered as one.
+func TestApplicationTypeMustBeSaid(t *testing.T) {
+	for to, want := range map[string]string{
+		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native", "https://app.example/callback": "web", "https://localhost/callback": "native",
+	} {
+		w := newWorld(t)
+		o := w.options()
+		o.Grant = auth.AuthorizationCode{RedirectURL: to, Follow: w.follow}
+		w.client(o).ok()
+		var body struct {
+			Application string `json:"application_type"`
+		}
+		assert.NilError(t, json.Unmarshal([]byte(w.find("/register")[0].body), &body))
+		assert.Equal(t, body.Application, want, to)
+	}
+}

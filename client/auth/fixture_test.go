@@ -1,0 +1,346 @@
+package auth_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+const (
+	endpoint = "https://mcp.example/mcp"
+	issuer   = "https://as.example/t"
+	redirect = "http://127.0.0.1:9/callback"
+)
+
+// A world is an MCP server, its authorization server and whoever else there is, without a network. What is secret in it has "s3cret" in it.
+type world struct {
+	t     *testing.T
+	hosts map[string]http.Handler // by scheme and host
+
+	mu   sync.Mutex
+	seen []*seen
+	log  bytes.Buffer
+
+	challenge string                    // of the MCP server
+	accepts   func(r *http.Request) int // what it says to a request with a token; nil: 200 to the last one that was made
+	prm       map[string]any            // its metadata
+	asm       map[string]any            // of the authorization server
+	authorize func(q url.Values) url.Values
+	token     func(form url.Values, r *http.Request) (int, any) // nil, or an answer of status 0, is one of issue
+	register  func(body map[string]any) (int, any)
+
+	made       int
+	current    string            // the token that is accepted
+	refresh    string            // that is good
+	challenges map[string]string // of PKCE, by code
+}
+
+// A seen is a request that has arrived somewhere.
+type seen struct {
+	*http.Request
+	body string
+	form url.Values
+}
+
+func (s *seen) String() string {
+	return s.Method + " " + s.URL.Scheme + "://" + s.URL.Host + s.URL.Path
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{
+		t: t, challenge: `Bearer error="invalid_token", scope="read", resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`,
+		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer}, "scopes_supported": []string{"read", "write"}},
+		asm: map[string]any{
+			"issuer": issuer, "authorization_endpoint": "https://as.example/authorize?tenant=t", "token_endpoint": "https://as.example/token", "registration_endpoint": "https://as.example/register",
+			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}, "authorization_response_iss_parameter_supported": true,
+		},
+		challenges: map[string]string{},
+	}
+	mcp, as := http.NewServeMux(), http.NewServeMux()
+	mcp.HandleFunc("/mcp", w.serveMCP)
+	mcp.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", document(&w.prm))
+	as.HandleFunc("GET /.well-known/oauth-authorization-server/t", document(&w.asm))
+	as.HandleFunc("GET /authorize", w.serveAuthorize)
+	as.HandleFunc("POST /token", w.serveToken)
+	as.HandleFunc("POST /register", w.serveRegister)
+	w.hosts = map[string]http.Handler{"https://mcp.example": mcp, "https://as.example": as}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		assert.Check(t, !strings.Contains(w.log.String(), "s3cret"), w.log.String())
+	})
+	return w
+}
+
+// document serves what is there when it is asked for; nothing if that is nil.
+func document(doc *map[string]any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if *doc == nil {
+			http.NotFound(w, r)
+			return
+		}
+		answer(w, 200, *doc)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if text, ok := v.(string); ok {
+		_, _ = io.WriteString(w, text)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func (w *world) serveMCP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	status, good := 401, w.current
+	accepts := w.accepts
+	w.mu.Unlock()
+	if _, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok {
+		switch {
+		case accepts != nil:
+			status = accepts(r)
+		case token == good:
+			status = 200
+		}
+	}
+	if status != 200 && rw.Header().Get("WWW-Authenticate") == "" && w.challenge != "" {
+		rw.Header().Set("WWW-Authenticate", w.challenge)
+	}
+	rw.WriteHeader(status)
+	_, _ = io.WriteString(rw, "hello")
+}
+
+func (w *world) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	w.mu.Lock()
+	w.made++
+	code := fmt.Sprintf("s3cret-code-%d", w.made)
+	w.challenges[code] = q.Get("code_challenge")
+	w.mu.Unlock()
+	v := url.Values{"code": {code}, "state": {q.Get("state")}, "iss": {fmt.Sprint(w.asm["issuer"])}}
+	if w.authorize != nil {
+		v = w.authorize(v)
+	}
+	rw.Header().Set("Location", q.Get("redirect_uri")+"?"+v.Encode())
+	rw.WriteHeader(302)
+}
+
+func (w *world) serveToken(rw http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	if w.token != nil {
+		if status, v := w.token(r.PostForm, r); status != 0 {
+			answer(rw, status, v)
+			return
+		}
+	}
+	if r.PostForm.Get("grant_type") == "authorization_code" {
+		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
+		w.mu.Lock()
+		challenge, ok := w.challenges[r.PostForm.Get("code")]
+		w.mu.Unlock()
+		if !ok || challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
+			answer(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "PKCE"})
+			return
+		}
+	}
+	answer(rw, 200, w.issue("Bearer"))
+}
+
+// issue makes another token, which is the only one that is good from now on.
+func (w *world) issue(kind string) map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.made++
+	w.current, w.refresh = fmt.Sprintf("s3cret-token-%d", w.made), fmt.Sprintf("s3cret-refresh-%d", w.made)
+	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600, "refresh_token": w.refresh}
+}
+
+func (w *world) serveRegister(rw http.ResponseWriter, r *http.Request) {
+	var body map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	if w.register != nil {
+		if status, v := w.register(body); status != 0 {
+			answer(rw, status, v)
+			return
+		}
+	}
+	answer(rw, 201, map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
+}
+
+// RoundTrip brings a request to its host, whose answer may be endless.
+func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
+	s := &seen{Request: req}
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		_ = req.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		s.body = string(body)
+		s.form, _ = url.ParseQuery(s.body)
+	}
+	w.mu.Lock()
+	w.seen = append(w.seen, s)
+	w.mu.Unlock()
+	host := w.hosts[req.URL.Scheme+"://"+req.URL.Host]
+	if host == nil {
+		return nil, errors.New("there is no such host")
+	}
+	inner := req.Clone(req.Context())
+	inner.Body, inner.RequestURI = io.NopCloser(strings.NewReader(s.body)), req.URL.RequestURI()
+	body, pipe := io.Pipe()
+	rw := &responder{header: http.Header{}, body: pipe, began: make(chan struct{})}
+	stop := context.AfterFunc(req.Context(), func() { _ = body.CloseWithError(context.Cause(req.Context())) })
+	go func() {
+		defer stop()
+		defer pipe.Close()
+		host.ServeHTTP(rw, inner)
+		rw.WriteHeader(200)
+	}()
+	select {
+	case <-rw.began:
+		return &http.Response{Status: http.StatusText(rw.status), StatusCode: rw.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: rw.header, Body: body, ContentLength: -1, Request: req}, nil
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+type responder struct {
+	header http.Header
+	status int
+	body   *io.PipeWriter
+	once   sync.Once
+	began  chan struct{}
+}
+
+func (r *responder) Header() http.Header { return r.header }
+func (r *responder) WriteHeader(status int) {
+	r.once.Do(func() { r.status = status; close(r.began) })
+}
+func (r *responder) Write(p []byte) (int, error) {
+	r.WriteHeader(200)
+	return r.body.Write(p)
+}
+
+// sent are the requests that there were, in order, or those to one host.
+func (w *world) sent(host string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for _, s := range w.seen {
+		if host == "" || s.URL.Host == host {
+			all = append(all, s.String())
+		}
+	}
+	return all
+}
+
+// find are the requests to a path.
+func (w *world) find(path string) []*seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.seen), func(s *seen) bool { return s.URL.Path != path })
+}
+
+// count is how many requests to a path there were.
+func (w *world) count(path string) int { return len(w.find(path)) }
+
+// follow does what a browser and a user do who agrees at once.
+func (w *world) follow(ctx context.Context, page string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", page, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := w.RoundTrip(req)
+	if err != nil {
+		return "", err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 302 {
+		return "", errors.New(resp.Status)
+	}
+	return resp.Header.Get("Location"), nil
+}
+
+// options are those of a client with a user.
+func (w *world) options() auth.Options {
+	return auth.Options{
+		Name: "test", HTTP: &http.Client{Transport: w}, Grant: auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect},
+		Logger: slog.New(slog.NewTextHandler(&locked{w}, nil)),
+	}
+}
+
+type locked struct{ w *world }
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	return l.w.log.Write(p)
+}
+
+// A caller makes requests to the MCP server.
+type caller struct {
+	*auth.Authorizer
+	w *world
+	http.RoundTripper
+}
+
+func (w *world) client(o auth.Options) *caller {
+	w.t.Helper()
+	return w.clientOf(o, endpoint)
+}
+
+func (w *world) clientOf(o auth.Options, endpoint string) *caller {
+	w.t.Helper()
+	a, err := o.New(endpoint)
+	assert.NilError(w.t, err)
+	return &caller{a, w, a.Wrap(w)}
+}
+
+// call makes a request and returns the status of its answer.
+func (c *caller) call() (int, error) { return c.callWith(context.Background()) }
+
+func (c *caller) callWith(ctx context.Context) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, "POST", endpoint, strings.NewReader("message"))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Mcp-Protocol-Version", "2025-03-26")
+	resp, err := c.RoundTrip(req)
+	if err != nil {
+		assert.Check(c.w.t, !strings.Contains(err.Error(), "s3cret"), err.Error())
+		return 0, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	assert.Check(c.w.t, cmp.Or(string(body), "hello") == "hello")
+	return resp.StatusCode, err
+}
+
+// ok makes a request that must succeed.
+func (c *caller) ok() {
+	c.w.t.Helper()
+	status, err := c.call()
+	assert.NilError(c.w.t, err)
+	assert.Equal(c.w.t, status, 200)
+}

@@ -1,0 +1,86 @@
+package auth_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+// Who logs out has what was granted taken back, where that can be told, and has nothing any more whatever the authorization server says.
+func TestLogout(t *testing.T) {
+	for name, tc := range map[string]struct {
+		endpoint any
+		handler  http.HandlerFunc
+		want     string // the error
+	}{
+		"taken back":  {"https://as.example/revoke", says(200, ""), ""},
+		"no endpoint": {nil, nil, ""},
+		"refused":     {"https://as.example/revoke", says(503, `{"error":"temporarily_unavailable"}`), "token revocation: https://as.example/revoke: 503 Service Unavailable: temporarily_unavailable"},
+		"http":        {"http://as.example/revoke", nil, "only https is used"},
+		"elsewhere": {"https://as.example/revoke", func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "https://evil.example/", 307)
+		}, "which is not followed"},
+	} {
+		for _, kept := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(t)
+				w.asm["revocation_endpoint"] = tc.endpoint
+				w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
+				if tc.handler != nil {
+					w.at("https://as.example", "POST /revoke", tc.handler)
+				}
+				store := &memory{}
+				o := w.options()
+				o.Clients = []auth.Registration{mine}
+				if kept {
+					o.Store = store
+				}
+				c := w.client(o)
+				c.ok()
+				err := c.Logout(t.Context())
+				assert.Equal(t, len(store.all), 0)
+				_, ok := c.Credentials()
+				assert.Assert(t, !ok)
+				if tc.want != "" {
+					_, ok := errors.AsType[*auth.Error](err)
+					assert.Assert(t, ok, "%v", err)
+					assert.ErrorContains(t, err, tc.want)
+				} else {
+					assert.NilError(t, err)
+				}
+				if tc.handler != nil {
+					r := w.find("/revoke")[0]
+					assert.DeepEqual(t, r.form, url.Values{"token": {"s3cret-refresh-2"}, "token_type_hint": {"refresh_token"}})
+					id, secret, _ := r.BasicAuth()
+					assert.Equal(t, id+":"+secret, "mine:s3cret")
+				}
+				assert.Equal(t, len(w.sent("evil.example")), 0)
+				before := len(w.sent(""))
+				assert.NilError(t, c.Logout(t.Context()), "there is nothing any more")
+				assert.Equal(t, len(w.sent("")), before)
+			})
+		}
+	}
+
+	// A token without a refresh token is taken back itself; a server of 2025-03-26 cannot be told.
+	w := newWorld(t)
+	w.asm["revocation_endpoint"] = "https://as.example/revoke"
+	w.at("https://as.example", "POST /revoke", says(200, ""))
+	w.token = func(url.Values, *http.Request) (int, any) {
+		made := w.issue("Bearer")
+		delete(made, "refresh_token")
+		return 200, made
+	}
+	c := w.client(w.options())
+	c.ok()
+	assert.NilError(t, c.Logout(t.Context()))
+	assert.DeepEqual(t, w.find("/revoke")[0].form, url.Values{"token": {"s3cret-token-2"}, "token_type_hint": {"access_token"}, "client_id": {"registered"}})
+	c.ok()
+	w.asm = nil
+	assert.NilError(t, c.Logout(t.Context()))
+}

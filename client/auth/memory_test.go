@@ -1,0 +1,75 @@
+package auth_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+// memory is a Store.
+type memory struct {
+	mu   sync.Mutex
+	all  map[auth.Key]auth.Credentials
+	err  error
+	turn chan struct{} // capacity 1: somebody has locked it
+}
+
+func (m *memory) Find(endpoint string) ([]auth.Credentials, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.all)), m.err
+}
+
+func (m *memory) Put(c auth.Credentials) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err != nil {
+		return m.err
+	}
+	if m.all == nil {
+		m.all = map[auth.Key]auth.Credentials{}
+	}
+	m.all[c.Key] = c
+	return nil
+}
+
+func (m *memory) Delete(k auth.Key) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.all, k)
+	return m.err
+}
+
+// Lock keeps out one for all keys, which is more than it must. A mutex would keep the time of a bubble from passing.
+func (m *memory) Lock(ctx context.Context, _ auth.Key) (func(), error) {
+	m.mu.Lock()
+	if m.turn == nil {
+		m.turn = make(chan struct{}, 1)
+	}
+	turn, err := m.turn, m.err
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// one is the only one that is kept.
+func (m *memory) one(t *testing.T) auth.Credentials {
+	t.Helper()
+	all, err := m.Find(endpoint)
+	assert.NilError(t, err)
+	assert.Equal(t, len(all), 1)
+	return all[0]
+}

@@ -1,0 +1,391 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+func contextWithCancel() (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.Background())
+}
+
+// rotating has the token endpoint take each refresh token once, and say nothing to any other.
+func (w *world) rotating() {
+	w.token = func(form url.Values, _ *http.Request) (int, any) {
+		if form.Get("grant_type") != "refresh_token" {
+			return 0, nil
+		}
+		w.mu.Lock()
+		good := w.refresh
+		w.mu.Unlock()
+		if form.Get("refresh_token") != good {
+			return 400, `{"error":"invalid_grant"}`
+		}
+		return 200, w.issue("Bearer")
+	}
+}
+
+// A token that has expired is replaced before it is sent, and one that the server refuses afterwards. Each refresh token is used once.
+func TestRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		before := w.count("/mcp")
+		c.ok()
+		assert.Equal(t, w.count("/mcp"), before+1, "the old token is not even sent")
+		form := w.find("/token")[1].form
+		assert.DeepEqual(t, form, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"}, "client_id": {"registered"}, "resource": {endpoint}})
+		assert.Equal(t, store.one(t).RefreshToken, "s3cret-refresh-3", "the new one is kept")
+
+		w.mu.Lock()
+		w.current = "revoked"
+		w.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.count("/authorize"), 1, "and the user has not been asked again")
+	})
+}
+
+// Without a refresh token, the user is asked again when the token has expired; before that, nobody is.
+func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.token = func(url.Values, *http.Request) (int, any) {
+			made := w.issue("Bearer")
+			delete(made, "refresh_token")
+			return 200, made
+		}
+		c := w.client(w.options())
+		c.ok()
+		sleep(3500)
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 1)
+		sleep(100)
+		w.mu.Lock()
+		w.current = "another"
+		w.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 2)
+	})
+}
+
+// However many requests find that the token has expired or is refused, it is renewed once.
+func TestRefreshOnce(t *testing.T) {
+	for _, expired := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.rotating()
+			c := w.client(w.options())
+			c.ok()
+			if expired {
+				sleep(3600)
+			} else {
+				w.mu.Lock()
+				w.current = "revoked"
+				w.mu.Unlock()
+			}
+			token := w.token
+			w.token = func(form url.Values, r *http.Request) (int, any) { sleep(1); return token(form, r) }
+			var all sync.WaitGroup
+			for range 64 {
+				all.Go(c.ok)
+			}
+			all.Wait()
+			assert.Equal(t, w.count("/token"), 2)
+			assert.Equal(t, w.count("/authorize"), 1)
+		})
+	}
+}
+
+// A refresh whose request is given up goes on, as the refresh token has been spent: the next request has what it brings.
+func TestRefreshIsNotLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		c := w.client(w.options())
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) {
+			status, v := token(form, r)
+			sleep(5)
+			return status, v
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, err := c.callWith(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		sleep(5)
+		synctest.Wait()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A refresh token that is not good any more leads to the user; without one, to the server's refusal.
+func TestRefreshTokenIsSpent(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		inBubble(t, func(t *testing.T, w *world) {
+			store := &memory{}
+			o := w.options()
+			o.Store = store
+			w.rotating()
+			w.client(o).ok()
+			sleep(3600)
+			w.mu.Lock()
+			w.refresh, w.current = "another", "another"
+			w.mu.Unlock()
+			if user {
+				w.client(o).ok()
+				assert.Equal(t, w.count("/authorize"), 2)
+				return
+			}
+			o.Grant = nil
+			c := w.client(o)
+			for range 3 {
+				status, err := c.call()
+				assert.NilError(t, err)
+				assert.Equal(t, status, 401)
+			}
+			assert.Equal(t, w.count("/token"), 2, "it is tried once")
+			assert.Equal(t, store.one(t).RefreshToken, "", "and forgotten")
+		})
+	}
+}
+
+// An authorization server that cannot be reached takes nothing away.
+func TestRefreshFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		o := w.options()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(url.Values, *http.Request) (int, any) { return 503, "" }
+		e := c.fails(auth.StepRefresh, "503 Service Unavailable")
+		assert.Equal(t, e.Status, 503)
+		w.token = token
+		c.ok()
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// What another program with the same Store has renewed is not renewed again, and its refresh token not spoiled.
+func TestAnotherProgramWasQuicker(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		first.ok()
+		second.ok()
+		assert.Equal(t, w.count("/token"), 2)
+		sleep(60)
+		w.mu.Lock()
+		w.current = "revoked"
+		w.mu.Unlock()
+		second.ok()
+		first.ok()
+		assert.Equal(t, w.count("/token"), 3)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A Store that fails is told to the log, and the requests go on.
+func TestStoreFails(t *testing.T) {
+	w := newWorld(t)
+	o := w.options()
+	o.Store = &memory{err: errors.New("disk full")}
+	c := w.client(o)
+	c.ok()
+	c.ok()
+	assert.Equal(t, w.count("/authorize"), 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	assert.Assert(t, len(w.log.String()) > 0)
+}
+
+// Two programs that find at the same time that a token has expired renew it once.
+func TestProgramsRenewOneAfterTheOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) { sleep(5); return token(form, r) }
+		var both sync.WaitGroup
+		both.Go(first.ok)
+		both.Go(second.ok)
+		both.Wait()
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// An authorization server that does not know the client any more gets to know it again; one that was registered beforehand cannot be helped.
+func TestRegistrationIsForgotten(t *testing.T) {
+	for _, beforehand := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, w *world) {
+			o := w.options()
+			o.Store = &memory{}
+			if beforehand {
+				o.Clients = []auth.Registration{{Issuer: issuer, ClientID: "me"}}
+			}
+			w.client(o).ok()
+			sleep(3600)
+			w.mu.Lock()
+			w.current = "another"
+			w.mu.Unlock()
+			w.token = func(form url.Values, _ *http.Request) (int, any) {
+				if form.Get("grant_type") == "refresh_token" {
+					return 401, `{"error":"invalid_client"}`
+				}
+				return 0, nil
+			}
+			c := w.client(o)
+			if beforehand {
+				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code, "invalid_client")
+				return
+			}
+			c.ok()
+			assert.Equal(t, w.count("/register"), 2)
+			assert.Equal(t, w.count("/authorize"), 2)
+		})
+	}
+}
+
+// Who logs in while a token is renewed is asked nevertheless.
+func TestLoginDuringRefresh(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.rotating()
+		c := w.client(w.options())
+		c.ok()
+		sleep(3600)
+		token := w.token
+		w.token = func(form url.Values, r *http.Request) (int, any) {
+			if form.Get("grant_type") == "refresh_token" {
+				sleep(5)
+			}
+			return token(form, r)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.ok()
+		}()
+		synctest.Wait()
+		hurry, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		assert.ErrorIs(t, c.Login(hurry), context.DeadlineExceeded)
+		assert.NilError(t, c.Login(t.Context()))
+		<-done
+		assert.Equal(t, w.count("/authorize"), 2)
+		assert.Equal(t, w.count("/token"), 3)
+	})
+}
+
+// A token that is revoked with its refresh token leads to the user at once, and where there is none to the server's refusal, without that the refresh token is tried again.
+func TestRevoked(t *testing.T) {
+	for _, user := range []bool{true, false} {
+		w := newWorld(t)
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		w.client(o).ok()
+		if !user {
+			o.Grant = nil
+		}
+		c := w.client(o)
+		w.mu.Lock()
+		w.current, w.refresh = "another", "another"
+		w.mu.Unlock()
+		if user {
+			c.ok()
+			assert.Equal(t, w.count("/authorize"), 2)
+			continue
+		}
+		for range 3 {
+			status, err := c.call()
+			assert.NilError(t, err)
+			assert.Equal(t, status, 401)
+		}
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, store.one(t).RefreshToken, "")
+	}
+}
+
+// What another program has brought meanwhile may have expired too: then its refresh token is the one that is good.
+func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		sleep(3600)
+		first.ok()
+		sleep(3600)
+		second.ok()
+		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
+// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
+func TestLockFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		store := &memory{}
+		o := w.options()
+		o.Store = store
+		w.rotating()
+		c := w.client(o)
+		c.ok()
+		sleep(3600)
+		unlock, err := store.Lock(t.Context(), auth.Key{})
+		assert.NilError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err = c.callWith(ctx)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		assert.Equal(t, w.count("/token"), 1)
+		unlock()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 2)
+
+		sleep(3600)
+		store.mu.Lock()
+		store.err = errors.New("no locks here")
+		store.mu.Unlock()
+		c.ok()
+		assert.Equal(t, w.count("/token"), 3)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"), w.log.String())
+	})
+}

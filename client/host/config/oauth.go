@@ -1,0 +1,148 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// OAuth is what a definition says about how to be let in by a server with a URL. Texts of a [Server] may have variables in them, those of an [Endpoint] have not.
+type OAuth struct {
+	Off          bool   // "oauth": false; no token is asked for, and none that is there is used
+	ClientID     string // "" registers the client dynamically
+	ClientSecret string
+	Scope        string // of several, with blanks between them
+	RedirectURI  string // where the browser comes back to; "" is any port of this machine
+	AllowPrivate bool   // its authorization server may be in a private network, though the server is not
+	ForItself    bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
+}
+
+const (
+	forUser   = "authorization_code"
+	forItself = "client_credentials"
+)
+
+// An oauth is an [OAuth] in stdwire's own form: false, or an object.
+type oauth OAuth
+
+// MarshalJSON implements [json.Marshaler].
+func (o *oauth) MarshalJSON() ([]byte, error) {
+	if o.Off {
+		return []byte("false"), nil
+	}
+	text := []byte{'{'}
+	for _, m := range []struct{ name, value string }{
+		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: forItself}[o.ForItself]},
+	} {
+		if m.value == "" {
+			continue
+		}
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(jsonscan.AppendString(text, m.name), ':')
+		text = jsonscan.AppendString(text, m.value)
+	}
+	if o.AllowPrivate {
+		if len(text) > 1 {
+			text = append(text, ',')
+		}
+		text = append(text, `"allowPrivate":true`...)
+	}
+	return append(text, '}'), nil
+}
+
+// oauth reads what applications write about that: true, false, or an object, whose members have one name in each of them.
+func (r *reader) oauth(v value) {
+	if on, ok := v.bool(); ok {
+		r.server.OAuth = &OAuth{Off: !on}
+		return
+	}
+	if !v.isObject() {
+		r.wants(v, "true, false or an object")
+		return
+	}
+	o := new(OAuth)
+	r.server.OAuth = o
+	port := 0
+	for _, m := range r.members(v) {
+		r.field = "oauth." + beginning(m.name)
+		switch m.name {
+		case "enabled":
+			o.Off = !r.yes(m.value)
+		case "allowPrivate":
+			o.AllowPrivate = r.yes(m.value)
+		case "clientId", "client_id", "CLIENT_ID":
+			o.ClientID = r.word(m.value)
+		case "clientSecret", "client_secret", "CLIENT_SECRET":
+			o.ClientSecret = r.word(m.value)
+		case "scope", "scopes":
+			if m.isArray() {
+				o.Scope = strings.Join(r.texts(m.value), " ")
+			} else {
+				o.Scope = r.word(m.value)
+			}
+		case "redirectUri", "redirect_uri", "redirectUrl":
+			o.RedirectURI = r.word(m.value)
+		case "grantType", "grant_type":
+			switch grant := r.word(m.value); grant {
+			case forUser, forItself:
+				o.ForItself = grant == forItself
+			default:
+				r.errorf(m.start, "%s wants to be %s or %s", r.field, forUser, forItself)
+			}
+		case "callbackPort", "callback_port":
+			n, ok := m.integer()
+			if !ok || n < 1 || n > 65535 {
+				r.errorf(m.start, "%s wants to be a port, and is none", r.field)
+			}
+			port = int(n)
+		default:
+			r.warnf(m.at, "unknown field %.60q; it does nothing here", "oauth."+m.name)
+		}
+	}
+	switch {
+	case o.ClientSecret != "" && o.ClientID == "":
+		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
+	case o.ForItself && o.ClientSecret == "":
+		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", forItself)
+	case port != 0 && o.RedirectURI != "":
+		r.errorf(v.start, "oauth has a redirectUri and a port; leave out one of them")
+	case port != 0:
+		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(port) + "/callback"
+	}
+}
+
+// oauth expands the variables.
+func (x *expansion) oauth(o *OAuth) *OAuth {
+	if o == nil {
+		return nil
+	}
+	e := &OAuth{
+		Off: o.Off, AllowPrivate: o.AllowPrivate, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
+		Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
+	}
+	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname())) {
+		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
+	}
+	return e
+}
+
+// isThisMachine says so of a host that needs no looking up.
+func isThisMachine(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
+}
+
+// redactOAuth hides the secret.
+func redactOAuth(o *OAuth) *OAuth {
+	if o == nil {
+		return nil
+	}
+	c := *o
+	c.ClientID, c.ClientSecret, c.Scope, c.RedirectURI = redactWord(o.ClientID), redactText(o.ClientSecret), redactWord(o.Scope), redactURL(o.RedirectURI)
+	return &c
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+func authCommand() command {
+	var list strings.Builder
+	for _, c := range authCommands() {
+		fmt.Fprintf(&list, "\n  stdwire %-13s %s", c.name, c.summary)
+	}
+	return command{
+		name: "auth", usage: "login|status|logout [SERVER] [FLAG]… [-h]",
+		summary: "log in to servers with a URL",
+		help: `A server may want to know who is there, and name an authorization server that can tell it (OAuth). To be logged in there once is enough: all commands and stdwire serve --config use what is kept, and renew it by themselves. None of them opens a browser; without credentials they end with exit code 3, and say how to log in.
+
+SERVER is the id of one of the configuration, or a URL. What is kept is in $XDG_STATE_HOME/stdwire/credentials, in files that nobody else may read.
+
+In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "scope": …}}. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
+
+` + strings.TrimPrefix(list.String(), "\n"),
+		make: func() (grammar, runner) {
+			var words []string
+			rest := func(w []string) { words = w }
+			return grammar{rest: rest}, func(ctx context.Context, std *streams) error {
+				names := []string{"login", "status", "logout"}
+				if words == nil {
+					return usagef("what about it?").withHint("there are " + strings.Join(names, ", "))
+				}
+				i := slices.Index(names, words[0])
+				if i < 0 {
+					return usagef("%q is none of %s", words[0], strings.Join(names, ", ")).withHint(near.DidYouMean(words[0], names))
+				}
+				return authCommands()[i].dispatch(ctx, words[1:], std)
+			}
+		},
+	}
+}
+
+// authCommands are the words that may follow "auth".
+func authCommands() []command {
+	return []command{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
+}
+
+// An account is a server with a URL, as somebody is known to it.
+type account struct {
+	selected selected
+	url      string        // that it has, or that was given
+	oauth    *config.OAuth // nil if nothing is configured
+}
+
+func (a *account) flags() []flag { return a.selected.configuration.flags() }
+
+// word takes the server.
+func (a *account) word(word string) error {
+	if a.given() || word == "" {
+		return usagef("unexpected argument %q", word)
+	}
+	if strings.Contains(word, "://") {
+		r := new(remote)
+		err := r.setURL(word)
+		a.url = r.url
+		return err
+	}
+	a.selected.id = word
+	return nil
+}
+
+func (a *account) given() bool { return a.url != "" || a.selected.id != "" }
+
+// name is what messages call the server.
+func (a *account) name() string {
+	if a.selected.id != "" {
+		return a.selected.id
+	}
+	return (&remote{url: a.url}).host()
+}
+
+// find looks the server up.
+func (a *account) find(ctx context.Context, std *streams) error {
+	if !a.given() {
+		return usagef("which server?").withHint("its id in the configuration, or its URL")
+	}
+	if extra := a.selected.configuration.given(); a.url != "" && extra != "" {
+		return usagef("%s is for a server of the configuration", extra)
+	}
+	if a.url != "" {
+		return nil
+	}
+	if err := a.selected.find(ctx, std); err != nil {
+		return err
+	}
+	e := a.selected.endpoint
+	why := ""
+	switch {
+	case e.URL == "":
+		why = "it has a command and no URL: there is nothing to log in to"
+	case e.OAuth != nil && e.OAuth.Off:
+		why = "the configuration says that it wants no OAuth (\"oauth\": false)"
+	case hasAuthorization(e.Headers):
+		why = "the configuration has an Authorization header for it, which is used in place of all else"
+	}
+	if why != "" {
+		return &failure{code: "config", server: a.name(), why: why}
+	}
+	a.url, a.oauth = e.URL, e.OAuth
+	return nil
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+// Once somebody has logged in, every command is let in, and renews what has expired; in a script nobody is ever asked.
+func TestLogin(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	got := run(t, "call", "echo", "text=x", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Equal(t, got.stderr, "stdwire: "+g.host+": start: POST "+g.url+": 401 Unauthorized\n"+
+		"hint: log in: stdwire auth login "+g.url+"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
+	got = run(t, "auth", "status", g.url)
+	assert.Equal(t, got, ran{3, "", "stdwire: " + g.host + ": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " + g.url + "\n"})
+
+	got = loggedIn(t, g.url)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, got.stdout, "")
+	assert.Assert(t, strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"), got.stderr)
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+	assert.DeepEqual(t, g.grants, []string{"authorization_code"})
+
+	got = run(t, "auth", "status")
+	assert.Equal(t, got.code, 0)
+	assert.Assert(t, strings.HasPrefix(got.stdout, "valid  "+g.url+"  "+g.issuer+"  "), got.stdout)
+	got = run(t, "auth", "status", g.url, "-o", "json")
+	var all []map[string]any
+	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &all))
+	assert.Equal(t, len(all), 1)
+	assert.Assert(t, all[0]["expires"] != "")
+	delete(all[0], "expires")
+	assert.DeepEqual(t, all[0], map[string]any{"server": g.url, "state": "valid", "issuer": g.issuer, "scopes": []any{"read"}})
+	assert.Assert(t, !strings.Contains(got.stdout, "s3cret"))
+
+	// Another token is asked for when the server refuses this one; when that does not help, it is said how to log in.
+	g.mu.Lock()
+	g.good = nil
+	g.mu.Unlock()
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+	assert.DeepEqual(t, g.grants, []string{"authorization_code", "refresh_token"})
+	g.mu.Lock()
+	g.good, g.refresh = nil, "revoked"
+	g.mu.Unlock()
+	got = run(t, "tools", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: log in: stdwire auth login "+g.url))
+
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	assert.Equal(t, g.registered, 1)
+	g.needs = "files:write"
+	got = run(t, "call", "echo", "text=x", "--url", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasSuffix(got.stderr, "hint: log in for more: stdwire auth login "+g.url+" --scope files:write\n"), got.stderr)
+	assert.Equal(t, loggedIn(t, g.url, "--scope", "files:write").code, 0)
+	assert.Equal(t, g.scope, "read files:write")
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+
+	got = run(t, "auth", "logout", g.url)
+	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
+	assert.Equal(t, g.refresh, "", "it is taken back")
+	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+}
+
+// What somebody was given as a header is sent, and nothing else.
+func TestOwnHeaderWins(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	got := run(t, "tools", "--url", g.url, "--header", "Authorization: Bearer mine")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: what it was given as Authorization is not good, or not good enough"))
+	assert.Equal(t, len(g.grants), 1)
+
+	got = run(t, "tools", "--url", g.url+"?key=hidden")
+	assert.Equal(t, got.code, 3, "it is another endpoint")
+	assert.Assert(t, cmp.Contains(got.stderr, "hint: log in: stdwire auth login URL, with the same URL"))
+	assert.Assert(t, !strings.Contains(got.stderr, "hidden"))
+}
+
+// Who is configured is who logs in, and is let in as.
+func TestLoginOfConfigured(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	g.closed = true
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"open":  map[string]any{"url": g.url},
+		"user":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "scope": "write"}},
+		"self":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}", "grantType": "client_credentials"}},
+		"off":   map[string]any{"url": g.url, "oauth": false},
+		"token": map[string]any{"url": g.url, "headers": map[string]any{"authorization": "Bearer x"}},
+		"local": map[string]any{"command": "x"},
+	}})
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	call := func(id string) ran { return run(t, "call", "echo", "text=x", "-s", id, "--config", path) }
+
+	got := loggedIn(t, "open", "--config", path)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`))
+	assert.Assert(t, cmp.Contains(call("user").stderr, "hint: log in: stdwire auth login user;"))
+	got = loggedIn(t, "user", "--config", path)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Equal(t, g.scope, "read write")
+	assert.Equal(t, call("user"), ran{0, "x\n", ""})
+	assert.Equal(t, call("open").code, 3, "those of another client are not used")
+	assert.Equal(t, run(t, "auth", "status", "user", "--config", path).code, 0)
+
+	t.Setenv("SECRET", "wrong")
+	got = call("self")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `token: `+g.server.URL+`/token: 401 Unauthorized: invalid_client`))
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: look at its "oauth" in the configuration`))
+	t.Setenv("SECRET", "s3cret")
+	assert.Equal(t, call("self"), ran{0, "x\n", ""})
+
+	got = call("off")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, `hint: the configuration says that it wants no OAuth`))
+	for id, want := range map[string]string{
+		"off": "it wants no OAuth", "token": "has an Authorization header for it", "local": "it has a command and no URL", "nobody": `"nobody"`,
+	} {
+		for _, word := range []string{"login", "logout", "status"} {
+			got := run(t, "auth", word, id, "--config", path)
+			assert.Assert(t, got.code == 8 || got.code == 2, got.stderr)
+			assert.Assert(t, cmp.Contains(got.stderr, want))
+		}
+	}
+}
+
+// Behind a gateway, a server is let in as well, also when somebody logs in later.
+func TestGatewayIsLoggedIn(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"far": {"url": %q}}}`, g.url), 0o600))
+	behind := func(args ...string) ran { return run(t, append(args, "--", self, "serve", "--config", path)...) }
+	got := behind("call", "host_status", "-o", "raw")
+	assert.Assert(t, cmp.Contains(got.stdout, "401 Unauthorized (log in: stdwire auth login far)"))
+	assert.Equal(t, loggedIn(t, "far", "--config", path).code, 0)
+	got = behind("call", "far__echo", "text=x")
+	assert.Equal(t, got, ran{0, "x\n", ""})
+}
+
+// What goes wrong at the authorization server, or is not agreed to, is told, and ends at once.
+func TestLoginFails(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	g.refuses = "access_denied"
+	assert.Equal(t, run(t, "auth", "logout", g.url), ran{0, "", "warning: the authorization server has not taken them back: token revocation: " + g.server.URL + "/revoke: 503 Service Unavailable\n" +
+		"logged out of " + g.host + "\n"})
+	got := loggedIn(t, g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+g.server.URL+"/authorize: access_denied\n"), got.stderr)
+
+	got = run(t, "auth", "login", g.url, "--timeout", "10ms")
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "nobody has agreed within 10ms"))
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := capture(false)
+	r, w := io.Pipe()
+	c.err.w = w
+	go func() {
+		_, _ = bufio.NewReader(r).ReadString('\n')
+		cancel(signalled{os.Interrupt})
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.streams), 130)
+
+	none := httptest.NewServer(http.NotFoundHandler())
+	none.Close()
+	got = run(t, "auth", "login", none.URL)
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "connection refused"))
+	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+}
+
+func TestAuthUsage(t *testing.T) {
+	ownHome(t)
+	for _, tt := range []struct{ args, stderr string }{
+		{"auth", "stdwire: auth: what about it?\nhint: there are login, status, logout\n"},
+		{"auth logn", "stdwire: auth: \"logn\" is none of login, status, logout\nhint: did you mean login?\n"},
+		{"auth login", "stdwire: auth login: which server?\n"},
+		{"auth logout", "stdwire: auth logout: which server?\n"},
+		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},
+		{"auth login https://a.example https://b.example", "stdwire: auth login: unexpected argument \"https://b.example\"\n"},
+		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: that is no URL\n"},
+		{"auth login https://a.example --config x", "stdwire: auth login: --config is for a server of the configuration\n"},
+	} {
+		got := run(t, strings.Fields(tt.args)...)
+		assert.Equal(t, got.code, 2, tt.args)
+		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
+		assert.Assert(t, !strings.Contains(got.stderr, "s3cret"))
+	}
+}
+
+func TestHoldings(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	for _, tt := range []struct {
+		c    auth.Credentials
+		want string
+	}{
+		{auth.Credentials{}, "valid []"},
+		{auth.Credentials{Expires: now.Add(time.Second), Scopes: []string{"a", "b"}}, "valid [a b]"},
+		{auth.Credentials{Expires: now, Scopes: []string{"a", "b"}, Granted: "a"}, "expired [a]"},
+		{auth.Credentials{Expires: now.Add(-time.Hour), RefreshToken: "s3cret"}, "renewable []"},
+	} {
+		tt.c.Endpoint = "https://u:s3cret@a.example/mcp?key=s3cret"
+		h := newHolding(tt.c, now)
+		assert.Equal(t, fmt.Sprint(h.State, " ", h.Scopes), tt.want)
+		assert.Equal(t, h.Server, "https://a.example/mcp")
+		assert.Assert(t, h.Scopes != nil)
+	}
+}
+
+// What cannot be read among what is kept is told, and nothing of it is used.
+func TestDamagedCredentials(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	store, err := openCredentials()
+	assert.NilError(t, err)
+	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 1)
+	assert.NilError(t, os.WriteFile(files[0], []byte(`{"access_token":"s3cret`), 0o600))
+	got := run(t, "auth", "status", g.url)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "warning: "+files[0]+": it is damaged: log in again\n"), got.stderr)
+	assert.Equal(t, run(t, "tools", "--url", g.url).code, 3)
+	assert.Equal(t, loggedIn(t, g.url).code, 0)
+	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
+}

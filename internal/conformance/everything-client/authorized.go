@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+// told is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
+type told struct {
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	Issuer           string `json:"issuer"`
+	PrivateKeyPEM    string `json:"private_key_pem"`
+	SigningAlgorithm string `json:"signing_algorithm"`
+	ValidJWT         string `json:"valid_jwt"`
+	IDPClientID      string `json:"idp_client_id"`
+	IDPIDToken       string `json:"idp_id_token"`
+	IDPIssuer        string `json:"idp_issuer"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
+}
+
+// authorized are the scenarios of authorization: what the client may know of the authorization server beforehand. All others it gets with a code.
+var authorized = map[string]func(t told) (auth.Options, error){
+	"auth/client-credentials-basic": func(t told) (auth.Options, error) {
+		return auth.Options{Grant: auth.ClientCredentials{}, Clients: t.client()}, nil
+	},
+	"auth/client-credentials-jwt": func(t told) (auth.Options, error) {
+		block, _ := pem.Decode([]byte(t.PrivateKeyPEM))
+		if block == nil {
+			return auth.Options{}, errors.New("private_key_pem is none")
+		}
+		key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+		if err != nil {
+			return auth.Options{}, err
+		}
+		clients := t.client()
+		clients[0].Key, clients[0].Algorithm = key.(crypto.Signer), t.SigningAlgorithm
+		return auth.Options{Grant: auth.ClientCredentials{}, Clients: clients}, nil
+	},
+	"auth/wif-jwt-bearer": func(t told) (auth.Options, error) {
+		return auth.Options{Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return t.ValidJWT, nil }}, Clients: t.client()}, nil
+	},
+	"auth/enterprise-managed-authorization": func(t told) (auth.Options, error) {
+		return auth.Options{Clients: t.client(), Grant: auth.IdentityAssertion{
+			Token: func(context.Context) (string, error) { return t.IDPIDToken, nil }, TokenEndpoint: t.IDPTokenEndpoint,
+			Client: auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
+		}}, nil
+	},
+}
+
+func (t told) client() []auth.Registration {
+	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
+}
+
+// byCode is how a user would do it, whose browser is redirected at once.
+func byCode(t told) (auth.Options, error) {
+	o := auth.Options{
+		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
+		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", Follow: follow},
+	}
+	if t.ClientID != "" {
+		o.Clients = t.client()
+	}
+	return o, nil
+}
+
+// follow asks for a page, and returns where it redirects to.
+func follow(ctx context.Context, page string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusFound {
+		return "", fmt.Errorf("the page answers %s", resp.Status)
+	}
+	return resp.Header.Get("Location"), nil
+}
+
+// authorizer is nil for a scenario that has nothing to do with authorization.
+func authorizer(name, url string) (*auth.Authorizer, error) {
+	if !strings.HasPrefix(name, "auth/") {
+		return nil, nil
+	}
+	var t told
+	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
+		if err := json.Unmarshal([]byte(text), &t); err != nil {
+			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+		}
+	}
+	options := authorized[name]
+	if options == nil {
+		options = byCode
+	}
+	o, err := options(t)
+	if err != nil {
+		return nil, err
+	}
+	return o.New(url)
+}
+
+// refusing are the scenarios in which something is wrong with the authorization server, or the server is never content: what the client says of it, and then ends.
+var refusing = map[string]string{
+	"auth/resource-mismatch":        "the metadata is not that of this server: it calls itself https://evil.example.com/mcp",
+	"auth/metadata-issuer-mismatch": "the metadata is that of another authorization server: it calls itself https://attacker.example.com",
+	"auth/iss-supported-missing":    "the answer does not say who it is from",
+	"auth/iss-wrong-issuer":         "the answer is from another authorization server",
+	"auth/iss-unexpected":           "the answer is from another authorization server",
+	"auth/iss-normalized":           "the answer is from another authorization server",
+	"auth/scope-retry-limit":        "403 Forbidden",
+}
+
+// refuses is nil if the client has refused to go on, with the right words.
+func refuses(name string, err error) error {
+	switch want := refusing[name]; {
+	case want == "":
+		return err
+	case err == nil:
+		return errors.New("it went on, and should have refused to")
+	case !strings.Contains(err.Error(), want):
+		return fmt.Errorf("want an error with %q: %w", want, err)
+	}
+	return nil
+}
+
+// testTool is what all scenarios of authorization want done, when the client has been let in.
+func testTool(ctx context.Context, c *client.Client) error {
+	return calls(call{"test-tool", json.RawMessage(`{}`)})(ctx, c)
+}
