@@ -199,6 +199,19 @@ func TestLoginFails(t *testing.T) {
 	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
 }
 
+// Where nothing can be kept, nobody is told that they were logged in.
+func TestLoginIsNotKept(t *testing.T) {
+	ownHome(t)
+	file := filepath.Join(t.TempDir(), "file")
+	assert.NilError(t, os.WriteFile(file, nil, 0o600))
+	t.Setenv("XDG_STATE_HOME", file)
+	g := newGuarded(t)
+	got := loggedIn(t, g.url)
+	assert.Equal(t, got.code, 8, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "auth login: the credentials could not be kept, so that no other command has them: "))
+	assert.Assert(t, !strings.Contains(got.stderr, "logged in"))
+}
+
 func TestAuthUsage(t *testing.T) {
 	ownHome(t)
 	for _, tt := range []struct{ args, stderr string }{

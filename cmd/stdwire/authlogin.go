@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,8 +63,24 @@ func (l *login) run(ctx context.Context, std *streams) error {
 		return l.failed(ctx, err)
 	}
 	c, _ := a.Credentials()
+	if err := kept(c); err != nil {
+		return &failure{code: "config", server: l.name(), why: "the credentials could not be kept, so that no other command has them: " + err.Error()}
+	}
 	std.err.printf("logged in to %s at %s%s", l.name(), printable.Line(c.Issuer), scopesShown(c))
 	return nil
+}
+
+// kept says why credentials are not where other commands look for them.
+func kept(c auth.Credentials) error {
+	store, err := openCredentials()
+	if err != nil {
+		return err
+	}
+	all, err := store.Find(c.Endpoint)
+	if slices.ContainsFunc(all, func(k auth.Credentials) bool { return k.AccessToken == c.AccessToken }) {
+		return nil
+	}
+	return cmp.Or(err, errors.New("they are not in "+store.Dir))
 }
 
 // failed says why there was no login.
