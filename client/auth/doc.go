@@ -34,11 +34,11 @@
 //	IdentityAssertion   the organization's identity provider vouches for the user
 //	nil                 what is in Options.Store is used and refreshed; where there is nothing, the server's 401 stands
 //
-// # The user takes his time
+// # Users take their time
 //
 // With AuthorizationCode, the request that was refused waits for the user. For a call that is as long as it has time, and for the handshake
 // client.Options.StartTimeout. An application may rather call [Authorizer.Login] before it connects, and connect when that is done. While a user is asked,
-// everybody else waits for the same answer. If he says no, or nothing for Patience, all requests fail for the next 30 s with what he was asked for; then the next
+// everybody else waits for the same answer. If the user says no, or nothing for Patience, all requests fail for the next 30 s with what was asked for; then the next
 // one opens a page again.
 //
 // # Which client
