@@ -1,20 +1,14 @@
 package auth_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
+	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // A must is something that MCP's pages about authorization say a client MUST do, or not do, or SHOULD where it says so, in few words, and the tests that prove
 // it. What begins with a dash is why there is no test, or what the tests before it leave open.
-type must struct{ what, proof string }
+type must = conformance.Claim
 
 const noServer = "- of servers and authorization servers: this is a client"
 
@@ -122,32 +116,5 @@ var musts = map[string][]must{
 
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
 func TestMusts(t *testing.T) {
-	files, err := filepath.Glob("*_test.go")
-	assert.NilError(t, err)
-	tests := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		assert.NilError(t, err)
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		assert.NilError(t, err)
-		for _, d := range parsed.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				tests[f.Name.Name] = true
-			}
-		}
-	}
-	proving := map[string]bool{}
-	for page, rows := range musts {
-		for _, m := range rows {
-			proof, open, _ := strings.Cut(m.proof+" ", "- ")
-			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", page, m.what)
-			for _, name := range strings.Fields(proof) {
-				assert.Check(t, tests[name], "%s: %s: there is no test %s", page, m.what, name)
-				proving[name] = true
-			}
-		}
-	}
-	for test := range tests {
-		assert.Check(t, proving[test] || !strings.Contains(test, "Must") || test == "TestMusts", "%s is in no row", test)
-	}
+	conformance.CheckMusts(t, musts, map[string]string{"": "."})
 }

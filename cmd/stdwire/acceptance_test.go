@@ -11,7 +11,7 @@ import (
 
 // A row is something that users rely on, in few words, and the tests that prove it. Those of other packages are called by the package: client.TestNoise. What begins with a
 // dash is why there is no test, or what the tests before it leave open.
-type row struct{ what, proof string }
+type row = conformance.Claim
 
 // acceptance is what stdwire has to do with servers as they are, not as they should be; each row was seen of a real one, or missed in another program.
 var acceptance = map[string][]row{
@@ -103,7 +103,8 @@ var acceptance = map[string][]row{
 		{"changes of lists go through, tools of dead servers go", "gateway.TestListFollows gateway.TestDeath"},
 		{"servers are started again, stopped when idle, and their tools listed without starting them", "host.TestBackoff host.TestIdleStop host.TestTooManyFailures gateway.TestRemember"},
 		{"tools that have changed are blocked, with a diff", "TestPins gateway.TestPins pin.TestChanged"},
-		{"servers are enabled, disabled and restarted while the gateway runs", "TestServeOthers host.TestDisable - a changed configuration is read at the next start only"},
+		{"servers are enabled, disabled and restarted while the gateway runs", "TestServeOthers TestControl host.TestDisable"},
+		{"a changed configuration is followed, and a broken one changes nothing", "TestReload TestReloadOfWhatIsBroken TestProfilesFollow"},
 		{"traffic can be seen, and recorded without secrets", "TestTapOfAConversation TestTapRedacts TestShellTrace"},
 		{"HTTP is for those with the token, from here; a project's servers only if agreed to", "streamable.TestOriginMustBeValidated streamable.TestPrincipal TestTrust"},
 		{"secrets are not shown", "config.TestRedacted TestConfigShow TestInspect"},
@@ -111,32 +112,14 @@ var acceptance = map[string][]row{
 }
 
 func TestAcceptance(t *testing.T) {
-	tests := map[string]map[string]bool{}
-	for name, dir := range map[string]string{
+	conformance.CheckClaims(t, acceptance, map[string]string{
 		"": ".", "framing": "../../framing", "child": "../../internal/child", "conformance": "../../internal/conformance", "client": "../../client", "host": "../../client/host",
 		"gateway": "../../client/host/gateway", "config": "../../client/host/config", "pin": "../../client/host/pin", "server": "../../server", "streamable": "../../server/streamable",
-	} {
-		var err error
-		tests[name], err = conformance.TestsOf(dir)
-		assert.NilError(t, err)
-	}
-	for part, rows := range acceptance {
-		for _, r := range rows {
-			proof, open, _ := strings.Cut(r.proof+" ", "- ")
-			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", part, r.what)
-			for _, name := range strings.Fields(proof) {
-				pkg, test, ok := strings.Cut(name, ".")
-				if !ok {
-					pkg, test = "", name
-				}
-				assert.Check(t, tests[pkg][test], "%s: %s: there is no test %s", part, r.what, name)
-			}
-		}
-	}
+	})
 	for code := range exits {
 		known := map[string]bool{"refused": true, "hangup": true, "interrupted": true, "closed_pipe": true, "terminated": true} // proven beside others, or by their number
 		for _, r := range acceptance["exit codes"] {
-			known[code] = known[code] || strings.Contains(r.what, code)
+			known[code] = known[code] || strings.Contains(r[0], code)
 		}
 		assert.Check(t, known[code], "the exit code of %s is in no row", code)
 	}

@@ -3,19 +3,15 @@ package auth_test
 import (
 	"context"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"log/slog"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/conformance"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/auth"
@@ -24,7 +20,7 @@ import (
 
 // A must is something that MCP's pages about authorization say a server MUST do, or not do, or SHOULD where it says so, in few words, and the tests that prove it. Those of other
 // packages are called by the package. What begins with a dash is why there is no test, or what the tests before it leave open.
-type must struct{ what, proof string }
+type must = conformance.Claim
 
 const noIssuer = "- of authorization servers: this is a resource server, and issues no tokens"
 
@@ -96,34 +92,7 @@ var musts = map[string][]must{
 
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
 func TestMusts(t *testing.T) {
-	files, err := filepath.Glob("*_test.go")
-	assert.NilError(t, err)
-	tests := map[string]bool{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		assert.NilError(t, err)
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
-		assert.NilError(t, err)
-		for _, d := range parsed.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
-				tests[f.Name.Name] = true
-			}
-		}
-	}
-	proving := map[string]bool{}
-	for page, rows := range musts {
-		for _, m := range rows {
-			proof, open, _ := strings.Cut(m.proof+" ", "- ")
-			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", page, m.what)
-			for _, name := range strings.Fields(proof) {
-				assert.Check(t, tests[name], "%s: %s: there is no test %s", page, m.what, name)
-				proving[name] = true
-			}
-		}
-	}
-	for test := range tests {
-		assert.Check(t, proving[test] || !strings.Contains(test, "Must") || test == "TestMusts", "%s is in no row", test)
-	}
+	conformance.CheckMusts(t, musts, map[string]string{"": "."})
 }
 
 // Nothing behind the door sees the token: no handler, no hook, no answer, no log.

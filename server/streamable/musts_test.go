@@ -1,17 +1,14 @@
 package streamable_test
 
 import (
-	"strings"
 	"testing"
-
-	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // A must is something that the specification says a server MUST do, or not do, in few words, and the tests that prove it. Those of other packages are called by the package:
 // server.TestWire. What begins with a dash is why there is no test, or what the tests before it leave open.
-type must struct{ what, proof string }
+type must = conformance.Claim
 
 // musts are those of the pages that are about transports, patterns, utilities and what clients are asked, by page; those of authorization are not among them. Where a page
 // says the same in several revisions, the row is in the list of the last.
@@ -257,30 +254,5 @@ var musts = map[string][]must{
 
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
 func TestMusts(t *testing.T) {
-	tests := map[string]map[string]bool{}
-	for name, dir := range map[string]string{"": ".", "server": "..", "mcp": "../../rpc/mcp", "rpc": "../../rpc", "schema": "../../dispatch/schema"} {
-		var err error
-		tests[name], err = conformance.TestsOf(dir)
-		assert.NilError(t, err)
-	}
-	proving := map[string]bool{}
-	for page, rows := range musts {
-		for _, m := range rows {
-			proof, open, _ := strings.Cut(m.proof+" ", "- ")
-			assert.Check(t, strings.TrimSpace(proof+open) != "", "%s: %s: neither a test nor a reason", page, m.what)
-			for _, name := range strings.Fields(proof) {
-				pkg, test, ok := strings.Cut(name, ".")
-				if !ok {
-					pkg, test = "", name
-				}
-				assert.Check(t, tests[pkg][test], "%s: %s: there is no test %s", page, m.what, name)
-				proving[test] = true
-			}
-		}
-	}
-	for _, pkg := range []string{"", "server"} {
-		for test := range tests[pkg] {
-			assert.Check(t, proving[test] || !strings.Contains(test, "Must") || test == "TestMusts", "%s is in no row", test)
-		}
-	}
+	conformance.CheckMusts(t, musts, map[string]string{"": ".", "server": "..", "mcp": "../../rpc/mcp", "rpc": "../../rpc", "schema": "../../dispatch/schema"}, "server")
 }
