@@ -143,6 +143,9 @@ func (c *Client) attempt(ctx context.Context, r *call) error {
 	if err := ctx.Err(); err != nil {
 		return c.gaveUp(err, r) // nothing is sent in vain
 	}
+	if c.isClosing() {
+		return errClosed
+	}
 	r.sending = sendContext{Context: ctx, expires: r.expires}
 	pending, err := c.peer.Start(&r.sending, r.method, r)
 	r.sending.release()
