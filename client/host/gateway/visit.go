@@ -15,6 +15,7 @@ type visit struct {
 	g       *Gateway
 	address string
 	who     any     // the client: its connection, or the visit itself where one connection is of many
+	number  int     // of all that there were
 	call    bool    // a question may be about it
 	flight  *flight // that can ask; nil if nobody can be asked
 	feed    feed    // of the log messages that come meanwhile
@@ -22,8 +23,9 @@ type visit struct {
 
 // visits are those under way.
 type visits struct {
-	mu  sync.Mutex
-	all map[string]map[*visit]struct{} // by address
+	mu    sync.Mutex
+	all   map[string]map[*visit]struct{} // by address
+	count int                            // of all that there were
 }
 
 // visit begins one; it is over with leave. The feed of a flight's goes where its rider is.
@@ -43,6 +45,8 @@ func (g *Gateway) visit(ctx context.Context, u *upstream, f *flight, call bool) 
 		vs.all[v.address] = make(map[*visit]struct{})
 	}
 	vs.all[v.address][v] = struct{}{}
+	vs.count++
+	v.number = vs.count
 	return v
 }
 
@@ -69,11 +73,12 @@ func (v *visit) leave() {
 }
 
 // flight returns the one whose question it is that a server asks: nil if the client whose it is cannot be asked. It reports false if it is nobody's: there is none, are several, or other clients there too.
+// For a legacy client, who is not told whose question it is, the latest of its own will do.
 func (vs *visits) flight(address string) (f *flight, ok bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	var who any
-	calls := 0
+	calls, latest := 0, 0
 	for v := range vs.all[address] {
 		if v.flight != nil && v.flight.ctx.Err() != nil {
 			continue // given up
@@ -84,13 +89,25 @@ func (vs *visits) flight(address string) (f *flight, ok bool) {
 		who = v.who
 		if v.call {
 			calls++
-			f = v.flight
+			if v.number > latest {
+				f, latest = v.flight, v.number
+			}
 		}
 	}
-	if calls != 1 {
+	if calls == 0 || calls > 1 && !isLegacy(who) {
 		return nil, false
 	}
 	return f, true
+}
+
+// isLegacy reports whether who visits is a legacy client that can be asked something.
+func isLegacy(who any) bool {
+	conn, ok := who.(*server.Conn)
+	if !ok {
+		return false
+	}
+	can := conn.Capabilities()
+	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil
 }
 
 // feedOf returns where a log message goes that a server has sent: nil if the client that is there does not want it. busy is false if none is there, and several says that it could be for any of them.
