@@ -243,3 +243,36 @@ func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
 		})
 	})
 }
+
+// A question waits for the calls beside to end, and is then asked of whose call is left: it cannot have been another's.
+func TestQuestionWaitsForTheOthersToEnd(t *testing.T) {
+	for _, era := range eras {
+		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
+			w.add("busy", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				time.Sleep(4 * time.Second)
+				return text("done"), nil
+			})
+			addAsking(t, w.up, "mem://a", "mem://all/{id}")
+			time.Sleep(5 * time.Second)
+			w.client(answering(era, "Ada"), func(ada *client.Client) {
+				w.client(client.Options{Era: era}, func(bob *client.Client) {
+					for _, beside := range []*client.Client{ada, bob} {
+						var other sync.WaitGroup
+						other.Go(func() {
+							_, err := beside.CallTool(t.Context(), "up__busy", nil)
+							assert.Check(t, err)
+						})
+						time.Sleep(time.Second)
+						began := time.Now()
+						r, err := ada.ReadResource(t.Context(), "mem://a")
+						assert.NilError(t, err)
+						assert.Equal(t, r.Contents[0].Text, `{"who":"Ada"} by Ada Ada`)
+						atOnce := beside == ada && era == mcp.Legacy
+						assert.Equal(t, time.Since(began) < time.Second, atOnce)
+						other.Wait()
+					}
+				})
+			})
+		})
+	}
+}

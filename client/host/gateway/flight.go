@@ -136,6 +136,16 @@ func (f *flight) expire() {
 	}
 	fs.mu.Unlock()
 	f.cancel()
+	f.g.visits.mu.Lock()
+	f.g.visits.tell()
+	f.g.visits.mu.Unlock()
+}
+
+// isGivenUp reports whether nobody wants to know any more what comes of it.
+func (f *flight) isGivenUp() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ctx.Err() != nil || f.rider != nil && f.rider.Err() != nil
 }
 
 func (f *flight) progress(p mcp.ProgressParams) {
@@ -312,7 +322,7 @@ func (g *Gateway) answer(o *client.Options, id, session string) {
 
 // pass passes a question of a legacy server on to the client whose call it belongs to.
 func pass[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R, error) {
-	f, ok := g.visits.flight(from)
+	f, ok := g.visits.asking(ctx, from)
 	if !ok {
 		g.o.Logger.Warn("gateway: a question cannot be passed on: the server does not say which of the calls it belongs to", slog.String("server", id), slog.String("method", method))
 	}

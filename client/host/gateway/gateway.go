@@ -23,7 +23,7 @@
 //
 // What a modern server asks within a call, be it of a tool or for a prompt or resource, becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
 // call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most, and only if it comes from the same client. A legacy server does not say which call
-// it asks for: with two calls of a modern client under way, or requests of several clients, its question is refused, which the log is told; a legacy client, who is not told it either, is asked. Servers that ask are better not shared: host.Server.PerSession.
+// it asks for: with two calls of a modern client under way, or requests of several clients, its question waits for the others to end, and after 5 s is refused, which the log is told; a legacy client, who is not told it either, is asked at once. Servers that ask are better not shared: host.Server.PerSession.
 //
 // # Roots
 //

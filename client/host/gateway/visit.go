@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -26,6 +27,7 @@ type visits struct {
 	mu    sync.Mutex
 	all   map[string]map[*visit]struct{} // by address
 	count int                            // of all that there were
+	fewer chan struct{}                  // closed when one ends; nil if nobody waits for that
 }
 
 // visit begins one; it is over with leave. The feed of a flight's goes where its rider is.
@@ -66,6 +68,7 @@ func (v *visit) leave() {
 	if len(vs.all[v.address]) == 0 {
 		delete(vs.all, v.address)
 	}
+	vs.tell()
 	vs.mu.Unlock()
 	if v.feed.stop() {
 		v.g.wakeLegacies()
@@ -80,8 +83,8 @@ func (vs *visits) flight(address string) (f *flight, ok bool) {
 	var who any
 	calls, latest := 0, 0
 	for v := range vs.all[address] {
-		if v.flight != nil && v.flight.ctx.Err() != nil {
-			continue // given up
+		if v.flight != nil && v.flight.isGivenUp() {
+			continue
 		}
 		if who != nil && v.who != who {
 			return nil, false
@@ -98,6 +101,39 @@ func (vs *visits) flight(address string) (f *flight, ok bool) {
 		return nil, false
 	}
 	return f, true
+}
+
+// askPatience is how long a question waits for other calls to end: its own cannot, and so it is clear then whose it is.
+const askPatience = 5 * time.Second
+
+// asking is flight for a question that a server asks now: it waits, for a while, until there is one only whose it can be.
+func (vs *visits) asking(ctx context.Context, address string) (f *flight, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	for {
+		vs.mu.Lock()
+		if vs.fewer == nil {
+			vs.fewer = make(chan struct{})
+		}
+		fewer, there := vs.fewer, len(vs.all[address]) > 0
+		vs.mu.Unlock()
+		if f, ok = vs.flight(address); ok || !there {
+			return f, ok
+		}
+		select {
+		case <-fewer:
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+}
+
+// tell wakes who waits until there are fewer. With mu.
+func (vs *visits) tell() {
+	if vs.fewer != nil {
+		close(vs.fewer)
+		vs.fewer = nil
+	}
 }
 
 // isLegacy reports whether who visits is a legacy client that can be asked something.
