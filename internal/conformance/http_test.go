@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -85,7 +86,10 @@ var endpoint = regexp.MustCompile(`http://\S+/mcp\b`)
 func (s *site) stop(how syscall.Signal) {
 	s.t.Helper()
 	assert.Check(s.t, s.process.Process.Signal(how))
+	const patience = 30 * time.Second
+	stuck := time.AfterFunc(patience, func() { _ = s.process.Process.Signal(syscall.SIGQUIT) }) // a Go program then says what it is doing
 	rest := <-s.said
+	assert.Check(s.t, stuck.Stop(), "the server did not end within %v", patience)
 	err := s.process.Wait()
 	for line := range strings.Lines(rest) {
 		assert.Check(s.t, s.grumble != "" && strings.Contains(line, s.grumble), "the server said: %s", line)
