@@ -31,5 +31,5 @@ func TestRunToolIsInterrupted(t *testing.T) {
 	assert.Equal(t, got.code, 130, got.stderr)
 	got = typing(t, "", "run", "--config", config, "hand", "slow", "--ms", "1", "--yes")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Contains(got.stderr, "hand slow: 20% step"))
+	assert.Assert(t, cmp.Regexp(`hand slow: \d+% step`, got.stderr)) // a later one may take the place of an earlier
 }
