@@ -277,7 +277,7 @@ func TestBridgeFails(t *testing.T) {
 	}{
 		{words("bridge --http 127.0.0.1:0 -- no-such-program-anywhere"), 4, `stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": executable file not found in $PATH`, ""},
 		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:crash"), 4, `stdwire: ` + filepath.Base(self) + `: start: exited with status 3 before answering: "boom: missing API key"`, "loading\nboom: missing API key\n"},
-		{words("bridge --http 127.0.0.1:0 --start-timeout 300ms -- " + self + " fixture:silent"), 4, `stdwire: ` + filepath.Base(self) + `: start: no answer`, "please log in\n"},
+		{words("bridge --http 127.0.0.1:0 --start-timeout 2s -- " + self + " fixture:silent"), 4, `stdwire: ` + filepath.Base(self) + `: start: no answer`, "please log in\n"},
 		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:refuse"), 4, `stdwire: ` + filepath.Base(self) + `: start: go away`, ""},
 		{words("bridge --url http://127.0.0.1:1/mcp"), 4, `stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
 		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") + `: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
