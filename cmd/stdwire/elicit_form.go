@@ -21,6 +21,10 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 		}
 	}
 	if len(fields) == 0 {
+		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
+			a.console.printf("It wants an answer, and does not say which: %s.", printable.Line(wrong.Error()))
+			return nil, errDeclined
+		}
 		answer, err := a.choose(ctx, "Do you agree? [y/n]", 0, "yes", "no")
 		if err == nil && answer == 'n' {
 			err = errDeclined

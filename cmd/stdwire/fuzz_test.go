@@ -42,6 +42,7 @@ func FuzzForm(f *testing.F) {
 	f.Add("Who?", `{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"enum":["u","v"]},"c":{"type":"array","items":{"anyOf":[{"const":"p","title":"P"}]}}},"required":["a"]}`, "\n2\n1\ny\n")
 	f.Add("\x1b[2J", `{"type":"object","properties":{"n":{"type":"integer","minimum":1},"o":{"type":"boolean"}},"minProperties":1}`, ".skip\n\n7\nn\ne\n\n\nyes\n")
 	f.Add("", `{"type":"object","properties":{"password":{"type":"string"}}}`, "x\ny\n")
+	f.Add("0", `{"minProperties":1}`, "Y\n")
 	f.Add("", `{"type":"object","properties":{"a":{"$ref":"#"},"b":{"enumNames":[1],"enum":[{},null]}}}`, "1\n1\ny\n")
 	f.Fuzz(func(t *testing.T, message, form, typed string) {
 		if jsonscan.Valid([]byte(form)) != nil {
