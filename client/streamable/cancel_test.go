@@ -69,11 +69,12 @@ func TestCancellationOfWhatWasNotSent(t *testing.T) {
 		s.o.MaxCalls = 1
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		var calls sync.WaitGroup
-		for range 5 {
+		for n := range 5 {
 			calls.Go(func() {
-				_, err := call(t, c, client.Timeout(time.Second))
+				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second)) // the first has the way until all others have given up
 				assert.Check(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 			})
+			synctest.Wait()
 		}
 		calls.Wait()
 		assert.Equal(t, s.count("POST tools/call"), 1)
