@@ -28,12 +28,12 @@ func TestExpand(t *testing.T) {
 		{"${EMPTY}", ""},
 		{"${EMPTY:-d}", "d"}, {"${A:-d}", "alpha"}, {"${NO:-d}", "d"}, {"${env:NO:-d e}", "d e"}, {"${NO:-}", ""}, {"${NO:-~/x:-y}", "~/x:-y"},
 		{"${NESTED}", "${A}"}, // once
-		{"${workspaceFolder}/x", "/work/x"}, {"${userHome}/x", "/home/ada/x"}, {"~/x", "/home/ada/x"}, {"~/${A}", "/home/ada/alpha"}, {"a~/x", "a~/x"}, {"~", "~"},
+		{"${workspaceFolder}/x", "/project/x"}, {"${userHome}/x", "/home/ada/x"}, {"~/x", "/home/ada/x"}, {"~/${A}", "/home/ada/alpha"}, {"a~/x", "a~/x"}, {"~", "~"},
 		{"${input:api-key}", "k1"}, {"${input:given}", "g1"},
 		// What is no variable is text.
 		{"$A", "$A"}, {"${}", "${}"}, {"${A", "${A"}, {"${x%pat}", "${x%pat}"}, {"${A:0:1}", "${A:0:1}"}, {"${1}", "${1}"}, {"${A-x}", "${A-x}"}, {"{env:A}", "{env:A}"}, {"$${A}", "$alpha"},
 	} {
-		s := &Server{ID: "s", Workspace: "/work", Command: "x", Args: []string{tt.arg}}
+		s := &Server{ID: "s", Workspace: "/project", Command: "x", Args: []string{tt.arg}}
 		e, err := s.Resolve(env)
 		assert.NilError(t, err, tt.arg)
 		assert.Equal(t, e.Command.Args[0], tt.want, tt.arg)
@@ -58,7 +58,7 @@ func TestExpand(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	env := world(map[string]string{"TOKEN": "t1", "HOST": "example.com", "BAD": "t1\n"}, map[string]string{
-		"/work/.env": "# keys\nA=from file\nexport B='x # y'\n\nC=\"l1\\nl2\" # two lines\nD=plain # not this\nE=\n", "/work/bad.env": "A=1\nsecret\n",
+		"/project/.env": "# keys\nA=from file\nexport B='x # y'\n\nC=\"l1\\nl2\" # two lines\nD=plain # not this\nE=\n", "/project/bad.env": "A=1\nsecret\n",
 	})
 	s := one(t, `{"command": "~/bin/x", "args": ["--at", "${HOST}"], "cwd": "sub", "env": {"A": "wins", "T": "${TOKEN}"}, "envFile": ".env", "inheritEnv": ["X*"]}`)
 	e, err := s.Resolve(env)
@@ -66,14 +66,14 @@ func TestEndpoints(t *testing.T) {
 	cmd := e.Command
 	assert.Equal(t, cmd.Path, "/home/ada/bin/x")
 	assert.DeepEqual(t, cmd.Args, []string{"--at", "example.com"})
-	assert.Equal(t, cmd.Dir, "/work/sub")
+	assert.Equal(t, cmd.Dir, "/project/sub")
 	assert.DeepEqual(t, cmd.Env, map[string]string{"A": "wins", "B": "x # y", "C": "l1\nl2", "D": "plain", "E": "", "T": "t1"})
 	assert.DeepEqual(t, cmd.InheritEnv, []string{"X*"})
 	assert.Equal(t, e.URL, "")
 
 	e, err = one(t, `{"command": "x"}`).Resolve(env)
 	assert.NilError(t, err)
-	assert.Equal(t, e.Command.Dir, "/work")
+	assert.Equal(t, e.Command.Dir, "/project")
 
 	e, err = one(t, `{"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}`).Resolve(env)
 	assert.NilError(t, err)
@@ -92,8 +92,8 @@ func TestEndpoints(t *testing.T) {
 		{`{"url": "http://x", "oauth": {"redirectUri": "https://localhost/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
 		{`{"url": "${TOKEN}"}`, "f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
 		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`, "f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
-		{`{"command": "x", "envFile": "no.env"}`, "f.json:1:14: server \"s\": envFile: open /work/no.env: file does not exist"},
-		{`{"command": "x", "envFile": "bad.env"}`, "f.json:1:14: server \"s\": envFile: /work/bad.env:2: this is no NAME=value"},
+		{`{"command": "x", "envFile": "no.env"}`, "f.json:1:14: server \"s\": envFile: open /project/no.env: file does not exist"},
+		{`{"command": "x", "envFile": "bad.env"}`, "f.json:1:14: server \"s\": envFile: /project/bad.env:2: this is no NAME=value"},
 		{`{"command": "x", "envFile": "${NO}"}`, "f.json:1:14: server \"s\": envFile: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 	} {
 		_, err := one(t, tt.definition).Resolve(env)

@@ -18,8 +18,8 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		env := world(map[string]string{"A": "1"}, map[string]string{"/work/.env": "B=1"})
-		file := Parse(env, Source{Path: "f", Workspace: "/work"}, data)
+		env := world(map[string]string{"A": "1"}, map[string]string{"/project/.env": "B=1"})
+		file := Parse(env, Source{Path: "f", Workspace: "/project"}, data)
 		for _, d := range file.Diagnostics {
 			if d.Message == "" || d.Line < 1 || d.Column < 1 {
 				t.Fatalf("%#v", d)
@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		text := Encode(usable, file.Inputs, nil)
-		again := Parse(env, Source{Path: "f", Workspace: "/work"}, text)
+		again := Parse(env, Source{Path: "f", Workspace: "/project"}, text)
 		if again.Err() != nil || len(again.Servers) != len(usable) {
 			t.Fatalf("%q became %q: %v", data, text, again.Err())
 		}

@@ -42,56 +42,56 @@ func TestLoad(t *testing.T) {
 		want      string
 	}{
 		{name: "nothing"},
-		{name: "the seeds' order", files: map[string]string{"/work/.dispatch/mcp.json": file("a"), "/work/opencode.json": `{"mcp": {"b": {"command": ["b"]}}}`},
-			want: `a /work/.dispatch/mcp.json true
-used /work/.dispatch/mcp.json 1
-shadowed /work/opencode.json 1
-warning: /work/opencode.json: its servers are not used: /work/.dispatch/mcp.json is there
+		{name: "the seeds' order", files: map[string]string{"/project/.dispatch/mcp.json": file("a"), "/project/opencode.json": `{"mcp": {"b": {"command": ["b"]}}}`},
+			want: `a /project/.dispatch/mcp.json true
+used /project/.dispatch/mcp.json 1
+shadowed /project/opencode.json 1
+warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
 `},
-		{name: "fallback", files: map[string]string{"/work/opencode.json": `{"mcp": {"b": {"command": "uvx", "args": ["x"]}}}`},
-			want: "b /work/opencode.json true\nused /work/opencode.json 1\n"},
-		{name: "no servers in it", files: map[string]string{"/work/.mcp.json": "", "/work/opencode.json": `{"theme": "x"}`, "/work/opencode.jsonc": `{"mcp": {"b": {"command": "b"}}}`},
-			want: "b /work/opencode.jsonc true\nempty /work/.mcp.json 0\nempty /work/opencode.json 0\nused /work/opencode.jsonc 1\n"},
-		{name: "empty on purpose", files: map[string]string{"/work/mcp.json": `{"servers": {}}`, "/work/.mcp.json": file("a")},
-			want: "used /work/mcp.json 0\nshadowed /work/.mcp.json 1\nwarning: /work/.mcp.json: its servers are not used: /work/mcp.json is there\n"},
-		{name: "user and project", files: map[string]string{"/work/.vscode/mcp.json": file("a", "b"), user: file("b", "c")},
-			want: `a /work/.vscode/mcp.json true
-b /work/.vscode/mcp.json true
+		{name: "fallback", files: map[string]string{"/project/opencode.json": `{"mcp": {"b": {"command": "uvx", "args": ["x"]}}}`},
+			want: "b /project/opencode.json true\nused /project/opencode.json 1\n"},
+		{name: "no servers in it", files: map[string]string{"/project/.mcp.json": "", "/project/opencode.json": `{"theme": "x"}`, "/project/opencode.jsonc": `{"mcp": {"b": {"command": "b"}}}`},
+			want: "b /project/opencode.jsonc true\nempty /project/.mcp.json 0\nempty /project/opencode.json 0\nused /project/opencode.jsonc 1\n"},
+		{name: "empty on purpose", files: map[string]string{"/project/mcp.json": `{"servers": {}}`, "/project/.mcp.json": file("a")},
+			want: "used /project/mcp.json 0\nshadowed /project/.mcp.json 1\nwarning: /project/.mcp.json: its servers are not used: /project/mcp.json is there\n"},
+		{name: "user and project", files: map[string]string{"/project/.vscode/mcp.json": file("a", "b"), user: file("b", "c")},
+			want: `a /project/.vscode/mcp.json true
+b /project/.vscode/mcp.json true
 c /home/ada/.config/stdwire/mcp.json false
-used /work/.vscode/mcp.json 2
+used /project/.vscode/mcp.json 2
 used /home/ada/.config/stdwire/mcp.json 2
-warning: /home/ada/.config/stdwire/mcp.json:1:14: server "b": it is not used: there is another at /work/.vscode/mcp.json:1:37
+warning: /home/ada/.config/stdwire/mcp.json:1:14: server "b": it is not used: there is another at /project/.vscode/mcp.json:1:37
 `},
 		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"}, files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")}, want: "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
 		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"}, files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user + " 1\n"},
-		{name: "the variable", variables: map[string]string{Variable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/work/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
+		{name: "the variable", variables: map[string]string{Variable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/project/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
 		{name: "the variable, relative", variables: map[string]string{Variable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
 			want: "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
 		{name: "the variable, of nothing", variables: map[string]string{Variable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
 		{name: "given", variables: map[string]string{Variable: "/etc/x.json"}, given: []string{"one.json", "/two.json"},
-			files: map[string]string{"/work/one.json": file("a", "b"), "/two.json": file("b"), "/work/mcp.json": file("c"), user: file("c")},
+			files: map[string]string{"/project/one.json": file("a", "b"), "/two.json": file("b"), "/project/mcp.json": file("c"), user: file("c")},
 			want: `b /two.json false
-a /work/one.json false
+a /project/one.json false
 used /two.json 1
-used /work/one.json 2
-warning: /work/one.json:1:37: server "b": it is not used: there is another at /two.json:1:14
+used /project/one.json 2
+warning: /project/one.json:1:37: server "b": it is not used: there is another at /two.json:1:14
 `},
-		{name: "given, but not there", given: []string{"one.json"}, want: "broken /work/one.json 0\nerror: /work/one.json: file does not exist\n"},
-		{name: "broken", files: map[string]string{"/work/mcp.json": "{", "/work/.mcp.json": file("a"), user: file("b")},
+		{name: "given, but not there", given: []string{"one.json"}, want: "broken /project/one.json 0\nerror: /project/one.json: file does not exist\n"},
+		{name: "broken", files: map[string]string{"/project/mcp.json": "{", "/project/.mcp.json": file("a"), user: file("b")},
 			want: `b /home/ada/.config/stdwire/mcp.json false
-broken /work/mcp.json 0
-shadowed /work/.mcp.json 1
+broken /project/mcp.json 0
+shadowed /project/.mcp.json 1
 used /home/ada/.config/stdwire/mcp.json 1
-error: /work/mcp.json:1:2: an object wants a string as a member's name here
-warning: /work/.mcp.json: its servers are not used: /work/mcp.json is there
+error: /project/mcp.json:1:2: an object wants a string as a member's name here
+warning: /project/.mcp.json: its servers are not used: /project/mcp.json is there
 `},
-		{name: "profiles", files: map[string]string{"/work/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`, user: `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
-			want: `a /work/mcp.json true
+		{name: "profiles", files: map[string]string{"/project/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`, user: `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
+			want: `a /project/mcp.json true
 b /home/ada/.config/stdwire/mcp.json false
-used /work/mcp.json 1
+used /project/mcp.json 1
 used /home/ada/.config/stdwire/mcp.json 1
-warning: /home/ada/.config/stdwire/mcp.json:1:51: the profile "web" is not used: there is another at /work/mcp.json:1:51
-error: /work/mcp.json:1:51: the profile "web" has a server "bb", which there is not; there are a, b
+warning: /home/ada/.config/stdwire/mcp.json:1:51: the profile "web" is not used: there is another at /project/mcp.json:1:51
+error: /project/mcp.json:1:51: the profile "web" has a server "bb", which there is not; there are a, b
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ error: /work/mcp.json:1:51: the profile "web" has a server "bb", which there is 
 
 func TestFindAServer(t *testing.T) {
 	env := world(nil, map[string]string{
-		"/work/mcp.json":                     `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
+		"/project/mcp.json":                     `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
 		"/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
 	})
 	c := Load(env)
@@ -110,7 +110,7 @@ func TestFindAServer(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, s.Command, "b")
 	_, err = c.Server("bad")
-	assert.Error(t, err, `/work/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
+	assert.Error(t, err, `/project/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
 	_, err = c.Server("fils")
 	var unknown *UnknownError
 	assert.Assert(t, errors.As(err, &unknown))
@@ -129,10 +129,10 @@ func TestFindAServer(t *testing.T) {
 	assert.Error(t, err, `there is no profile "r"`)
 
 	// What a broken file may have had is not taken from elsewhere.
-	files := map[string]string{"/work/mcp.json": "[", "/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
+	files := map[string]string{"/project/mcp.json": "[", "/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
 	_, err = Load(world(nil, files)).Server("web")
-	assert.Error(t, err, "/work/mcp.json:1:2: a value is missing")
-	files = map[string]string{"/work/mcp.json": `{"servers": {"web": {"command": "b"}}}`, "/home/ada/.config/stdwire/mcp.json": "["}
+	assert.Error(t, err, "/project/mcp.json:1:2: a value is missing")
+	files = map[string]string{"/project/mcp.json": `{"servers": {"web": {"command": "b"}}}`, "/home/ada/.config/stdwire/mcp.json": "["}
 	_, err = Load(world(nil, files)).Server("web")
 	assert.NilError(t, err)
 	_, err = Load(world(nil, files)).Server("other")
@@ -149,21 +149,21 @@ func TestRelativePaths(t *testing.T) {
 	}{
 		{name: "the user's", file: "/home/ada/.config/stdwire/mcp.json", base: "/home/ada/.config/stdwire"},
 		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{Variable: "/etc/x.json"}},
-		{name: "given", file: "/elsewhere/x.json", base: "/work", given: []string{"/elsewhere/x.json"}},
-		{name: "the project's", file: "/work/.vscode/mcp.json", base: "/work"},
+		{name: "given", file: "/elsewhere/x.json", base: "/project", given: []string{"/elsewhere/x.json"}},
+		{name: "the project's", file: "/project/.vscode/mcp.json", base: "/project"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env := world(tt.variables, map[string]string{tt.file: servers, "/work/.env": "FROM=/work", "/etc/.env": "FROM=/etc", "/home/ada/.config/stdwire/.env": "FROM=/home/ada/.config/stdwire"})
+			env := world(tt.variables, map[string]string{tt.file: servers, "/project/.env": "FROM=/project", "/etc/.env": "FROM=/etc", "/home/ada/.config/stdwire/.env": "FROM=/home/ada/.config/stdwire"})
 			c := Load(env, tt.given...)
 			e, err := c.Servers[0].Resolve(env)
 			assert.NilError(t, err)
 			assert.Equal(t, e.Command.Path, tt.base+"/run")
-			assert.Equal(t, e.Command.Dir, "/work")
+			assert.Equal(t, e.Command.Dir, "/project")
 			assert.Equal(t, e.Command.Env["FROM"], tt.base)
 			e, err = c.Servers[1].Resolve(env)
 			assert.NilError(t, err)
 			assert.Equal(t, e.Command.Path, "run")
-			assert.Equal(t, e.Command.Dir, "/work")
+			assert.Equal(t, e.Command.Dir, "/project")
 			e, err = c.Servers[2].Resolve(env)
 			assert.NilError(t, err)
 			assert.Equal(t, e.Command.Path, "./run") // from Dir on

@@ -16,7 +16,7 @@ import (
 // world is an environment in which there are only these variables and files.
 func world(variables, files map[string]string) *Environment {
 	return &Environment{
-		Dir: "/work", Home: "/home/ada",
+		Dir: "/project", Home: "/home/ada",
 		LookupEnv: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
 		ReadFile: func(path string) ([]byte, error) {
 			if content, ok := files[path]; ok {
@@ -29,8 +29,8 @@ func world(variables, files map[string]string) *Environment {
 }
 
 func parse(text string) *File {
-	env := world(nil, map[string]string{"/work/My Server/run": "", "/home/ada/My Server/run": "", "/opt/My Server/run": ""})
-	return Parse(env, Source{Path: "f.json", Workspace: "/work"}, []byte(text))
+	env := world(nil, map[string]string{"/project/My Server/run": "", "/home/ada/My Server/run": "", "/opt/My Server/run": ""})
+	return Parse(env, Source{Path: "f.json", Workspace: "/project"}, []byte(text))
 }
 
 // shown is all of a file's servers and what is wrong with it, line by line.
@@ -74,7 +74,7 @@ db {"command":"./db","env":{"CACHE":"/tmp"},"alwaysLoad":true}
 warning: f.json:3:71: server "old": timeout is not used: it is in milliseconds, and so too short to be meant; write callTimeoutMs
 warning: f.json:4:84: server "db": unknown field "alwaysLoad"; it does nothing here
 `},
-		{"Claude Code's settings", `{"numStartups": 7, "projects": {"/elsewhere": {"mcpServers": {"no": {"command": "no"}}}, "/work": {"mcpServers": {"yes": {"command": "yes"}}}}}`,
+		{"Claude Code's settings", `{"numStartups": 7, "projects": {"/elsewhere": {"mcpServers": {"no": {"command": "no"}}}, "/project": {"mcpServers": {"yes": {"command": "yes"}}}}}`,
 			"yes {\"command\":\"yes\"}\n"},
 		{"VS Code", `// Servers
 {

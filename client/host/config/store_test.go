@@ -21,7 +21,7 @@ func projectServer(t *testing.T, workspace, id, definition string) *Server {
 
 func TestTrust(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "state", "stdwire", "trust.json")}
-	s := projectServer(t, "/work", "s", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`)
+	s := projectServer(t, "/project", "s", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`)
 	untrusted := func(s *Server, changed bool) {
 		t.Helper()
 		err := st.Check(s)
@@ -30,7 +30,7 @@ func TestTrust(t *testing.T) {
 		assert.Equal(t, u.Changed, changed)
 	}
 	untrusted(s, false)
-	assert.Error(t, st.Check(s), `/work/mcp.json:1:14: server "s" is not trusted`)
+	assert.Error(t, st.Check(s), `/project/mcp.json:1:14: server "s" is not trusted`)
 	_, err := os.Stat(st.Path)
 	assert.ErrorIs(t, err, os.ErrNotExist, "looking leaves nothing behind")
 
@@ -44,18 +44,18 @@ func TestTrust(t *testing.T) {
 	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o700))
 
 	// The same, written otherwise, is the same.
-	assert.NilError(t, st.Check(projectServer(t, "/work", "s", `{"type": "local", "environment": {"B": "${B}", "A": "1"}, "command": ["x"], "disabled": true, "unknown": 1}`)))
+	assert.NilError(t, st.Check(projectServer(t, "/project", "s", `{"type": "local", "environment": {"B": "${B}", "A": "1"}, "command": ["x"], "disabled": true, "unknown": 1}`)))
 	for _, changed := range []string{
 		`{"command": "y", "env": {"A": "1", "B": "${B}"}}`, `{"command": "x", "env": {"A": "2", "B": "${B}"}}`, `{"command": "x", "env": {"A": "1", "B": "${C}"}}`,
 		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "args": [""]}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "cwd": "."}`,
 		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "envFile": ".env"}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "inheritEnv": true}`,
 		`{"url": "http://x"}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "tools": {"allow": ["*"]}}`,
 	} {
-		untrusted(projectServer(t, "/work", "s", changed), true)
+		untrusted(projectServer(t, "/project", "s", changed), true)
 	}
 	// Elsewhere the same definition runs something else.
 	untrusted(projectServer(t, "/other", "s", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`), false)
-	untrusted(projectServer(t, "/work", "t", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`), false)
+	untrusted(projectServer(t, "/project", "t", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`), false)
 	own := *s
 	own.ID, own.Project = "mine", false
 	assert.NilError(t, st.Check(&own))
@@ -71,7 +71,7 @@ func TestTrust(t *testing.T) {
 
 // A store that cannot be relied on trusts nobody.
 func TestStoresThatAreWrong(t *testing.T) {
-	s := projectServer(t, "/work", "s", `{"command": "x"}`)
+	s := projectServer(t, "/project", "s", `{"command": "x"}`)
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	assert.NilError(t, os.WriteFile(st.Path, []byte(`{"trusted": [`), 0o600))
 	assert.ErrorContains(t, st.Check(s), "delete it, and trust your servers anew")
@@ -97,12 +97,12 @@ func TestStoresThatAreWrong(t *testing.T) {
 // While others change the store, whoever reads it sees one state or another, and never half of one.
 func TestStoreInUse(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
-	lasting := projectServer(t, "/work", "lasting", `{"command": "x"}`)
+	lasting := projectServer(t, "/project", "lasting", `{"command": "x"}`)
 	assert.NilError(t, st.Trust(lasting))
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			s := &Server{ID: fmt.Sprint("s", i), Workspace: "/work", Project: true}
+			s := &Server{ID: fmt.Sprint("s", i), Workspace: "/project", Project: true}
 			for range 20 {
 				assert.Check(t, st.Trust(s))
 				assert.Check(t, st.Check(lasting))
