@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 func authCommand() command {
-	var list strings.Builder
-	for _, c := range authCommands() {
-		fmt.Fprintf(&list, "\n  stdwire %-13s %s", c.name, c.summary)
-	}
+	all := authCommands()
 	return command{
 		name: "auth", usage: "login|status|logout [SERVER] [FLAG]… [-h]",
 		summary: "log in to servers with a URL",
@@ -24,28 +18,14 @@ SERVER is the id of one of the configuration, or a URL. What is kept is in $XDG_
 
 In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "scope": …}}. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
 
-` + strings.TrimPrefix(list.String(), "\n"),
-		make: func() (grammar, runner) {
-			var words []string
-			rest := func(w []string) { words = w }
-			return grammar{rest: rest}, func(ctx context.Context, std *streams) error {
-				names := []string{"login", "status", "logout"}
-				if words == nil {
-					return usagef("what about it?").withHint("there are " + strings.Join(names, ", "))
-				}
-				i := slices.Index(names, words[0])
-				if i < 0 {
-					return usagef("%q is none of %s", words[0], strings.Join(names, ", ")).withHint(near.DidYouMean(words[0], names))
-				}
-				return authCommands()[i].dispatch(ctx, words[1:], std)
-			}
-		},
+` + all.list(),
+		make: all.make,
 	}
 }
 
 // authCommands are the words that may follow "auth".
-func authCommands() []command {
-	return []command{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
+func authCommands() subcommands {
+	return subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
 }
 
 // An account is a server with a URL, as somebody is known to it.

@@ -1,47 +1,26 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 func configCommand() command {
-	var list strings.Builder
-	for _, c := range configCommands() {
-		fmt.Fprintf(&list, "\n  stdwire %-15s %s", c.name, c.summary)
-	}
+	all := configCommands()
 	return command{
 		name: "config", usage: "check|show|where|import [FLAG]… [-h]",
 		summary: "look at which servers are configured",
 		help: `Servers come from the files that --config names, or else from the one in STDWIRE_CONFIG, or else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json and opencode.jsonc in the working directory that has a place for them, and from the user's own file, ~/.config/stdwire/mcp.json. The forms of all common applications are understood.
 
-` + strings.TrimPrefix(list.String(), "\n"),
-		make: func() (grammar, runner) {
-			var words []string
-			rest := func(w []string) { words = w }
-			return grammar{rest: rest}, func(ctx context.Context, std *streams) error {
-				names := []string{"check", "show", "where", "import"}
-				if words == nil {
-					return usagef("what about it?").withHint("there are " + strings.Join(names, ", "))
-				}
-				i := slices.Index(names, words[0])
-				if i < 0 {
-					return usagef("%q is none of %s", words[0], strings.Join(names, ", ")).withHint(near.DidYouMean(words[0], names))
-				}
-				return configCommands()[i].dispatch(ctx, words[1:], std)
-			}
-		},
+` + all.list(),
+		make: all.make,
 	}
 }
 
 // configCommands are the words that may follow "config".
-func configCommands() []command {
-	return []command{configCheckCommand(), configShowCommand(), configWhereCommand(), configImportCommand()}
+func configCommands() subcommands {
+	return subcommands{configCheckCommand(), configShowCommand(), configWhereCommand(), configImportCommand()}
 }
 
 // profileFlag is the flag --profile.
