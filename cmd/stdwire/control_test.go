@@ -122,18 +122,6 @@ func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.St
 	return about, nil
 }
 
-// until waits for something that another process does.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for range 1000 {
-		if done() {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("never: %s", what)
-}
-
 func TestControl(t *testing.T) {
 	ownRuntime(t)
 	for _, args := range []string{"status", "status -o json", "enable a", "disable --profile one", "restart a", "logs a"} {
@@ -163,9 +151,11 @@ func TestControl(t *testing.T) {
 	assert.Equal(t, run(t, "enable", "--profile", "one"), ran{0, "", "the profile one is enabled\n"})
 	assert.Equal(t, run(t, "enable", "alpha", "gamma"), ran{0, "", "alpha is enabled\ngamma is enabled\n"})
 	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid), ran{0, "", "alpha is started anew\n"})
-	until(t, "the servers are back", func() bool {
-		_, servers := statuses(t, g.pid)
-		return servers["alpha"].State == "ready" && servers["alpha"].Pid != alpha.Pid && servers["gamma"].State == "ready"
+	waitFor(t, func() string {
+		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" || servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {
+			return fmt.Sprintf("the servers are not back: %v", servers)
+		}
+		return ""
 	})
 
 	for args, want := range map[string]string{
@@ -213,7 +203,12 @@ func TestControlOverStdio(t *testing.T) {
 	in, err := cmd.StdinPipe()
 	assert.NilError(t, err)
 	assert.NilError(t, cmd.Start())
-	until(t, "it is there", func() bool { return run(t, "status").code == 0 })
+	waitFor(t, func() string {
+		if got := run(t, "status"); got.code != 0 {
+			return got.stderr
+		}
+		return ""
+	})
 	about, servers := statuses(t, strconv.Itoa(cmd.Process.Pid))
 	assert.Equal(t, about.Endpoint, "stdio")
 	assert.Equal(t, len(servers), 4)
@@ -388,7 +383,12 @@ func TestControlIsBounded(t *testing.T) {
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, "the gateway at "+path+" does not answer"))
 	_ = open[0].Close()
-	until(t, "there is room", func() bool { return run(t, "status").code == 0 })
+	waitFor(t, func() string {
+		if got := run(t, "status"); got.code != 0 {
+			return got.stderr
+		}
+		return ""
+	})
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGTERM))
 	ended := make(chan error, 1)
 	go func() { ended <- g.cmd.Wait() }()

@@ -211,27 +211,15 @@ func TestBridgeToAURLThatGoes(t *testing.T) {
 		_, err = c.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
 		assert.ErrorContains(t, err, "connection refused")
 		first, _ = listen(t, append([]string{"bridge", "--no-auth", "--http=" + strings.TrimSuffix(strings.TrimPrefix(first.url, "http://"), "/mcp")}, fixture("good")...)...)
-		waitUntil(t, func() error {
-			_, err := c.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
-			return err
+		waitFor(t, func() string {
+			if _, err := c.CallTool(t.Context(), "echo", map[string]string{"text": "x"}); err != nil {
+				return err.Error()
+			}
+			return ""
 		})
 		assert.NilError(t, c.Close())
 	}
 	first.end(t)
-}
-
-// waitUntil tries until there is no error.
-func waitUntil(t *testing.T, try func() error) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
 }
 
 // What is no message is answered with an error, on both sides, and the bridge lives.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -72,19 +71,6 @@ func TestNoOrphans(t *testing.T) {
 				return ""
 			})
 		})
-	}
-}
-
-// waitFor waits until problem returns "".
-func waitFor(t *testing.T, problem func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		switch p := problem(); {
-		case p == "":
-			return
-		case time.Now().After(deadline):
-			t.Fatal(p)
-		}
 	}
 }
 

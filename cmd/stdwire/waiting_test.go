@@ -1,0 +1,19 @@
+package main
+
+import (
+	"testing"
+	"time"
+)
+
+// waitFor waits until problem returns "": for what other processes do.
+func waitFor(t *testing.T, problem func() string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		switch p := problem(); {
+		case p == "":
+			return
+		case time.Now().After(deadline):
+			t.Fatal(p)
+		}
+	}
+}
