@@ -102,7 +102,7 @@ error: /project/mcp.json:1:51: the profile "web" has a server "bb", which there 
 
 func TestFindAServer(t *testing.T) {
 	env := world(nil, map[string]string{
-		"/project/mcp.json":                     `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
+		"/project/mcp.json":                  `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
 		"/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
 	})
 	c := Load(env)
