@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // checkURL refuses an address that no secret may be sent to and no answer be believed from: one without TLS, but for this machine itself (OAuth 2.1, section 1.5).
@@ -26,19 +28,10 @@ func checkURL(text string) error {
 		return errors.New("a URL with a user in it is not used")
 	case u.Fragment != "":
 		return errors.New("a URL with a fragment is not used")
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && oauth.IsLoopback(u.Hostname()):
 		return nil
 	}
 	return errors.New("only https is used, and http on this machine")
-}
-
-// isLoopback says whether a name or address is this machine, without asking anybody.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // sameOrigin compares scheme, host and port.

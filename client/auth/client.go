@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/internal/jose"
 	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 const (
@@ -184,7 +185,7 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		method = methodBasic // the default (RFC 8414, section 2)
 	}
 	application := "web"
-	if u, err := url.Parse(redirect); err == nil && (u.Scheme != "https" || isLoopback(u.Hostname())) {
+	if u, err := url.Parse(redirect); err == nil && (u.Scheme != "https" || oauth.IsLoopback(u.Hostname())) {
 		application = "native"
 	}
 	wanted := request{

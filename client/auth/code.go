@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // AuthorizationCode is the way of a program that has a user, who agrees to it in a browser (OAuth 2.1, section 4.1). It has Show or Follow.
@@ -37,9 +39,9 @@ func (g AuthorizationCode) check() error {
 		return errors.New("AuthorizationCode: want one of Show and Follow")
 	case err != nil || u.Fragment != "" || u.User != nil:
 		return errors.New("AuthorizationCode.RedirectURL is no URL to redirect to")
-	case g.Follow != nil && (u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname()))):
+	case g.Follow != nil && (u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !oauth.IsLoopback(u.Hostname()))):
 		return errors.New("AuthorizationCode.RedirectURL: want one of https:, or of http: and this machine") // 2026-07-28, Security Considerations, "Communication Security"
-	case g.Show != nil && g.RedirectURL != "" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case g.Show != nil && g.RedirectURL != "" && (u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())):
 		return errors.New("AuthorizationCode.RedirectURL: with Show, want an http: URL of this machine")
 	}
 	return nil

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -65,7 +65,7 @@ func doubts(u *url.URL) (list []string) {
 	if ascii(host) != host || strings.Contains(host, "xn--") {
 		list = append(list, "the host has letters that may look like others, and is shown encoded")
 	}
-	if ip := net.ParseIP(host); u.Scheme == "http" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if u.Scheme == "http" && !oauth.IsLoopback(host) {
 		list = append(list, "what you type there is not encrypted on its way (http)")
 	}
 	return list

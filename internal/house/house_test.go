@@ -66,7 +66,7 @@ var floors = []struct {
 	{"server/auth", []string{"internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
-	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
+	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",

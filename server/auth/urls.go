@@ -3,9 +3,10 @@ package auth
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // checkURL returns a URL of https, or of http on this machine itself, without fragment or user (OAuth 2.1, section 1.5).
@@ -20,7 +21,7 @@ func checkURL(what, text string) (*url.URL, error) {
 		return nil, fmt.Errorf("auth: the %s %q has a fragment; leave that out", what, text)
 	case u.User != nil:
 		return nil, errors.New("auth: the " + what + " names a user; leave that out") // and perhaps a password
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && oauth.IsLoopback(u.Hostname()):
 		return u, nil
 	}
 	return nil, fmt.Errorf("auth: the %s %q is not of https:, which everything that is not on this machine has to be", what, text)
@@ -33,10 +34,6 @@ func checkEndpoint(what, text, issuer string) error {
 		err = fmt.Errorf("auth: the %s %q is not of https:, as the issuer is", what, text)
 	}
 	return err
-}
-
-func isLoopback(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // sameResource compares identifiers of resources: to the letter, but for what MCP has servers be lenient with (2026-07-28, Canonical Server URI), the case of scheme and host, and

@@ -21,7 +21,7 @@ type definition struct {
 	Type           string            `json:"type,omitempty"`
 	URL            string            `json:"url,omitempty"`
 	Headers        map[string]string `json:"headers,omitempty"`
-	OAuth          *oauth            `json:"oauth,omitempty"`
+	OAuth          *ownOAuth         `json:"oauth,omitempty"`
 	Era            string            `json:"era,omitempty"`
 	StartTimeoutMs *int64            `json:"startTimeoutMs,omitempty"`
 	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
@@ -40,7 +40,7 @@ type tools struct {
 
 func (s *Server) definition() definition {
 	d := definition{
-		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauth)(s.OAuth),
+		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*ownOAuth)(s.OAuth),
 		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout), PerSession: s.PerSession, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}

@@ -1,12 +1,12 @@
 package config
 
 import (
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // OAuth is what a definition says about how to be let in by a server with a URL. Texts of a [Server] may have variables in them, those of an [Endpoint] have not.
@@ -25,11 +25,11 @@ const (
 	forItself = "client_credentials"
 )
 
-// An oauth is an [OAuth] in stdwire's own form: false, or an object.
-type oauth OAuth
+// An ownOAuth is an [OAuth] in stdwire's own form: false, or an object.
+type ownOAuth OAuth
 
 // MarshalJSON implements [json.Marshaler].
-func (o *oauth) MarshalJSON() ([]byte, error) {
+func (o *ownOAuth) MarshalJSON() ([]byte, error) {
 	if o.Off {
 		return []byte("false"), nil
 	}
@@ -125,16 +125,10 @@ func (x *expansion) oauth(o *OAuth) *OAuth {
 		Off: o.Off, AllowPrivate: o.AllowPrivate, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
 		Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
-	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !isThisMachine(u.Hostname())) {
+	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
 		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
 	return e
-}
-
-// isThisMachine says so of a host that needs no looking up.
-func isThisMachine(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // redactOAuth hides the secret.
