@@ -399,6 +399,25 @@ func TestCancelIsNotHeeded(t *testing.T) {
 	}
 }
 
+// A call that comes to know late that the connection is lost says so, though the client was closed meanwhile.
+func TestLostStaysLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := Connect(t.Context(), stream(func(s *scripted) {
+			s.modern()
+			s.read()
+			s.progress("1", 1)
+			_ = s.out.Close()
+		}))
+		assert.NilError(t, err)
+		_, err = c.CallTool(t.Context(), "slow", nil, OnProgress(func(mcp.ProgressParams) {
+			<-c.Done()
+			assert.NilError(t, c.Close())
+		}))
+		assert.Error(t, err, `server "server": tool "slow": closed the connection`)
+		assert.Equal(t, c.Wait().Error(), "closed the connection")
+	})
+}
+
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan message, 1)

@@ -101,9 +101,11 @@ func (c *Client) background(f func()) {
 
 // Close ends the connection. The server's process, if it is ours, is asked to end by closing its stdin; if it and what it has started have not ended
 // after [Command].Grace it is sent SIGTERM, and after another SIGKILL. Close returns when it has ended; the error is that it cannot be killed.
-// Calls that wait for an answer fail at once. Goroutines may outlive Close, as long as a callback runs; see Wait.
+// Calls that wait for an answer fail at once. Goroutines may outlive Close, as long as a callback runs; see Wait. Where the connection is lost already, that stays why it ended.
 func (c *Client) Close() error {
-	c.once.Do(func() { close(c.closing) })
+	if !c.isLost() { // else it was not this that ended it, and no call may be told so
+		c.once.Do(func() { close(c.closing) })
+	}
 	flush, cancel := context.WithTimeout(context.Background(), flushPatience)
 	defer cancel()
 	_ = c.peer.Flush(flush) // such as the cancellation of a call that was just given up
@@ -147,7 +149,7 @@ func (c *Client) Wait() error {
 	return c.Err()
 }
 
-// Err returns why the connection ended: nil as long as Done is not closed and after Close, else a [*LostError].
+// Err returns why the connection ended: nil as long as Done is not closed and if Close has ended it, else a [*LostError].
 func (c *Client) Err() error {
 	select {
 	case <-c.done:

@@ -370,7 +370,7 @@ func TestCacheOfTheDead(t *testing.T) {
 		assert.ErrorType(t, err.(*CallError).Err, &LostError{})
 		assert.NilError(t, c.Close())
 		_, err = c.ReadResource(t.Context(), "a:1")
-		assert.ErrorIs(t, err, errClosed)
+		assert.ErrorType(t, err.(*CallError).Err, &LostError{})
 		assert.Equal(t, src.since(), "resources/read a:1")
 
 		c, _ = answer(t, Options{}, all, stock(60_000, "private"))
