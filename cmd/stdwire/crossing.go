@@ -67,7 +67,7 @@ func (x *crossing) name() string {
 
 func (x *crossing) run(ctx context.Context, std *streams) error {
 	log := slog.New(slog.NewTextHandler(std.err, nil))
-	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, KeepFailed: true, Logger: slog.New(untold{log.Handler()})}.New(nil)
+	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, KeepFailed: true, Logger: slog.New(untold[*client.StartError]{log.Handler()})}.New(nil)
 	defer g.Close()
 	behind := x.server(std, log)
 	if err := g.Add(behind); err != nil {
@@ -160,20 +160,4 @@ func (x *crossing) diagnose(err error) error {
 	}
 	f.server, f.logged = x.name(), true // what it wrote to stderr was shown
 	return f
-}
-
-// untold is a log without that the server cannot be started, which is told by the end of the program, or to who wants to use it.
-type untold struct{ slog.Handler }
-
-func (u untold) Handle(ctx context.Context, r slog.Record) error {
-	told := false
-	r.Attrs(func(a slog.Attr) bool {
-		err, _ := a.Value.Any().(error)
-		told = is[*client.StartError](err)
-		return !told
-	})
-	if told {
-		return nil
-	}
-	return u.Handler.Handle(ctx, r)
 }

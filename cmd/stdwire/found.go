@@ -45,7 +45,7 @@ func (f *found) flags() []flag {
 
 // begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
 func (f *found) begin(ctx context.Context, std *streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
-	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(reticent{log.Handler()})
+	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(untold[*host.UnavailableError]{log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.own, service) {
 			f.own = append(f.own, service)
@@ -60,21 +60,6 @@ func (f *found) end() {
 	if f.gateway != nil {
 		f.gateway.Close()
 	}
-}
-
-// A reticent handler does not say that a server is not available: the command says so, as it fails with that.
-type reticent struct{ slog.Handler }
-
-func (r reticent) Handle(ctx context.Context, record slog.Record) error {
-	told := false
-	record.Attrs(func(a slog.Attr) bool {
-		_, told = a.Value.Any().(*host.UnavailableError)
-		return !told
-	})
-	if told {
-		return nil
-	}
-	return r.Handler.Handle(ctx, record)
 }
 
 // open reads the configuration, and makes the gateway. Only the first time it does something.
