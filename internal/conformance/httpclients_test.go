@@ -49,6 +49,9 @@ var sdkCalls = map[string]string{
 	"test_reconnection":           "Reconnection test completed successfully",
 }
 
+// What the user of http.mjs is asked in both eras, in some order: which of two at once comes first is the client's choice.
+var sdkAsked = []string{"Who?", "Capital?", "What is your name?", "Say hello.", "Step 1: what is your name?", "Step 2: which colour?", "Go on?", "What is it about?"}
+
 // What the user of http.mjs says to every question.
 const sdkAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests"}`
 
@@ -77,10 +80,7 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			assert.DeepEqual(t, got.Changed, []bool{true, true})
 			assert.Assert(t, strings.Contains(got.Cancelled.Message, "enough"), "%v", got.Cancelled)
 
-			calls := maps.Clone(sdkCalls)
-			asked := []string{
-				"Who?", "Capital?", "What is your name?", "Say hello.", "Step 1: what is your name?", "Step 2: which colour?", "Go on?", "What is it about?",
-			}
+			calls, asked := maps.Clone(sdkCalls), slices.Clone(sdkAsked)
 			resumed := slices.ContainsFunc(got.Requests, func(r string) bool { return strings.HasPrefix(r, "GET resumes 200") })
 			if modern {
 				assert.Equal(t, got.Missing.Code, -32602.0, "%v", got.Missing)
@@ -104,7 +104,7 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 				assert.Equal(t, got.AfterDelete, 404)
 			}
 			assert.DeepEqual(t, got.Calls, calls)
-			slices.Sort(asked) // which of two at once comes first is the client's choice
+			slices.Sort(asked)
 			slices.Sort(got.Asked)
 			assert.DeepEqual(t, got.Asked, asked)
 			for _, e := range got.Errors {

@@ -6,9 +6,8 @@
 //   url      the endpoint; a POST to /cut there cuts all streams that are open
 //   token    what lets it in there
 //   command  instead of a url: the server, and its arguments
-//   prefix   of the names of tools and prompts, behind a gateway, which has no roots and passes no log messages on
-//   quiet    the server behind the gateway asks only while a tool is called
-const { sdk, era, modern, url, token, command, prefix = '', quiet } = JSON.parse(process.argv[2]);
+//   prefix   of the names of tools and prompts, behind a gateway
+const { sdk, era, modern, url, token, command, prefix = '' } = JSON.parse(process.argv[2]);
 
 const v1 = sdk === 'v1';
 const [{ Client }, { StreamableHTTPClientTransport }, { StdioClientTransport }] = await Promise.all((v1
@@ -94,19 +93,17 @@ if (!modern) {
   await client.setLoggingLevel('info');
   await client.ping();
 }
-if (!prefix) {
-  const logged = happens('log');
-  seen.calls.test_logging_tool = await call('test_logging_tool', {}, undefined, modern ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined);
-  await logged;
-}
+const logged = happens('log');
+seen.calls.test_logging_tool = await call('test_logging_tool', {}, undefined, modern ? { 'io.modelcontextprotocol/logLevel': 'info' } : undefined);
+await logged;
 
 // What the server asks while it is called: by itself in the legacy era, and by what the call returns in the modern one.
 seen.calls.test_elicitation = await call('test_elicitation', { message: 'Who?' });
 seen.calls.test_sampling = await call('test_sampling', { prompt: 'Capital?' });
-for (const about of [...(prefix ? [] : ['list_roots', 'multiple_inputs']), 'multi_round', 'request_state']) {
+for (const about of ['list_roots', 'multiple_inputs', 'multi_round', 'request_state']) {
   seen.calls[about] = await call('test_input_required_result_' + about);
 }
-if (!quiet) seen.prompted = (await client.getPrompt({ name: prefix + 'test_input_required_result_prompt' })).messages[0].content.text;
+seen.prompted = (await client.getPrompt({ name: prefix + 'test_input_required_result_prompt' })).messages[0].content.text;
 
 // Resources, prompts, completion.
 seen.resources = (await client.listResources()).resources.map(r => r.uri).sort();
