@@ -28,7 +28,7 @@ var ErrNoRequest = errors.New("server: there is no request here whose client cou
 // also if the handler runs again because its call had to be confirmed; a question that is another one than it was gets a new answer. Several questions at once
 // are asked by making all the calls and joining their errors.
 //
-// It is to be called on the handler's own goroutine. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
+// It may be called from several goroutines at once, until the handler returns. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
 // that has not declared that it can do this makes Elicit fail with an error that is, for the modern era, a missing required capability.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, err := asking(ctx, key)
@@ -43,7 +43,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 		return nil, err
 	}
 	result := new(mcp.ElicitResult)
-	_, err = r.exchange().ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
+	_, err = r.ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
 		*result = mcp.ElicitResult{}
 		if err := mcp.Unmarshal(answer, result); err != nil {
 			return err
@@ -94,7 +94,7 @@ func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*m
 		return nil, r.lacks("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
 	}
 	result := new(mcp.CreateMessageResult)
-	_, err = r.exchange().ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
+	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
 		if err := decodes(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
 			return err
 		}
@@ -120,7 +120,7 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 		return nil, r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
-	_, err = r.exchange().ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
+	_, err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
 		if err := decodes(&result)(answer); err != nil || result.Roots != nil {
 			return err
 		}
@@ -148,8 +148,10 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 		return value, err
 	}
 	const done = "once"
-	x := r.exchange()
-	if kept := x.state.Answers[key]; kept != nil && string(x.state.Asked[key]) == done {
+	r.mu.Lock()
+	kept := r.exchange().answered(key, []byte(done))
+	r.mu.Unlock()
+	if kept != nil {
 		return value, mcp.Unmarshal(kept, &value)
 	}
 	if value, err = fn(ctx); err != nil {
@@ -159,6 +161,9 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	if err != nil {
 		return value, fmt.Errorf("server: Once %q: %w", key, err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.exchange()
 	x.name(key, []byte(done))
 	x.keep(key, encoded)
 	return value, nil
@@ -186,7 +191,7 @@ func (r *request) lacks(name string, capabilities mcp.ClientCapabilities) error 
 		failure.Code = mcp.CodeMissingRequiredClientCapability
 		failure.Data, _ = mcp.Marshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
 	}
-	return r.exchange().stop(failure)
+	return r.stop(failure)
 }
 
 // canElicit is nil if the client has declared that it can ask its user in that mode.

@@ -29,10 +29,11 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 			return err
 		}
 	}
-	x := r.exchange()
-	x.state.ByHand = state
 	if r.era.modern {
-		x.open = maps.Clone(requests)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		x := r.exchange()
+		x.state.ByHand, x.open = state, maps.Clone(requests)
 		for key, question := range requests {
 			x.open[key] = r.traced(question)
 			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
@@ -41,14 +42,21 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 		}
 		return x.stop(nil)
 	}
+	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
 		if err := r.link.Call(ctx, question.Method, encoded(r.traced(question).Params).orNil(), &answer); err != nil {
 			return err
 		}
+		answers[key] = answer
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.exchange()
+	x.state.ByHand, x.again = state, true
+	for key, answer := range answers {
 		x.keep(key, answer)
 	}
-	x.again = true
 	return x.stop(nil)
 }
 
@@ -80,23 +88,38 @@ func (r *request) canAnswer(question mcp.InputRequest) error {
 }
 
 // Inputs returns what the client has answered to [RequireInput] so far, and the state that was last given there; nothing if the request has come for the first
-// time. Both are to be read only.
+// time. The responses are to be read only.
 func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 	r := requestFrom(ctx)
-	if r == nil || r.asks == nil {
+	if r == nil {
 		return nil, ""
 	}
-	return r.asks.state.Answers, r.asks.state.ByHand
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks == nil {
+		return nil, ""
+	}
+	return maps.Clone(r.asks.state.Answers), r.asks.state.ByHand
 }
 
 // handle has the method's function answer, again and again while it asks a legacy client by hand.
 func (r *request) handle(m method) (any, error) {
 	for range maxRounds {
 		result, err := m.handle(r)
-		if r.asks == nil || !r.asks.again {
+		if !r.runsAgain() {
 			return result, err
 		}
-		r.asks.again, r.asks.stopped = false, nil
 	}
 	return nil, r.broken(errRounds)
+}
+
+// runsAgain reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
+func (r *request) runsAgain() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks == nil || !r.asks.again {
+		return false
+	}
+	r.asks.again, r.asks.stopped = false, nil
+	return true
 }

@@ -29,7 +29,7 @@ func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispat
 	ctx, cancel := context.WithTimeout(r, confirmWaits)
 	defer cancel()
 	var result mcp.ElicitResult
-	_, err := r.exchange().ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
+	_, err := r.ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
 		Message:         confirmMessage(refused.Err.Message, &call),
 		RequestedSchema: []byte(`{"type":"object","properties":{}}`),
 	}, decodes(&result))

@@ -15,6 +15,7 @@ import (
 
 // An exchange is what the server asks the client while it answers one request. In the legacy era a question is a request of its own, and the
 // answer is waited for. In the modern era the request ends, with the questions as its result, and the client sends it again with the answers.
+// It is used with the request's mu.
 type exchange struct {
 	r       *request
 	state   requestState               // what was asked in the rounds before, and the answers to it
@@ -90,7 +91,7 @@ func (r *request) resume() error {
 	return nil
 }
 
-// exchange returns the request's, and makes it if there is none yet.
+// exchange returns the request's, and makes it if there is none yet. With mu.
 func (r *request) exchange() *exchange {
 	if r.asks == nil {
 		r.asks = &exchange{r: r}
@@ -145,42 +146,62 @@ func canonical(value []byte) []byte {
 // ask returns the client's result for a request to it. key is the question's name within this request. valid says whether a result is an answer at all: where it
 // is not, a modern client is asked again. What was answered once holds for the request, whose handler may run twice in either era: see [request.confirm]. The
 // error is a *suspension, or that of a call.
-func (x *exchange) ask(ctx context.Context, key, method string, params any, valid func(answer []byte) error) (json.RawMessage, error) {
+func (r *request) ask(ctx context.Context, key, method string, params any, valid func(answer []byte) error) (json.RawMessage, error) {
 	question, err := mcp.NewInputRequest(method, params)
 	if err != nil {
 		return nil, err
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
-	if t := x.r.task; t.begun() {
-		return t.ask(ctx, key, question, digest[:], valid)
+	r.mu.Lock()
+	if r.task.begun() {
+		r.mu.Unlock()
+		return r.task.ask(ctx, key, question, digest[:], valid)
 	}
-	if answer := x.state.Answers[key]; answer != nil && bytes.Equal(x.state.Asked[key], digest[:]) && valid(answer) == nil {
-		return answer, nil
+	answer, err := r.exchange().begin(key, question, digest[:], valid)
+	r.mu.Unlock()
+	if answer != nil || err != nil {
+		return answer, err
 	}
-	// An answer is the client's, asked or not. Only what is confirmed must have been read before.
-	if answer := x.early[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
-		x.name(key, digest[:])
-		x.keep(key, answer)
-		return answer, nil
-	}
-	x.name(key, digest[:])
-	delete(x.state.Answers, key) // it was to another question
-	if x.r.era.modern {
-		if x.open == nil {
-			x.open = mcp.InputRequests{}
-		}
-		x.open[key] = x.r.traced(question)
-		return nil, x.stop(nil)
-	}
-	var answer json.RawMessage
-	if err := x.r.link.Call(ctx, method, encoded(x.r.traced(question).Params).orNil(), &answer); err != nil {
+	if err := r.link.Call(ctx, method, encoded(r.traced(question).Params).orNil(), &answer); err != nil {
 		return nil, err
 	}
 	if err := valid(answer); err != nil {
 		return nil, fmt.Errorf("server: the client's answer to %s: %w", method, err)
 	}
-	x.keep(key, answer)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asks.keep(key, answer)
 	return answer, nil
+}
+
+// begin returns the answer to a question if there is one, or the error with which a modern client is asked; neither if a legacy client is to be called.
+func (x *exchange) begin(key string, question mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
+	if answer := x.answered(key, digest); answer != nil && valid(answer) == nil {
+		return answer, nil
+	}
+	x.name(key, digest)
+	// An answer is the client's, asked or not. Only what is confirmed must have been read before.
+	if answer := x.early[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
+		x.keep(key, answer)
+		return answer, nil
+	}
+	delete(x.state.Answers, key) // it was to another question
+	if !x.r.era.modern {
+		return nil, nil
+	}
+	if x.open == nil {
+		x.open = mcp.InputRequests{}
+	}
+	x.open[key] = x.r.traced(question)
+	return nil, x.stop(nil)
+}
+
+// answered returns the answer to a question of the rounds before; nil if there is none.
+func (x *exchange) answered(key string, digest []byte) json.RawMessage {
+	if !bytes.Equal(x.state.Asked[key], digest) {
+		return nil
+	}
+	return x.state.Answers[key]
 }
 
 // name notes what a key stands for.
@@ -189,6 +210,23 @@ func (x *exchange) name(key string, digest []byte) {
 		x.state.Asked = map[string][]byte{}
 	}
 	x.state.Asked[key] = digest
+}
+
+// stop is [exchange.stop] for who has not mu.
+func (r *request) stop(failure *rpc.Error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.exchange().stop(failure)
+}
+
+// stopped returns why the handler cannot go on; nil if it can.
+func (r *request) stopped() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asks == nil {
+		return nil
+	}
+	return r.asks.stopped
 }
 
 // stop notes that the handler cannot go on, and returns why.
@@ -202,6 +240,8 @@ func (x *exchange) stop(failure *rpc.Error) error {
 
 // interrupted is the answer to a request whose handler could not go on.
 func (r *request) interrupted() (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.asks.again {
 		return nil, nil // see [request.handle]
 	}

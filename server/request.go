@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -18,10 +19,12 @@ type request struct {
 	era      *era
 	meta     meta
 	progress *progress // to be told of; nil if the client does not ask
-	asks     *exchange // what the client is asked meanwhile; nil until it is
 	task     *task     // that the request is, or may become; nil: neither
 	members  []member  // of params
 	few      [5]member // room for as many as most requests have
+
+	mu   sync.Mutex // guards asks and what is in it: a handler may ask from several goroutines
+	asks *exchange  // what the client is asked meanwhile; nil until it is
 }
 
 const maxMembers = 12 // of params: those of the protocol are fewer

@@ -216,7 +216,7 @@ func readResource(r *request) (any, error) {
 
 // failed is the answer to a request whose handler has failed.
 func (r *request) failed(err error) (any, error) {
-	if _, ok := errors.AsType[*suspension](err); ok && r.asks != nil && r.asks.stopped != nil {
+	if _, ok := errors.AsType[*suspension](err); ok && r.stopped() != nil {
 		return r.interrupted()
 	}
 	if missing, ok := errors.AsType[*notFound](err); ok {

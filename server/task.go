@@ -65,7 +65,6 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 	own := &request{
 		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method, Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
 	}
-	own.asks = &exchange{r: own}
 	t.request = own
 	err := own.read()
 	if err == nil && own.era.modern {
@@ -84,9 +83,14 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 // begun reports whether the call is a task by now. There may be none.
 func (t *task) begun() bool { return t != nil && t.on.Load() }
 
-// begin makes the call a task.
+// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done so before it is one, or asks as a task does.
 func (t *task) begin() error {
-	if stopped := t.request.asks.stopped; stopped != nil {
+	t.request.mu.Lock()
+	defer t.request.mu.Unlock()
+	switch stopped := t.request.exchange().stopped; {
+	case t.begun():
+		return nil
+	case stopped != nil:
 		return stopped
 	}
 	all := &t.server.tasks

@@ -44,7 +44,7 @@ type TaskOptions struct {
 // An error is to be returned from the handler: there are too many tasks, the client has gone, or has not answered yet. It is to be called on the handler's own
 // goroutine.
 func BecomeTask(ctx context.Context) error {
-	if r := requestFrom(ctx); r != nil && r.task != nil && !r.task.begun() {
+	if r := requestFrom(ctx); r != nil && r.task != nil {
 		return r.task.begin()
 	}
 	return nil

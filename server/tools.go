@@ -212,7 +212,7 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 	switch lacking, stopped := errors.AsType[*suspension](envelope.Err); {
 	case stopped && r.task.begun():
 		return nil, lacking.failure
-	case stopped && r.asks != nil && r.asks.stopped != nil:
+	case stopped && r.stopped() != nil:
 		return r.interrupted()
 	}
 	return &toolResult{s, r.era, envelope}, nil

@@ -1,0 +1,121 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+const many = 8
+
+// askMany asks from as many goroutines, and tells what came of it.
+func askMany(ctx context.Context) (string, error) {
+	var group sync.WaitGroup
+	var said [many]string
+	var errs [many]error
+	for i := range many {
+		group.Go(func() {
+			ticket, err := server.Once(ctx, fmt.Sprint("ticket ", i), func(context.Context) (int, error) { return i, nil })
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			r, err := server.Elicit(ctx, fmt.Sprint(i), mcp.ElicitParams{Message: fmt.Sprint(i), RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			if errs[i] = err; err == nil {
+				said[i] = fmt.Sprint(ticket, r.Action)
+			}
+		})
+	}
+	group.Wait()
+	return strings.Join(said[:], " "), errors.Join(errs[:]...)
+}
+
+const askedMany = "0accept 1accept 2accept 3accept 4accept 5accept 6accept 7accept"
+
+// A handler may ask from several goroutines at once.
+func TestAskFromManyGoroutines(t *testing.T) {
+	s := everywhere(quiet, askMany)
+	const yes = `{"action":"accept"}`
+	inPlaces(t, func(t *testing.T, p place) {
+		in(t, []string{"2025-06-18", "2025-11-25"}, func(t *testing.T, revision string) {
+			k := speak(t, s, revision, everything)
+			k.start(p.method, p.params)
+			for range many {
+				k.reply(k.next().says("elicitation/create", ""), yes)
+			}
+			k.next().told(askedMany)
+		})
+		in(t, []string{newest}, func(t *testing.T, revision string) {
+			k := speak(t, s, revision, everything)
+			a := k.request(p.method, p.params).asks("0", "1", "2", "3", "4", "5", "6", "7")
+			var answers []string
+			for i := range many {
+				answers = append(answers, fmt.Sprintf(`"%d":%s`, i, yes))
+			}
+			b := k.again(p, a, "{"+strings.Join(answers[:5], ",")+"}").asks("5", "6", "7")
+			k.again(p, b, "{"+strings.Join(answers[5:], ",")+"}").told(askedMany)
+		})
+	})
+}
+
+// A handler that does not wait for those it has ask gets the answer of what was asked by then.
+func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
+	late := make(chan struct{})
+	var asking sync.WaitGroup
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		for i := range many {
+			asking.Go(func() {
+				<-late
+				_, _ = elicited(ctx, fmt.Sprint(i), "v")
+			})
+		}
+		_, err := elicitName(ctx)
+		return "", err
+	})
+	k := speak(t, s, newest, everything)
+	for range 20 {
+		m := k.request("tools/call", `{"name":"t"}`)
+		close(late)
+		asking.Wait()
+		m.asks("name")
+		late = make(chan struct{})
+	}
+}
+
+// Questions and the beginning of a task do not get into each other's way: what was asked before is the call's, what is asked after it the task's.
+func TestBecomeTaskWhileAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := hire(t, employ(t, quiet, func(s *server.Server) {
+			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				var group sync.WaitGroup
+				var errs [3]error
+				group.Go(func() { errs[0] = server.BecomeTask(ctx) })
+				group.Go(func() { errs[1] = server.BecomeTask(ctx) })
+				group.Go(func() { _, errs[2] = elicited(ctx, "name", "name") })
+				group.Wait()
+				return says("done"), errors.Join(errs[:]...)
+			}}))
+		}), newest, tasking)
+		was := map[string]int{}
+		for range 50 {
+			m := j.request("tools/call", `{"name":"hasty"}`)
+			var result struct{ ResultType string }
+			must(t, json.Unmarshal(m.Result, &result))
+			was[result.ResultType]++
+			if result.ResultType == "task" {
+				j.request("tasks/cancel", fmt.Sprintf(`{"taskId":%q}`, j.state(m, "CreateTaskResult").TaskID))
+			}
+		}
+		assert.Equal(t, was["task"]+was["input_required"], 50, "%v", was)
+	})
+}
