@@ -159,7 +159,7 @@ func (f *findings) values(t *Template) (Values, bool) {
 		if v.max > 0 && len(whole) == 1 {
 			whole = []string{prefix(whole[0], v.max, v.reserved)}
 		}
-		if !slices.Equal(whole, v.value.parts) && !(v.blank && strings.Join(whole, "") == "") {
+		if !slices.Equal(whole, v.value.parts) && !(v.blank && len(whole) == 1 && whole[0] == "") {
 			return nil, false
 		}
 	}

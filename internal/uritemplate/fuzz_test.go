@@ -47,6 +47,7 @@ func FuzzMatch(f *testing.F) {
 	f.Add("{?a,b*}{&c}", "?x=1&a&b=2&c=3")
 	f.Add("{;a,b*}{.c*}{#d:3}", ";x=;a;b=2.1.2#%C3%A9")
 	f.Add("{x}{y}-{+z}", "a:b%zz")
+	f.Add("{x}{x}", ",")
 	f.Fuzz(func(t *testing.T, template, uri string) {
 		parsed, err := Parse(template)
 		if err != nil {
