@@ -213,42 +213,41 @@ func TestSpawnFails(t *testing.T) {
 		cmd     Command
 		options Options
 		want    string
-		within  time.Duration
 		check   func(t *testing.T, err *StartError)
 	}{
-		{"crash", fake("crash"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom: missing API key"`, 3 * time.Second, func(t *testing.T, err *StartError) {
+		{"crash", fake("crash"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom: missing API key"`, func(t *testing.T, err *StartError) {
 			assert.Equal(t, err.Stderr, "boom: missing API key\n")
 			exit, ok := errors.AsType[*ExitError](err)
 			assert.Assert(t, ok && exit.Status == 3)
 		}},
-		{"crash at both", fake("crash at both"), Options{Name: "x"}, `server "x": exited with status 4 before answering: "cannot take initialize"`, 3 * time.Second, nil},
-		{"crash, legacy", fake("crash at both"), Options{Name: "x", Era: mcp.Legacy}, `server "x": exited with status 4 before answering: "cannot take initialize"`, 3 * time.Second, nil},
-		{"crash, modern", fake("crash at both"), Options{Name: "x", Era: mcp.Modern}, `server "x": exited with status 4 before answering: "cannot take server/discover"`, 3 * time.Second, nil},
-		{"crash with grandchild", fake("crash with grandchild"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom"`, 4 * time.Second, nil},
-		{"silent", fake("silent"), Options{StartTimeout: 300 * time.Millisecond}, "", 3 * time.Second, func(t *testing.T, err *StartError) {
+		{"crash at both", fake("crash at both"), Options{Name: "x"}, `server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
+		{"crash, legacy", fake("crash at both"), Options{Name: "x", Era: mcp.Legacy}, `server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
+		{"crash, modern", fake("crash at both"), Options{Name: "x", Era: mcp.Modern}, `server "x": exited with status 4 before answering: "cannot take server/discover"`, nil},
+		{"crash with grandchild", fake("crash with grandchild"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom"`, nil},
+		{"silent", fake("silent"), Options{StartTimeout: 300 * time.Millisecond}, "", func(t *testing.T, err *StartError) {
 			assert.ErrorContains(t, err, `server "client.test": no answer to server/discover after `)
 			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
 			assert.Assert(t, strings.Contains(err.Hint, "Options.StartTimeout"))
 		}},
-		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "", 4 * time.Second, func(t *testing.T, err *StartError) {
+		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "", func(t *testing.T, err *StartError) {
 			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
 			assert.Equal(t, err.Stderr, "thinking\n")
 		}},
-		{"a launcher that does not find the server", Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}}, Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`, 3 * time.Second, func(t *testing.T, err *StartError) {
+		{"a launcher that does not find the server", Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}}, Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`, func(t *testing.T, err *StartError) {
 			assert.Assert(t, strings.Contains(err.Hint, "npm does not find the package"))
 			assert.Equal(t, strings.Count(err.Stderr, "E404"), 1)
 		}},
-		{"no program", Command{Path: "no-such-program"}, Options{}, "", 3 * time.Second, func(t *testing.T, err *StartError) {
+		{"no program", Command{Path: "no-such-program"}, Options{}, "", func(t *testing.T, err *StartError) {
 			assert.ErrorContains(t, err, `server "no-such-program": cannot start "no-such-program": executable file not found in $PATH (PATH /`)
 			assert.ErrorIs(t, err, exec.ErrNotFound)
 			_, ok := errors.AsType[*SpawnError](err)
 			assert.Assert(t, ok)
 		}},
-		{"no file", Command{Path: "/no/such/program"}, Options{}, "", 3 * time.Second, func(t *testing.T, err *StartError) { assert.ErrorIs(t, err, fs.ErrNotExist) }},
-		{"a command with spaces", Command{Path: "npx -y server"}, Options{}, "", 3 * time.Second, func(t *testing.T, err *StartError) {
+		{"no file", Command{Path: "/no/such/program"}, Options{}, "", func(t *testing.T, err *StartError) { assert.ErrorIs(t, err, fs.ErrNotExist) }},
+		{"a command with spaces", Command{Path: "npx -y server"}, Options{}, "", func(t *testing.T, err *StartError) {
 			assert.Equal(t, err.Hint, "the command contains a space: give the program and its arguments separately")
 		}},
-		{"bad options", fake("modern"), Options{Revision: "1"}, `server "client.test": Options.Revision "1" is not known; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`, 3 * time.Second, nil},
+		{"bad options", fake("modern"), Options{Revision: "1"}, `server "client.test": Options.Revision "1" is not known; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			began := time.Now()
@@ -262,7 +261,7 @@ func TestSpawnFails(t *testing.T) {
 			if test.check != nil {
 				test.check(t, start)
 			}
-			assert.Check(t, took < test.within, "took %v", took)
+			assert.Check(t, took < 10*time.Second, "took %v", took)
 			noChildren(t)
 		})
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // The fixture behind the gateway, in each era, and the clients of the official SDKs in front of it: the same as without.
@@ -108,7 +106,7 @@ func TestInspectorOfGateway(t *testing.T) {
 				o := b.run(slices.Concat(inspector, []string{"--"}, b.tapped("record", command...))...)
 				assert.Equal(t, o.code, c.code, "%v: %v", c.args, o)
 				assert.Assert(t, strings.Contains(o.stdout, c.want), "%v: %v", c.args, o)
-				assert.Equal(t, len(conformance.RunningIn(b.dir)), 0, "%v", conformance.RunningIn(b.dir))
+				b.ended()
 			}
 			b.checkServer("record")
 		})

@@ -19,7 +19,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // record records what is said: "> " or "< ", which says who it is, and what.
 func record(t *testing.T, o Options, says ...string) string {

@@ -37,7 +37,8 @@ func (b *bench) pids(t testing.TB, session string) (all []int) {
 func TestProcStopByEOF(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, `trap 'echo signalled' TERM; cat; echo bye; exit 5`)
+	id := b.sh(t, `trap 'echo signalled' TERM; echo ready; cat; echo bye; exit 5`)
+	b.expect(t, id, "ready\n")
 	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, out.Stopped)
 	assert.Equal(t, out.Output, "bye\n")
