@@ -82,7 +82,7 @@ func TestMatch(t *testing.T) {
 		{"{x}/{x}", "a/a", `x="a"`}, {"{x}/{x}", "a/b", none}, {"{x}/{x}", "a/", none}, {"{x}/{x}", "/", ``}, {"{/x:1,x}", "/v/value", `x="value"`},
 		{"{/x:1,x}", "/w/value", none},
 		{"{x:1}/{x:3}/{x:2}", "a/abc/ab", `x="abc"`}, {"{x:1}/{x:3}/{x:2}", "a/abc/ac", none}, {"{x}{?x*}", "a,b?x=a&x=b", `x=["a|b"]`},
-		{"{x}{?x*}", "a,b?x=a", none},
+		{"{x}{?x*}", "a,b?x=a", none}, {"{x}{x}", ",", none}, {"{x}{.x}", ".", `x=""`},
 		{"{?x,x}", "?x=1&x=1", `x="1"`}, {"{?x,x}", "?x=1&x=2", none}, {"{?x,x}", "?x=1", none}, {"{x}{/x}", "/", `x=""`}, {"{/x}{?x}", "/", none},
 
 		// Parameters.
