@@ -83,16 +83,19 @@ func newBench(t *testing.T) *bench {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
 	b := &bench{t, dir, append(os.Environ(), "HOME="+dir, "npm_config_offline=true", "npm_config_update_notifier=false")}
-	t.Cleanup(b.ended)
+	t.Cleanup(func() {
+		for _, p := range conformance.KillIn(dir) {
+			t.Errorf("still running: %v", p)
+		}
+	})
 	return b
 }
 
-// ended wants all that was started there to have ended, or to be about to: what was killed takes a moment to be gone.
+// ended wants all that was started there to have ended by now.
 func (b *bench) ended() {
 	b.t.Helper()
-	for _, p := range conformance.KillIn(b.dir) {
-		b.t.Errorf("still running: %v", p)
-	}
+	left := conformance.RunningIn(b.dir)
+	assert.Equal(b.t, len(left), 0, "still running: %v", left)
 }
 
 // newNodeBench is a bench with the npm packages, and with their Node first on the PATH.
