@@ -41,8 +41,8 @@ type TaskOptions struct {
 // by any call, and the handler may run several times; from then on they are the task's, and it does not run again. It does nothing where the call is a
 // task already, or its client cannot have tasks: the handler goes on all the same.
 //
-// An error is to be returned from the handler: there are too many tasks, the client has gone, or has not answered yet. It is to be called on the handler's own
-// goroutine.
+// An error is to be returned from the handler: there are too many tasks, the client has gone, or has not answered yet. It is to be called
+// before the handler returns; of several goroutines that do, one makes the call a task.
 func BecomeTask(ctx context.Context) error {
 	if r := requestFrom(ctx); r != nil && r.task != nil {
 		return r.task.begin()

@@ -80,6 +80,11 @@ func (v *visit) leave() {
 func (vs *visits) flight(address string) (f *flight, ok bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
+	return vs.find(address)
+}
+
+// find is flight with mu.
+func (vs *visits) find(address string) (f *flight, ok bool) {
 	var who any
 	calls, latest := 0, 0
 	for v := range vs.all[address] {
@@ -112,14 +117,16 @@ func (vs *visits) asking(ctx context.Context, address string) (f *flight, ok boo
 	defer cancel()
 	for {
 		vs.mu.Lock()
+		f, ok = vs.find(address)
+		if ok || len(vs.all[address]) == 0 {
+			vs.mu.Unlock()
+			return f, ok
+		}
 		if vs.fewer == nil {
 			vs.fewer = make(chan struct{})
 		}
-		fewer, there := vs.fewer, len(vs.all[address]) > 0
+		fewer := vs.fewer
 		vs.mu.Unlock()
-		if f, ok = vs.flight(address); ok || !there {
-			return f, ok
-		}
 		select {
 		case <-fewer:
 		case <-ctx.Done():
