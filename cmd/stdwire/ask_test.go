@@ -165,6 +165,13 @@ func TestFormThatDoesNotFitTogether(t *testing.T) {
 	assert.Equal(t, strings.Count(got.seen, "Once more"), 1, got.seen)
 }
 
+// A form without fields that wants an answer all the same gets none: nobody is asked to agree to what cannot be said.
+func TestFormThatNoAnswerFits(t *testing.T) {
+	got := elicited(t, mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.", RequestedSchema: []byte(`{"type":"object","minProperties":1}`)}, "y")
+	assert.Equal(t, got.Action, mcp.ElicitDecline)
+	assert.Assert(t, strings.Contains(got.seen, "It wants an answer, and does not say which") && !strings.Contains(got.seen, "Do you agree?"), got.seen)
+}
+
 func TestWaysOut(t *testing.T) {
 	form := formOf(`"a":{"type":"string"},"b":{"type":"string","default":"x"}`, `"a"`)
 	for _, tt := range []struct {
