@@ -41,19 +41,20 @@ var floors = []struct {
 	{"internal/uritemplate", nil},
 	{"framing", nil},
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
+	{"dispatch/quota", nil},
 
 	{"internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/jsonscan", "internal/jsonexact", "framing"}},
-	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema"}},
+	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "dispatch/schema", "dispatch"}},
-	{"internal/ops/fs", []string{"dispatch"}},
+	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"internal/ops/fs", []string{"dispatch/quota", "dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
-	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema"}},
-	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "rpc", "rpc/mcp", "server"}},
+	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
+	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"rpc", "rpc/mcp", "client"}},
@@ -63,14 +64,14 @@ var floors = []struct {
 	{"client/host/gateway", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
-	{"server/auth", []string{"internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
+	{"server/auth", []string{"dispatch/quota", "internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
-		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/cli", "dispatch/api",
+		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
 		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
 	}},
 }

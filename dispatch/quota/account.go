@@ -1,0 +1,119 @@
+package quota
+
+import (
+	"context"
+	"sync"
+)
+
+// An Account is what one piece of work, such as the answering of a request, holds of a pool. Its methods
+// are safe for concurrent use. A nil account holds nothing and refuses nothing, for work that nobody
+// bounds.
+type Account struct {
+	pool  *Pool
+	owner string
+
+	mu     sync.Mutex
+	held   int64
+	closed bool
+}
+
+// Open returns an account of an owner, which is to be closed.
+func (p *Pool) Open(owner string) *Account { return &Account{pool: p, owner: owner} }
+
+// Take adds n to what the account holds, as [Pool.Take] does.
+func (a *Account) Take(n int64) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.take(n)
+}
+
+// Resize has the account hold n, be that more or less than it does. The error is that of [Pool.Take], and
+// the account holds what it did.
+func (a *Account) Resize(n int64) error {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n > a.held {
+		return a.take(n - a.held)
+	}
+	a.give(a.held - n)
+	return nil
+}
+
+// Wait adds n to what the account holds, as [Pool.Wait] does.
+func (a *Account) Wait(ctx context.Context, n int64) error {
+	if a == nil {
+		return nil
+	}
+	if err := a.pool.Wait(ctx, a.owner, n); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held += n; a.closed {
+		a.give(a.held)
+	}
+	return nil
+}
+
+// Held returns how much the account holds.
+func (a *Account) Held() int64 {
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+// Close gives everything back. What is taken later is given back at once.
+func (a *Account) Close() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	a.give(a.held)
+}
+
+// take is Take. With mu.
+func (a *Account) take(n int64) error {
+	if a.closed || n == 0 {
+		return nil
+	}
+	if err := a.pool.Take(a.owner, n); err != nil {
+		return err
+	}
+	a.held += n
+	return nil
+}
+
+// give gives n back. With mu.
+func (a *Account) give(n int64) {
+	if n == 0 {
+		return
+	}
+	a.held -= n
+	a.pool.Give(a.owner, n)
+}
+
+// Key is the key of an [Account] among the values of a context, for contexts that carry one without
+// [NewContext].
+type Key struct{}
+
+// NewContext returns a context that carries an account.
+func NewContext(ctx context.Context, a *Account) context.Context {
+	return context.WithValue(ctx, Key{}, a)
+}
+
+// FromContext returns the account that the context carries, nil if there is none.
+func FromContext(ctx context.Context) *Account {
+	a, _ := ctx.Value(Key{}).(*Account)
+	return a
+}

@@ -1,0 +1,206 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// The reasons why an amount is refused. Test for them with [errors.Is].
+var (
+	ErrShare = errors.New("quota: the owner holds its share") // until the owner gives something back
+	ErrTotal = errors.New("quota: nothing is left")           // until anybody gives something back
+	ErrNever = errors.New("quota: more than an owner may ever hold")
+)
+
+// A Pool divides a total among owners. All methods are safe for concurrent use.
+type Pool struct {
+	total int64
+
+	mu      sync.Mutex
+	held    int64
+	owners  map[string]*owner // those that hold something or wait
+	waiting []*owner          // those that wait, the next in turn first
+}
+
+type owner struct {
+	name  string
+	held  int64
+	queue []*waiter // in the order of arrival
+}
+
+type waiter struct {
+	n    int64
+	room chan struct{} // closed when n was taken
+}
+
+// NewPool returns a pool of that total, which must be positive.
+func NewPool(total int64) *Pool {
+	if total <= 0 {
+		panic(fmt.Sprintf("quota: a total of %d", total))
+	}
+	return &Pool{total: total, owners: map[string]*owner{}}
+}
+
+// Total returns the amount that the pool divides.
+func (p *Pool) Total() int64 { return p.total }
+
+// Take takes n for an owner, who has to give it back with [Pool.Give]. It does not block. The error
+// matches [ErrShare], [ErrTotal] or [ErrNever]; nothing is taken then. n must not be negative.
+func (p *Pool) Take(name string, n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := p.owner(name)
+	err := p.take(o, n)
+	p.forget(o)
+	return err
+}
+
+// Wait takes n for an owner as [Pool.Take] does, and blocks while that is more than may be held at the
+// moment. Owners that wait are served in turn; a smaller amount may pass a larger one that waits. The
+// error is the context's cause, or matches [ErrNever].
+func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
+	p.mu.Lock()
+	o := p.owner(name)
+	err := ErrTotal
+	if len(o.queue) == 0 { // else others of this owner came first
+		err = p.take(o, n)
+	}
+	if err == nil || errors.Is(err, ErrNever) {
+		p.forget(o)
+		p.mu.Unlock()
+		return err
+	}
+	w := &waiter{n, make(chan struct{})}
+	if o.queue = append(o.queue, w); len(o.queue) == 1 {
+		p.waiting = append(p.waiting, o)
+	}
+	p.mu.Unlock()
+	select {
+	case <-w.room:
+		return nil
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-w.room: // in the meantime
+		return nil
+	default:
+	}
+	o.queue = slices.DeleteFunc(o.queue, func(other *waiter) bool { return other == w })
+	if len(o.queue) == 0 {
+		p.waiting = slices.DeleteFunc(p.waiting, func(other *owner) bool { return other == o })
+	}
+	p.forget(o)
+	p.serve() // a smaller amount may have waited behind this one
+	return context.Cause(ctx)
+}
+
+// Give gives back what an owner has taken. Giving more than is held panics.
+func (p *Pool) Give(name string, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := p.owner(name)
+	if n < 0 || n > o.held {
+		panic(fmt.Sprintf("quota: %d given back of %d", n, o.held))
+	}
+	o.held -= n
+	p.held -= n
+	p.forget(o)
+	p.serve()
+}
+
+// Held returns how much an owner holds.
+func (p *Pool) Held(name string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if o := p.owners[name]; o != nil {
+		return o.held
+	}
+	return 0
+}
+
+// Used returns how much all owners hold together.
+func (p *Pool) Used() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// Heaviest returns the owner that holds the most, and how much that is; 0 if nobody holds anything.
+// It takes time in proportion to the number of owners.
+func (p *Pool) Heaviest() (name string, held int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range p.owners {
+		if o.held > held || o.held == held && o.name < name {
+			name, held = o.name, o.held
+		}
+	}
+	return name, held
+}
+
+// take takes n if the rule lets it. With mu.
+func (p *Pool) take(o *owner, n int64) error {
+	most := p.total
+	left := p.total - (p.held - o.held) // by the others
+	share := left
+	if o.name != "" {
+		most, share = half(most), half(left)
+	}
+	switch {
+	case n < 0:
+		panic(fmt.Sprintf("quota: %d taken", n))
+	case n > most:
+		return ErrNever
+	case n > p.total-p.held:
+		return ErrTotal
+	case n > share-o.held:
+		return ErrShare
+	}
+	o.held += n
+	p.held += n
+	return nil
+}
+
+func half(n int64) int64 { return n/2 + n%2 }
+
+// serve takes for those that wait, one of each owner in turn, as much as the rule lets it. With mu.
+func (p *Pool) serve() {
+	for i := 0; i < len(p.waiting); {
+		o := p.waiting[i]
+		w := o.queue[0]
+		if p.take(o, w.n) != nil {
+			i++
+			continue
+		}
+		close(w.room)
+		o.queue[0] = nil
+		o.queue = o.queue[1:]
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		if len(o.queue) > 0 {
+			p.waiting = append(p.waiting, o)
+		}
+		i = 0
+	}
+}
+
+// owner returns the entry of an owner, and makes one if there is none. With mu.
+func (p *Pool) owner(name string) *owner {
+	o := p.owners[name]
+	if o == nil {
+		o = &owner{name: name}
+		p.owners[name] = o
+	}
+	return o
+}
+
+// forget removes an owner that neither holds anything nor waits. With mu.
+func (p *Pool) forget(o *owner) {
+	if o.held == 0 && len(o.queue) == 0 {
+		delete(p.owners, o.name)
+	}
+}
