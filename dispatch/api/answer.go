@@ -1,10 +1,13 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // A refusal is why a request is no call: an envelope, with a status that may not be that of its code.
@@ -31,23 +34,44 @@ func (x *exchange) refuse(r *refusal) {
 	x.send(r.status, dispatch.Envelope{Err: r.err})
 }
 
-// answer sends the outcome of a call.
-func (x *exchange) answer(e dispatch.Envelope) {
+// answer sends the outcome of a call, or returns why it cannot be held until it has been read.
+func (x *exchange) answer(e dispatch.Envelope) *refusal {
+	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
+		return &refusal{status: http.StatusServiceUnavailable, err: e.Err, header: [2]string{"Retry-After", "1"}}
+	}
 	status := http.StatusOK
 	if !e.Success() {
 		info, _ := x.catalog.CodeInfo(e.Err.Code) // the dispatcher has seen to it that there is one
 		status = info.HTTPStatus
 	}
-	x.send(status, e)
+	text := encode(e)
+	held := int64(cap(text))
+	if held <= uncounted {
+		held = 0
+	}
+	if err := x.account.Resize(held); err != nil {
+		refused := busy(err, fmt.Sprintf("the call has run, but its answer of %d bytes finds no room in the memory for answers", len(text)))
+		if errors.Is(err, quota.ErrNever) {
+			refused.status, refused.header = http.StatusInternalServerError, [2]string{}
+			refused.err = dispatch.Errorf(dispatch.InternalError,
+				"the call has run, but its answer of %d bytes is more than one caller may have in memory; ask for less at a time", len(text))
+		}
+		return refused
+	}
+	e = dispatch.Envelope{} // text has all of it
+	x.write(status, text)
+	return nil
 }
 
-func (x *exchange) send(status int, e dispatch.Envelope) {
-	text := e.AppendJSON(make([]byte, 0, len(e.Data)+256))
-	x.limitWriting(len(text))
+func (x *exchange) send(status int, e dispatch.Envelope) { x.write(status, encode(e)) }
+
+func encode(e dispatch.Envelope) []byte { return e.AppendJSON(make([]byte, 0, len(e.Data)+256)) }
+
+func (x *exchange) write(status int, text []byte) {
 	header := x.w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	header.Set("Cache-Control", "no-store")
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(text) // a client that is gone needs no answer
+	_, _ = x.paced(len(text)).Write(text) // a client that is gone needs no answer
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // Options are the settings of a handler. The zero value is ready for use.
@@ -25,9 +26,15 @@ type Options struct {
 	// it passes on.
 	Hosts []string
 
-	MaxBody  int64        // bytes of a request's body; 0: 4 MiB
-	MaxCalls int          // requests that are served at a time; 0: 256
-	Logger   *slog.Logger // hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default()
+	MaxBody int64 // bytes of a request's body; 0: 4 MiB
+	// MaxCalls is how many requests are served at a time; 0: 256. A principal has at most half of
+	// what the others leave.
+	MaxCalls int
+	// Memory bounds the bytes of bodies and answers that are held at a time; nil: 256 MiB. A principal
+	// has a share of it, see package quota. Bodies and answers up to 64 KiB are not counted. Handlers
+	// may share a pool.
+	Memory *quota.Pool
+	Logger *slog.Logger // hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default()
 }
 
 // New returns a handler of the operations that d's catalog has at the time of each request, with default options. It is safe for concurrent
@@ -40,6 +47,9 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	o.Version = cmp.Or(o.Version, "1")
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
 	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
+	if o.Memory == nil {
+		o.Memory = quota.NewPool(256 << 20)
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -48,7 +58,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 		o.Hosts[i] = hostname(host)
 	}
 	return &handler{
-		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger, origins: http.NewCrossOriginProtection(), slots: make(chan struct{}, o.MaxCalls),
+		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger, origins: http.NewCrossOriginProtection(), calls: quota.NewPool(int64(o.MaxCalls)),
 	}
 }
 
@@ -58,6 +68,6 @@ type handler struct {
 	catalog    *dispatch.Catalog
 	log        *slog.Logger
 	origins    *http.CrossOriginProtection
-	slots      chan struct{} // holds something for each request that is being served
+	calls      *quota.Pool // places for requests that are served
 	documents  documents
 }

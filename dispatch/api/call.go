@@ -3,12 +3,14 @@ package api
 import (
 	"bytes"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"os"
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -20,6 +22,11 @@ func (x *exchange) call() *refusal {
 	if refused != nil {
 		return refused
 	}
+	end, refused := x.begin()
+	if refused != nil {
+		return refused
+	}
+	defer end()
 	b, err := parse(text)
 	if err != nil {
 		return &refusal{status: http.StatusBadRequest, err: err}
@@ -33,11 +40,10 @@ func (x *exchange) call() *refusal {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
 	}
-	x.answer(x.dispatcher.Dispatch(x.r.Context(), &dispatch.Call{
+	return x.answer(x.dispatcher.Dispatch(quota.NewContext(x.r.Context(), x.account), &dispatch.Call{
 		Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session, Confirmed: b.confirm,
 		Principal: x.principal, RequestID: x.id, Surface: surface,
 	}))
-	return nil
 }
 
 // read returns the body.
@@ -53,23 +59,53 @@ func (x *exchange) read() ([]byte, *refusal) {
 	if claimed > x.o.MaxBody {
 		return nil, x.tooLarge()
 	}
-	var text bytes.Buffer
-	text.Grow(int(min(max(claimed, 0), keptBody)) + bytes.MinRead)
-	_, err := text.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody))
+	text, err := x.fill(http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody), claimed)
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, x.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, refuse(http.StatusRequestTimeout, dispatch.Timeout, "the body took too long to come").with("Connection", "close")
 	}
+	if isQuota(err) {
+		return nil, busy(err, "other bodies and answers take up the memory")
+	}
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, dispatch.InvalidInput, "the body did not come whole")
 	}
 	x.bodyCame()
-	return text.Bytes(), nil
+	return text, nil
 }
 
-const keptBody = 16 << 10 // bytes that are allocated because a header claims that they are coming
+// uncounted is how many bytes of a body and of an answer are not taken from the memory: the request's place covers
+// them. It is also how many are allocated because a header claims that they are coming.
+const uncounted = 64 << 10
+
+// fill reads to the end. What is over the first bytes is taken from the memory before it is read.
+func (x *exchange) fill(in io.Reader, claimed int64) ([]byte, error) {
+	text := make([]byte, 0, min(max(claimed, 0), uncounted)+bytes.MinRead)
+	for {
+		if len(text) == cap(text) {
+			room := 2 * cap(text)
+			if claimed >= 0 {
+				room = min(room, int(claimed)+bytes.MinRead)
+			}
+			if room > uncounted+bytes.MinRead {
+				if err := x.account.Resize(int64(room)); err != nil {
+					return nil, err
+				}
+			}
+			text = append(make([]byte, 0, room), text...)
+		}
+		n, err := in.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if err == io.EOF {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
 
 func (x *exchange) tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput, "the body is larger than %d bytes", x.o.MaxBody)

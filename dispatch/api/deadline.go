@@ -6,8 +6,10 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // for a body to come, and for an answer to be read
-	slowest  = 32 << 10         // bytes of an answer that a second more is given for
+	patience  = 30 * time.Second // for a body to come, and for a piece of an answer to be read
+	slowest   = 32 << 10         // bytes of an answer that a second more is given for
+	longest   = 2 * time.Minute  // for all of an answer to be read
+	pieceSize = 256 << 10        // bytes of an answer that are written at a time
 )
 
 // server returns the server that the request came by, or one without settings if there is none to be seen.
@@ -36,9 +38,46 @@ func (x *exchange) bodyCame() {
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 }
 
-// limitWriting limits the time that an answer of so many bytes is waited for to be read.
-func (x *exchange) limitWriting(size int) {
+// A pacedWriter writes an answer in pieces. It limits the time until each has been read, and until all of them have.
+type pacedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController // nil: the server has a limit of its own
+	start   time.Time                // when the first piece may be written
+	end     time.Time
+}
+
+// paced returns the writer for an answer of so many bytes.
+func (x *exchange) paced(size int) *pacedWriter {
+	w := &pacedWriter{ResponseWriter: x.w}
 	if x.server().WriteTimeout <= 0 {
-		_ = http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(x.awaited + patience + time.Duration(size/slowest)*time.Second))
+		w.control = http.NewResponseController(x.w)
+		w.start = time.Now().Add(x.awaited) // net/http reads the rest of a body first
+		w.end = w.start.Add(min(patience+time.Duration(size/slowest)*time.Second, longest))
 	}
+	return w
+}
+
+func (w *pacedWriter) Write(text []byte) (n int, err error) {
+	for n < len(text) && err == nil {
+		w.limit()
+		var written int
+		written, err = w.ResponseWriter.Write(text[n:min(len(text), n+pieceSize)])
+		n += written
+	}
+	return n, err
+}
+
+// limit sets the deadline of the next piece.
+func (w *pacedWriter) limit() {
+	if w.control == nil {
+		return
+	}
+	by := time.Now()
+	if by.Before(w.start) {
+		by = w.start
+	}
+	if by = by.Add(patience); by.After(w.end) {
+		by = w.end
+	}
+	_ = w.control.SetWriteDeadline(by)
 }

@@ -51,14 +51,18 @@ func same(a, b []*dispatch.Operation) bool { return len(a) == len(b) && len(a) >
 
 // document answers GET and HEAD of a document.
 func (x *exchange) document() *refusal {
+	end, refused := x.begin()
+	if refused != nil {
+		return refused
+	}
+	defer end()
 	made := x.made(x.r.URL.Path[len(root):])
-	x.limitWriting(len(made.text))
 	header := x.w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "private, no-cache") // to be kept, and asked for each time
 	header.Set("ETag", made.tag)
 	r := x.r.Clone(x.r.Context())
 	r.Header.Del("Range") // a part of it is no JSON, and what is wrong with a Range is not told in JSON
-	http.ServeContent(x.w, r, "", time.Time{}, bytes.NewReader(made.text))
+	http.ServeContent(x.paced(len(made.text)), r, "", time.Time{}, bytes.NewReader(made.text))
 	return nil
 }

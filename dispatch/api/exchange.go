@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // An exchange is one request and its answer.
@@ -16,7 +17,8 @@ type exchange struct {
 	r         *http.Request
 	id        string
 	principal string
-	awaited   time.Duration // how long the body may take to come, 0 if it is here
+	account   *quota.Account // the memory that the request holds
+	awaited   time.Duration  // how long the body may take to come, 0 if it is here
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -34,13 +36,6 @@ func (x *exchange) serve() *refusal {
 	if refused := x.guard(); refused != nil {
 		return refused
 	}
-	select {
-	case x.slots <- struct{}{}:
-		defer func() { <-x.slots }()
-	default:
-		return refuse(http.StatusServiceUnavailable, dispatch.StateError,
-			"as many requests as may be are being served; try again in a moment").with("Retry-After", "1")
-	}
 	answer, refused := x.route()
 	if refused == nil {
 		refused = x.authenticate()
@@ -48,7 +43,18 @@ func (x *exchange) serve() *refusal {
 	if refused != nil {
 		return refused
 	}
+	x.account = x.o.Memory.Open(x.owner())
+	defer x.account.Close()
 	return answer(x)
+}
+
+// begin takes a place among the requests that are served; end gives it back. A request has none while its body is
+// still to come.
+func (x *exchange) begin() (end func(), refused *refusal) {
+	if err := x.calls.Take(x.owner(), 1); err != nil {
+		return nil, busy(err, "as many requests as may be are being served")
+	}
+	return func() { x.calls.Give(x.owner(), 1) }, nil
 }
 
 // route finds what answers a request of this method and path.

@@ -55,6 +55,9 @@ func served(t *testing.T, server *http.Server, test func(t *testing.T, conn net.
 		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Returns a mebibyte.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return strings.Repeat("x", 1<<20), nil
 		})
+		dispatch.Add(c, dispatch.Spec{Name: "huge", Summary: "Returns eight mebibytes.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+			return strings.Repeat("x", 8<<20), nil
+		})
 		server.Handler = newSurface(c, api.Options{})
 		listener := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 		var serving sync.WaitGroup
@@ -154,7 +157,7 @@ func TestAnswerThatIsNotRead(t *testing.T) {
 	served(t, server, func(t *testing.T, conn net.Conn, start time.Time) {
 		write(t, conn, post("/v1/large", "{}", 2))
 		time.Sleep(time.Hour) // of the bubble's time
-		assert.Equal(t, ended.Load().Sub(start), 62*time.Second)
+		assert.Equal(t, ended.Load().Sub(start), 30*time.Second) // not one piece
 	})
 	served(t, &http.Server{WriteTimeout: time.Second}, func(t *testing.T, conn net.Conn, start time.Time) {
 		write(t, conn, post("/v1/large", "{}", 2))
@@ -177,5 +180,22 @@ func TestAnswerThatIsReadSlowly(t *testing.T) {
 			got += n
 		}
 		assert.Assert(t, time.Since(start) > 50*time.Second, "%v", time.Since(start))
+	})
+}
+
+// Who reads each piece in time, but all of a large answer too slowly, is cut off all the same.
+func TestAnswerThatIsReadForTooLong(t *testing.T) {
+	served(t, &http.Server{}, func(t *testing.T, conn net.Conn, start time.Time) {
+		write(t, conn, post("/v1/huge", "{}", 2))
+		got, piece := 0, make([]byte, 256<<10)
+		for {
+			time.Sleep(7 * time.Second)
+			n, err := io.ReadFull(conn, piece)
+			if got += n; err != nil {
+				break
+			}
+		}
+		assert.Assert(t, got < 8<<20, "%d", got)
+		assert.Assert(t, time.Since(start) < 130*time.Second, "%v", time.Since(start))
 	})
 }

@@ -15,6 +15,9 @@ var (
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
+// Anonymous is the owner for callers that are not known where others are. No principal is named so.
+const Anonymous = "\x00anonymous"
+
 // A Pool divides a total among owners. All methods are safe for concurrent use.
 type Pool struct {
 	total int64

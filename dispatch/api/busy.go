@@ -1,0 +1,34 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
+)
+
+// owner is in whose name the request takes places and memory.
+func (x *exchange) owner() string {
+	if x.principal == "" && x.o.Principal != nil {
+		return quota.Anonymous
+	}
+	return x.principal
+}
+
+func isQuota(err error) bool {
+	return errors.Is(err, quota.ErrShare) || errors.Is(err, quota.ErrTotal) || errors.Is(err, quota.ErrNever)
+}
+
+// busy refuses a request because a quota did: the caller has its share, or nothing is left for anybody.
+func busy(err error, why string) *refusal {
+	switch {
+	case errors.Is(err, quota.ErrNever):
+		return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput, "this takes more memory than one caller may have").
+			with("Connection", "close")
+	case errors.Is(err, quota.ErrShare):
+		return refuse(http.StatusTooManyRequests, dispatch.StateError, "%s, and you have your share; try again in a moment", why).
+			with("Retry-After", "1")
+	}
+	return refuse(http.StatusServiceUnavailable, dispatch.StateError, "%s; try again in a moment", why).with("Retry-After", "1")
+}
