@@ -156,7 +156,7 @@ func TestAnswerThatIsNotRead(t *testing.T) {
 	}}
 	served(t, server, func(t *testing.T, conn net.Conn, start time.Time) {
 		write(t, conn, post("/v1/large", "{}", 2))
-		time.Sleep(time.Hour) // of the bubble's time
+		time.Sleep(time.Hour)                                    // of the bubble's time
 		assert.Equal(t, ended.Load().Sub(start), 30*time.Second) // not one piece
 	})
 	served(t, &http.Server{WriteTimeout: time.Second}, func(t *testing.T, conn net.Conn, start time.Time) {

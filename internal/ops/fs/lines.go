@@ -3,9 +3,7 @@ package fs
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
-	"runtime"
 )
 
 const maxLine = 256 << 10 // bytes of a line that are searched
@@ -28,34 +26,4 @@ func (b *lineBuffer) line() ([]byte, error) {
 		err = nil // the last line has no end
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), err
-}
-
-// buffers holds a buffer for each processor, nil until it is needed. All searches share them, so that many at once take no more
-// memory, nor read more files at a time, than one.
-type buffers chan *lineBuffer
-
-func newBuffers() buffers {
-	b := make(buffers, runtime.GOMAXPROCS(0))
-	for range cap(b) {
-		b <- nil
-	}
-	return b
-}
-
-// take waits for a buffer, or for the context to be done.
-func (b buffers) take(ctx context.Context) (*lineBuffer, error) {
-	select {
-	case buffer := <-b:
-		if buffer == nil {
-			buffer = &lineBuffer{bufio.NewReaderSize(nil, maxLine)}
-		}
-		return buffer, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (b buffers) give(buffer *lineBuffer) {
-	buffer.Reset(nil)
-	b <- buffer
 }

@@ -18,6 +18,9 @@ import (
 // maxHashed is the size up to which reading any part of a file also tells the hash of all of it.
 const maxHashed = 64 << 20
 
+// reserved is how many bytes an answer has before memory is reserved for it.
+const reserved = 1 << 20
+
 var readSpec = dispatch.Spec{
 	Name:    "fs.read",
 	Title:   "Read file",
@@ -76,6 +79,11 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 	defer f.Close()
 	out = ReadOutput{Path: name, Size: info.Size(), Modified: modified(info)}
 
+	if n := min(info.Size()-in.Offset, int64(in.MaxBytes)); n > reserved {
+		if err := dispatch.Reserve(ctx, 4*n); err != nil { // the bytes, their text, its JSON, and that in the answer
+			return out, err
+		}
+	}
 	var source io.Reader = reader{ctx, f}
 	hash := sha256.New()
 	hashed := info.Size() <= maxHashed

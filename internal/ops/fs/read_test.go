@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"encoding/base64"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"gotest.tools/v3/assert"
 )
 
@@ -145,4 +147,28 @@ func TestReadHuge(t *testing.T) {
 	assert.Equal(t, out.SHA256, "")
 	assert.Equal(t, out.Size, int64(1<<32+3))
 	assert.Equal(t, out.Truncated, false)
+}
+
+// Large reads wait for one another, so that many at a time do not take more memory than there is for them.
+func TestLargeReadsReserveMemory(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"large": strings.Repeat("x", 2<<20), "small": "x"})
+	read := func(ctx context.Context, path string) dispatch.Envelope {
+		return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: "fs.read", Arguments: []byte(`{"path":"` + path + `","max_bytes":10485760}`)})
+	}
+	pool := quota.NewPool(10 << 20)
+	first := pool.Open("")
+	assert.Assert(t, read(quota.NewContext(t.Context(), first), "large").Success())
+	assert.Equal(t, pool.Used(), int64(8<<20))
+
+	second := pool.Open("")
+	defer second.Close()
+	done := make(chan dispatch.Envelope)
+	go func() { done <- read(quota.NewContext(t.Context(), second), "large") }()
+	assert.Assert(t, read(quota.NewContext(t.Context(), second), "small").Success(), "a small one reserves nothing")
+	first.Close()
+	assert.Assert(t, (<-done).Success())
+
+	never := read(quota.NewContext(t.Context(), quota.NewPool(1<<20).Open("")), "large")
+	assert.ErrorIs(t, never.Err, dispatch.InvalidInput)
 }

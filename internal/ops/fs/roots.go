@@ -63,7 +63,7 @@ func nameFor(base string) string {
 type Roots struct {
 	instances *dispatch.Instances[*root]
 	locks     locks
-	buffers   buffers // for searches
+	turns     *turns // of searches
 }
 
 // OpenRoots opens these directories; the first is the default. There must be at least one, and no name twice.
@@ -93,7 +93,7 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Roots{instances: instances, buffers: newBuffers()}, nil
+	return &Roots{instances: instances, turns: newTurns()}, nil
 }
 
 // Close closes all directories. An operation that is running may still finish; a later one fails.

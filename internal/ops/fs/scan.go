@@ -29,14 +29,14 @@ type found struct {
 	cut     bool // the file was not searched to its end
 }
 
-func (sc *scanner) scan(ctx context.Context, name string, b *lineBuffer) (found, error) {
+func (sc *scanner) scan(ctx context.Context, name string, t *turn) (found, error) {
 	var result found
 	f, _, err := open(sc.root.dir, name, name)
 	if err != nil {
 		return result, err
 	}
 	defer f.Close()
-	b.Reset(reader{ctx, f})
+	b := t.from(f)
 	head, err := b.Peek(sniffed)
 	if err != nil && err != io.EOF {
 		return result, err

@@ -80,7 +80,7 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 	if err != nil {
 		return out, r.fail("search", name, err)
 	}
-	s := newSearch(ctx, &scanner{root: r, re: re, context: in.Context, limit: in.MaxResults + 1}, rs.buffers, in.MaxResults)
+	s := newSearch(ctx, &scanner{root: r, re: re, context: in.Context, limit: in.MaxResults + 1}, rs.turns, in.MaxResults)
 	defer s.stop()
 	if !info.IsDir() {
 		if err := regular(name, info); err != nil {
@@ -128,30 +128,30 @@ type job struct {
 	panic any
 }
 
-func newSearch(ctx context.Context, sc *scanner, buffers buffers, limit int) *search {
-	n := cap(buffers)
+func newSearch(ctx context.Context, sc *scanner, turns *turns, limit int) *search {
+	n := int(turns.places.Total())
 	s := &search{jobs: make(chan *job, 2*n), max: limit, out: SearchOutput{Matches: []Match{}}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	for range n {
 		s.workers.Go(func() {
 			for j := range s.jobs {
-				j.run(s.ctx, sc, buffers)
+				j.run(s.ctx, sc, turns)
 			}
 		})
 	}
 	return s
 }
 
-func (j *job) run(ctx context.Context, sc *scanner, buffers buffers) {
+func (j *job) run(ctx context.Context, sc *scanner, turns *turns) {
 	defer close(j.done)
 	defer func() { j.panic = recover() }() // for the caller's goroutine, where the dispatcher catches it
-	buffer, err := buffers.take(ctx)
+	t, err := turns.begin(ctx)
 	if err != nil {
 		j.err = err
 		return
 	}
-	defer buffers.give(buffer)
-	j.found, j.err = sc.scan(ctx, j.name, buffer)
+	defer t.end()
+	j.found, j.err = sc.scan(ctx, j.name, t)
 }
 
 // add has a file searched, and waits for the first ones if too many are under way. The error is errEnough if no more are wanted.

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/poll"
 )
 
 // shown writes matches as "path:line:column:text".
@@ -181,23 +183,24 @@ func TestScanCancelled(t *testing.T) {
 	defer r.dir.Close()
 	re, err := compilePattern(SearchInput{Pattern: "x"})
 	assert.NilError(t, err)
-	buffer, err := newBuffers().take(t.Context())
+	ctx := hooked{t.Context(), after(3, cancelled)}
+	turn, err := newTurns().begin(ctx)
 	assert.NilError(t, err)
-	_, err = (&scanner{root: r, re: re, limit: 1}).scan(hooked{t.Context(), after(3, cancelled)}, "big", buffer)
+	_, err = (&scanner{root: r, re: re, limit: 1}).scan(ctx, "big", turn)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // A panic in a worker reaches the goroutine of the call, where the dispatcher catches it.
 func TestSearchPanic(t *testing.T) {
 	t.Parallel()
-	s := newSearch(t.Context(), &scanner{}, newBuffers(), 1) // without a root, a scan panics
+	s := newSearch(t.Context(), &scanner{}, newTurns(), 1) // without a root, a scan panics
 	defer s.stop()
 	assert.NilError(t, s.add("file"))
 	defer func() { assert.Assert(t, recover() != nil) }()
 	_, _ = s.finish()
 }
 
-// Many searches at once share the buffers, and each finds what it finds alone.
+// Many searches at once take turns, and each finds what it finds alone.
 func TestSearchTogether(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
@@ -217,7 +220,36 @@ func TestSearchTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	assert.Equal(t, len(s.roots.buffers), cap(s.roots.buffers), "all were given back")
+	assert.Equal(t, s.roots.turns.buffers.Used()+s.roots.turns.places.Used(), int64(0), "all were given back")
+}
+
+// Searches of one principal that take for ever do not keep another from searching.
+func TestExpensiveSearchesLeaveTurnsToOthers(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"small/file": "needle\n"})
+	for i := range 8 {
+		s.put(t, fmt.Sprintf("big/%d", i), strings.Repeat(strings.Repeat("x", 100)+"\n", 20_000))
+	}
+	heavy := `{"path":"big","pattern":"(x?){900}y"}`
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	for _, principal := range []string{"ada", "ada", "ada", "ada", "ben", "ben", "cem", "dan"} {
+		all.Go(func() {
+			s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: "fs.search", Principal: principal, Arguments: []byte(heavy)})
+		})
+	}
+	poll.WaitOn(t, func(poll.LogT) poll.Result {
+		if used := s.roots.turns.places.Used(); used < s.roots.turns.places.Total() {
+			return poll.Continue("%d places are taken", used)
+		}
+		return poll.Success()
+	})
+	within, end := context.WithTimeout(t.Context(), 30*time.Second)
+	defer end()
+	envelope := s.dispatcher.Dispatch(within, &dispatch.Call{Operation: "fs.search", Principal: "eve", Arguments: []byte(`{"path":"small","pattern":"needle"}`)})
+	assert.Assert(t, envelope.Success(), "%v", envelope.Err)
 }
 
 func BenchmarkSearch(b *testing.B) {
