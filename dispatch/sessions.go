@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // Session is embedded in an operation's input type to let the caller say in which session it runs. It adds the optional argument
@@ -41,7 +43,7 @@ type SessionOptions[T any] struct {
 	// Close frees what a session holds. It is called once for every session, by whoever ends it, and has to return soon once its context has
 	// ended. It must not wait for another [Sessions.Close] of the same session, which waits for it. nil: there is nothing to free.
 	Close  func(ctx context.Context, id string, value T) error
-	Max    int           // how many sessions there may be at a time; 0: 64
+	Max    int           // how many sessions there may be at a time; 0: 64. A principal may have half of what the others leave: see package quota
 	Idle   time.Duration // a session that no call has used for so long is closed; 0: never
 	Logger *slog.Logger  // hears of sessions that do not close, if nobody else does; nil: slog.Default()
 }
@@ -52,7 +54,8 @@ type SessionOptions[T any] struct {
 // A session belongs to the principal that opened it; for the calls of others it does not exist. Outside of a call the program sees all of them.
 // All methods are safe for concurrent use, but with the context of a call they are for the operation's own goroutine.
 type Sessions[T any] struct {
-	o SessionOptions[T]
+	o    SessionOptions[T]
+	room *quota.Pool // Max places, by principal
 
 	mu      sync.Mutex
 	order   []*session[T] // as they were opened, those that are being closed included
@@ -87,7 +90,7 @@ func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Sessions[T]{o: o, quiet: make(chan struct{})}
+	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
 }
 
 // Open opens a session: open does what it takes, and returns the value and the id by which the session is known from then on. Room for it
@@ -103,7 +106,7 @@ func (s *Sessions[T]) Open(ctx context.Context, open func(context.Context) (id s
 	admitted := false
 	defer func() {
 		if !admitted { // also if open panics
-			s.unreserve()
+			s.unreserve(call)
 		}
 	}()
 	e := &session[T]{users: map[*callContext]bool{}}
@@ -121,19 +124,33 @@ func (s *Sessions[T]) Open(ctx context.Context, open func(context.Context) (id s
 func (s *Sessions[T]) reserve(call *Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch ids := s.ids(call); {
-	case s.down:
+	if s.down {
 		return Errorf(StateError, "no session can be opened any more: the program is ending")
-	case len(s.order)+s.opening >= s.o.Max:
-		return Errorf(StateError, "there are %d sessions, as many as there may be; close one first", s.o.Max).With(listed(ids))
+	}
+	owner := ownerOf(call)
+	if err := s.room.Take(owner, 1); err != nil {
+		ids := s.ids(call)
+		if errors.Is(err, quota.ErrTotal) {
+			return Errorf(StateError, "there are %d sessions, as many as there may be; close one first", s.o.Max).With(listed(ids))
+		}
+		return Errorf(StateError, "you have %d sessions, your share of the %d that there may be; close one first", s.room.Held(owner), s.o.Max).With(listed(ids))
 	}
 	s.opening++
 	return nil
 }
 
-func (s *Sessions[T]) unreserve() {
+// ownerOf is in whose name a call takes places.
+func ownerOf(call *Call) string {
+	if call == nil {
+		return ""
+	}
+	return call.Principal
+}
+
+func (s *Sessions[T]) unreserve(call *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.room.Give(ownerOf(call), 1)
 	if s.opening--; s.opening == 0 && s.down {
 		close(s.quiet)
 	}

@@ -100,7 +100,10 @@ func (e *session[T]) claim() bool {
 func (s *Sessions[T]) finish(ctx context.Context, e *session[T]) error {
 	defer func() {
 		s.mu.Lock()
-		s.order = slices.DeleteFunc(s.order, func(other *session[T]) bool { return other == e })
+		if i := slices.Index(s.order, e); i >= 0 { // else it was never admitted
+			s.order = slices.Delete(s.order, i, i+1)
+			s.room.Give(e.principal, 1)
+		}
 		s.mu.Unlock()
 		close(e.closed)
 	}()

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -209,7 +210,7 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 
 // A session belongs to the principal that opened it; for the calls of others it does not exist.
 func TestSessionsOfOthersDoNotExist(t *testing.T) {
-	s := newShells(dispatch.SessionOptions[int]{Max: 3})
+	s := newShells(dispatch.SessionOptions[int]{Max: 4})
 	assert.Assert(t, s.do(t, "open", `{"id":"anns"}`, by("ann")).Success())
 	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, by("bob")).Success())
 
@@ -238,6 +239,24 @@ func TestSessionsOfOthersDoNotExist(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, value, 2)
 	assert.DeepEqual(t, s.gone(), []string{})
+}
+
+// One principal cannot take all the room that there is for sessions.
+func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
+	s := newShells(dispatch.SessionOptions[int]{Max: 8})
+	open := func(who string) *dispatch.Error {
+		return s.do(t, "open", fmt.Sprintf(`{"id":%q}`, rand.Text()), by(who)).Err
+	}
+	for range 4 {
+		assert.Assert(t, open("ann") == nil)
+	}
+	full := open("ann")
+	assert.ErrorIs(t, full, dispatch.StateError)
+	assert.Equal(t, full.Message, "you have 4 sessions, your share of the 8 that there may be; close one first")
+	assert.Assert(t, open("bob") == nil)
+	assert.Assert(t, open("bob") == nil)
+	assert.Assert(t, open("cem") == nil)
+	assert.NilError(t, s.all.Shutdown(t.Context()))
 }
 
 func TestSessionsAreUsedByManyCallsAtATime(t *testing.T) {
