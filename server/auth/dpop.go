@@ -31,7 +31,7 @@ const (
 	proofAhead  = 30 * time.Second // how far its maker's clock may be ahead
 	maxProof    = 8 << 10          // bytes
 	maxProofID  = 256              // bytes
-	maxProofs   = 500_000          // that are remembered of the last one and a half minutes, and as many of before
+	maxProofs   = 500_000          // that are remembered of the last one and a half minutes, and as many of before; each principal has a share
 	nonceWindow = 3 * time.Minute  // how long a nonce is the new one; it is good for as long again
 )
 
@@ -53,9 +53,9 @@ func (o *DPoPOptions) new(resource *url.URL) (*dpop, error) {
 
 func (d *dpop) required() bool { return d != nil && d.o.Required }
 
-// check verifies the proof that came with a token which is bound to the key of that thumbprint (RFC 9449, sections 4.3 and 7.1). It returns headers for the answer. The error is a *codedError, or
+// check verifies the proof that came with the token of an identity, which is bound to a key (RFC 9449, sections 4.3 and 7.1). It returns headers for the answer. The error is a *codedError, or
 // errFull.
-func (d *dpop) check(r *http.Request, c credentials, thumbprint string) (http.Header, error) {
+func (d *dpop) check(r *http.Request, c credentials, id *Identity) (http.Header, error) {
 	bad := func(description string) (http.Header, error) {
 		return nil, tokenError("invalid_dpop_proof", description)
 	}
@@ -95,14 +95,14 @@ func (d *dpop) check(r *http.Request, c credentials, thumbprint string) (http.He
 		return bad("the proof's iat is not of now")
 	case text("ath") != base64.RawURLEncoding.EncodeToString(hash[:]):
 		return bad("the proof's ath is not of the token")
-	case token.Header.Key.Thumbprint() != thumbprint:
+	case token.Header.Key.Thumbprint() != id.KeyThumbprint:
 		return nil, tokenError("invalid_token", "the token is bound to another key than the proof's")
 	}
 	header, err := d.checkNonce(text("nonce"), now)
 	if err != nil {
 		return header, err
 	}
-	first, full := d.seen.first(sha256.Sum256([]byte(thumbprint+"."+claims.ID)), struct{}{}, now)
+	first, full := d.seen.first(id.Principal(), sha256.Sum256([]byte(id.KeyThumbprint+"."+claims.ID)), struct{}{}, now)
 	switch {
 	case full:
 		return nil, errFull

@@ -61,6 +61,7 @@ func (o IntrospectionOptions) New() (Verifier, error) {
 	v := &introspector{
 		check: check, o: o, caller: newCaller(o.Client), slots: make(chan struct{}, maxAsking), endpoint: o.Endpoint,
 		answers: recent[answer]{keep: o.Cache, most: maxAnswers},
+		refused: recent[answer]{keep: o.Cache, most: maxAnswers},
 	}
 	return v.verify, nil
 }
@@ -71,6 +72,7 @@ type introspector struct {
 	caller  *caller
 	slots   chan struct{} // holds something for each question
 	answers recent[answer]
+	refused recent[answer] // apart, because anybody can make up tokens: they must not displace the good ones
 
 	mu       sync.Mutex // held while the endpoint is found out
 	endpoint string     // "": not known yet
@@ -88,8 +90,10 @@ type answer struct {
 func (v *introspector) verify(ctx context.Context, token string) (*Identity, error) {
 	key, now := sha256.Sum256([]byte(token)), time.Now()
 	if v.o.Cache > 0 {
-		if a, ok := v.answers.get(key, now); ok && now.Before(a.till) {
-			return a.id, a.err
+		for _, kept := range []*recent[answer]{&v.answers, &v.refused} {
+			if a, ok := kept.get(key, now); ok && now.Before(a.till) {
+				return a.id, a.err
+			}
 		}
 	}
 	select {
@@ -103,7 +107,11 @@ func (v *introspector) verify(ctx context.Context, token string) (*Identity, err
 		return nil, err
 	}
 	if v.o.Cache > 0 {
-		v.answers.put(key, answer{id, err, time.Now().Add(v.o.Cache)}, time.Now())
+		kept := &v.answers
+		if err != nil {
+			kept = &v.refused
+		}
+		kept.put(key, answer{id, err, time.Now().Add(v.o.Cache)}, time.Now())
 	}
 	return id, err
 }

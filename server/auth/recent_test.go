@@ -15,18 +15,18 @@ func TestRecentIsBounded(t *testing.T) {
 
 	r := recent[int]{keep: time.Minute, most: 10} // what must not be forgotten is refused
 	for n := range 10 {
-		first, full := r.first(key(n), n, now)
+		first, full := r.first("", key(n), n, now)
 		assert.Assert(t, first && !full)
 	}
-	_, full := r.first(key(10), 10, now)
+	_, full := r.first("", key(10), 10, now)
 	assert.Assert(t, full)
-	first, full := r.first(key(3), 3, now.Add(59*time.Second))
+	first, full := r.first("", key(3), 3, now.Add(59*time.Second))
 	assert.Assert(t, !first && !full)
-	first, full = r.first(key(10), 10, now.Add(time.Minute)) // there is room for as many again
+	first, full = r.first("", key(10), 10, now.Add(time.Minute)) // there is room for as many again
 	assert.Assert(t, first && !full)
-	first, _ = r.first(key(3), 3, now.Add(time.Minute))
+	first, _ = r.first("", key(3), 3, now.Add(time.Minute))
 	assert.Assert(t, !first, "it is still known")
-	first, _ = r.first(key(3), 3, now.Add(2*time.Minute))
+	first, _ = r.first("", key(3), 3, now.Add(2*time.Minute))
 	assert.Assert(t, first)
 
 	r = recent[int]{keep: time.Minute, most: 10} // what may be forgotten makes room
@@ -40,4 +40,19 @@ func TestRecentIsBounded(t *testing.T) {
 	assert.Assert(t, !ok)
 	_, ok = r.get(key(99), now.Add(10*time.Minute))
 	assert.Assert(t, !ok)
+}
+
+func TestOneOwnerLeavesRoomForWhatOthersRemember(t *testing.T) {
+	r, now, key := recent[int]{keep: time.Minute, most: 8}, time.Unix(1e9, 0), byte(0)
+	full := func(owner string) bool {
+		key++
+		_, full := r.first(owner, [32]byte{key}, 0, now)
+		return full
+	}
+	for range 4 {
+		assert.Assert(t, !full("ann"))
+	}
+	assert.Assert(t, full("ann"))
+	assert.Assert(t, !full("bob"))
+	assert.Assert(t, full("ann"))
 }

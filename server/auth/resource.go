@@ -165,7 +165,7 @@ func (s *Resource) confirm(r *http.Request, c credentials, id *Identity) (http.H
 	case c.scheme != schemeDPoP || s.dpop == nil:
 		return nil, s.refuse(c.scheme, tokenError("invalid_token", "the token is bound to a key, and was sent without a proof of it"))
 	}
-	header, err := s.dpop.check(r, c, id.KeyThumbprint)
+	header, err := s.dpop.check(r, c, id)
 	if err != nil {
 		s.o.Logger.Info("a DPoP proof was refused", "error", err, "remote", r.RemoteAddr)
 		if errors.Is(err, errFull) {
