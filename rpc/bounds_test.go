@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -54,6 +55,39 @@ func TestQueuedBytes(t *testing.T) {
 		// One that is larger than the bound all by itself is served.
 		w.send(`{"jsonrpc":"2.0","id":4,"method":"m","params":["` + strings.Repeat("x", 2000) + `"]}`)
 		w.expect(result("4", `"m"`))
+	})
+}
+
+// The bytes of answers that wait for the other side to read are bounded: one over that is dropped, and the caller is told.
+func TestAnswersThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, to := io.Pipe()
+		from, out := io.Pipe()
+		handler := func(_ context.Context, req *rpc.Request) (any, error) {
+			if req.Method == "large" {
+				return strings.Repeat("x", 600), nil
+			}
+			return req.Method, nil
+		}
+		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxAnswers: 1500}})
+		for i := range 8 {
+			_, err := io.WriteString(to, request(strconv.Itoa(i), "large")+"\n")
+			assert.NilError(t, err)
+			synctest.Wait() // nobody reads
+		}
+		_, err := io.WriteString(to, request("8", "small")+"\n")
+		assert.NilError(t, err)
+		synctest.Wait()
+		answers := map[bool]int{}
+		lines := bufio.NewScanner(from)
+		for range 9 {
+			assert.Assert(t, lines.Scan())
+			answers[strings.Contains(lines.Text(), `"code":-31999,"message":"the request was served, but its answer of 602 bytes cannot wait`)]++
+		}
+		// One is being written, one is queued, and two wait; the small one finds room.
+		assert.DeepEqual(t, answers, map[bool]int{false: 5, true: 4})
+		peer.Close()
+		assert.NilError(t, peer.Wait())
 	})
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ type outbox struct {
 	codec framing.Codec
 	w     io.Writer
 	limit int             // bytes queued from which senders wait
+	most  int             // bytes of answers that may wait
 	wg    *sync.WaitGroup // counts a writer from the moment that it is due
 	fail  func(error)     // told once, of a failed Write
 
@@ -26,17 +28,41 @@ type outbox struct {
 	changed chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
 	taken   int64         // bytes that were ever queued
 	written int64         // of these, what the stream has
+	waiting int           // bytes of answers that wait for room
 	parts   [3][]byte     // so that the variadic call does not allocate
 }
 
 // hard is how many times the limit ends the connection.
 const hard = 16
 
+// errCrowded is that too much waits already for an answer to wait.
+var errCrowded = errors.New("rpc: too many bytes of answers wait for the other side to read")
+
 // put queues one frame made of parts, waiting for room as long as ctx lives; without ctx it does not wait, and overflows. If due is true the caller must call
 // write, or have it called. An error of type *framing.FrameError means that this frame can not be sent; others are final.
 func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.add(ctx, head, payload, tail)
+}
+
+// putAnswer is put for an answer. The error is errCrowded if it would have to wait and there is no room for that; one can always wait.
+func (o *outbox) putAnswer(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil && len(o.queued) >= o.limit {
+		size := len(head) + cap(payload)
+		if o.waiting > 0 && o.waiting+size > o.most {
+			return false, errCrowded
+		}
+		o.waiting += size
+		defer func() { o.waiting -= size }()
+	}
+	return o.add(ctx, head, payload, tail)
+}
+
+// add is put, with mu.
+func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	size := len(head) + len(payload) + len(tail)
 	// The size of what comes does not count, or many small frames could keep a large one out for ever.
 	for o.err == nil && len(o.queued) >= o.limit {

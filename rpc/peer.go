@@ -81,7 +81,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	codec := o.Framing(stream, o.Limits.Limits)
 	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), room: make(chan struct{}, 1), work: make(chan *inbound)}
 	p.batch.Store(o.Batch)
-	p.out = outbox{codec: codec, w: stream, limit: o.Limits.MaxUnsent, wg: &p.wg, fail: p.fail}
+	p.out = outbox{codec: codec, w: stream, limit: o.Limits.MaxUnsent, most: o.Limits.MaxAnswers, wg: &p.wg, fail: p.fail}
 	// Its end reaches handlers through fail, so that they see ErrClosed as the cause whatever comes first.
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
 	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inbound), idle: make(chan struct{})}

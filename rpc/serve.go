@@ -362,6 +362,16 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 		return false
 	}
 	due, err = p.send(head.b, payload, tail)
+	if err == errCrowded {
+		size := len(payload)
+		if payload = nil; result != nil {
+			result.b = nil // its memory is what there is too much of
+		}
+		head.b = appendError(head.b[:0], in.ID, Errorf(CodeBusy,
+			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again", size))
+		_ = p.post(p.ctx, head.b, nil, nil) // it fails when the connection has ended
+		return false
+	}
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
 		head.b = appendError(head.b[:0], in.ID, Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
 		due, _ = p.send(head.b, nil, nil)
@@ -371,10 +381,11 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 
 // send queues an answer, waiting for room until the connection ends.
 func (p *Peer) send(head, payload, tail []byte) (due bool, err error) {
-	if hook := p.o.Hooks.Frame; hook != nil {
+	due, err = p.out.putAnswer(p.ctx, head, payload, tail)
+	if hook := p.o.Hooks.Frame; hook != nil && err == nil {
 		hook(Outbound, slices.Concat(head, payload, tail))
 	}
-	return p.out.put(p.ctx, head, payload, tail)
+	return due, err
 }
 
 // wireError is what of a handler's error the other side may know.
