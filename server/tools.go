@@ -209,6 +209,9 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 	if envelope.Success() {
 		return &toolResult{s, r.era, envelope}, nil
 	}
+	if errors.Is(envelope.Err, dispatch.ErrBusy) {
+		return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
+	}
 	switch lacking, stopped := errors.AsType[*suspension](envelope.Err); {
 	case stopped && r.task.begun():
 		return nil, lacking.failure

@@ -77,10 +77,11 @@ func (w *web) given() string {
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
 func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *dispatch.Catalog, log *slog.Logger) error {
-	listener, err := net.Listen("tcp", w.address)
+	bound, err := net.Listen("tcp", w.address)
 	if err != nil {
 		return usagef("%v", err).withHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
 	}
+	listener := newConnections(bound, maxConnections)
 	defer listener.Close()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	if w.noAuth && !address.IP.IsLoopback() {
@@ -117,7 +118,7 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 	std.err.printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
 	e.tell(std, address)
 	web := &http.Server{
-		Handler: mux, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: mux, ConnState: listener.state, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	served := make(chan error, 1)
