@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -28,7 +29,7 @@ type hook struct {
 	words    []string
 	log      *slog.Logger
 	patience time.Duration // for its answer
-	running  chan struct{} // as many as may run at a time
+	running  *quota.Pool // places of those that run at a time, by principal
 }
 
 const (
@@ -63,7 +64,7 @@ func hookFlag(target *[][]string, name, help string) flag {
 // hooks are interceptors that run commands.
 func hooks(commands [][]string, log *slog.Logger) (all []gateway.Interceptor) {
 	for _, words := range commands {
-		all = append(all, (&hook{words: words, log: log, patience: hookPatience, running: make(chan struct{}, maxHooks)}).intercept)
+		all = append(all, (&hook{words: words, log: log, patience: hookPatience, running: quota.NewPool(maxHooks)}).intercept)
 	}
 	return all
 }
@@ -79,7 +80,7 @@ func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
 	if e.Result != nil {
 		phase, raw = "after", &e.Result
 	}
-	err := h.ask(ctx, phase, e.Server, e.Tool, raw)
+	err := h.ask(ctx, phase, e, raw)
 	if _, denied := errors.AsType[hookDenial](err); err == nil || denied || ctx.Err() != nil {
 		return err
 	}
@@ -87,14 +88,14 @@ func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
 	return fmt.Errorf("the command that is to see it, %q, has not worked: %w", h.words[0], err)
 }
 
-func (h *hook) ask(ctx context.Context, phase, server, tool string, raw *json.RawMessage) error {
+func (h *hook) ask(ctx context.Context, phase string, e *gateway.Event, raw *json.RawMessage) error {
 	message := struct {
 		Phase     string          `json:"phase"`
 		Server    string          `json:"server"`
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments,omitempty"`
 		Result    json.RawMessage `json:"result,omitempty"`
-	}{Phase: phase, Server: server, Tool: tool}
+	}{Phase: phase, Server: e.Server, Tool: e.Tool}
 	name := "arguments"
 	if phase == "before" {
 		message.Arguments = *raw
@@ -105,7 +106,7 @@ func (h *hook) ask(ctx context.Context, phase, server, tool string, raw *json.Ra
 	if err != nil {
 		return err
 	}
-	answer, err := h.run(ctx, append(text, '\n'))
+	answer, err := h.run(ctx, e.Principal, append(text, '\n'))
 	if err != nil {
 		return err
 	}
@@ -145,13 +146,11 @@ func settle(answer []byte, name string, raw *json.RawMessage) error {
 }
 
 // run runs the command, and returns what it has written. Nothing of it is left then, but that what is killed may take a moment to be gone.
-func (h *hook) run(ctx context.Context, input []byte) ([]byte, error) {
-	select {
-	case h.running <- struct{}{}:
-		defer func() { <-h.running }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte, error) {
+	if err := h.running.Wait(ctx, principal, 1); err != nil {
+		return nil, err
 	}
+	defer h.running.Give(principal, 1)
 	timed, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
 	p, err := guard.Start(timed, guard.Command{Name: h.words[0], Args: h.words[1:], Env: os.Environ()})

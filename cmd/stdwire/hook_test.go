@@ -18,11 +18,12 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // newHook is a hook that runs a script.
 func newHook(script string, log *bytes.Buffer) *hook {
-	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)), patience: 10 * time.Second, running: make(chan struct{}, maxHooks)}
+	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)), patience: 10 * time.Second, running: quota.NewPool(maxHooks)}
 }
 
 // What a command does decides what becomes of the call. Whatever it was not told to do refuses it.

@@ -61,7 +61,7 @@ var floors = []struct {
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},
-	{"client/host/gateway", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "client", "client/host", "client/host/pin", "server"}},
+	{"client/host/gateway", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"server/auth", []string{"dispatch/quota", "internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},

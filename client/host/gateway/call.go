@@ -26,7 +26,7 @@ var errPanicked = errors.New("a panic")
 
 // pass makes a call. The result of do counts for the limits, the interceptors and the audit log.
 func (g *Gateway) pass(ctx context.Context, c *call, do func() (json.RawMessage, error)) (err error) {
-	c.Server, c.Tool = c.u.id, c.u.name
+	c.Server, c.Tool, c.Principal = c.u.id, c.u.name, principal(ctx)
 	what, _, _ := stateFrom(ctx)
 	c.resumed = what != ""
 	if g.audit != nil {

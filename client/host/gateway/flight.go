@@ -13,6 +13,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -21,20 +22,21 @@ import (
 const (
 	// maxParked is how long a call of a legacy server goes on without its client, that has been asked something.
 	maxParked = 10 * time.Minute
-	// maxFlights is how many such calls there are at most.
+	// maxFlights is how many such calls there are at most. A principal has a share of them.
 	maxFlights = 10_000
 )
 
 // A flight is a call of a legacy server: of a tool, or for a prompt or resource. It goes on when the request of a modern client ends with a question, and the next request takes it up again.
 // The call of a client that cannot be asked anything is none: it walks.
 type flight struct {
-	g      *Gateway
-	u      upstream
-	token  string
-	feed   *feed // of log messages, to the rider
-	ctx    context.Context
-	cancel context.CancelFunc
-	stop   func() bool // waiting for the end of the client's connection
+	g         *Gateway
+	u         upstream
+	token     string
+	principal string // who made the call
+	feed      *feed  // of log messages, to the rider
+	ctx       context.Context
+	cancel    context.CancelFunc
+	stop      func() bool // waiting for the end of the client's connection
 
 	asked  chan mcp.InputRequests // what the server wants to know; a flight that nobody rides waits here
 	done   chan struct{}
@@ -50,9 +52,10 @@ type flight struct {
 
 // flights are those that there are.
 type flights struct {
-	mu  sync.Mutex
-	wg  sync.WaitGroup
-	all map[string]*flight
+	mu     sync.Mutex
+	wg     sync.WaitGroup
+	all    map[string]*flight
+	places *quota.Pool // by principal
 }
 
 // wait waits until all have ended, when no more can begin.
@@ -73,11 +76,19 @@ func (fs *flights) resume(token, owner string) *flight {
 	return f
 }
 
+// admit takes a place. With mu.
+func (fs *flights) admit(principal string) error {
+	if fs.all == nil {
+		fs.all, fs.places = make(map[string]*flight), quota.NewPool(maxFlights)
+	}
+	return fs.places.Take(principal, 1)
+}
+
 var errTooMany = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of their clients: try again later")
 
 // takeOff has a legacy server do something.
 func (g *Gateway) takeOff(ctx context.Context, c *call, do deed[any]) *flight {
-	f := &flight{g: g, u: c.u, token: rand.Text(), asked: make(chan mcp.InputRequests), done: make(chan struct{}), waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
+	f := &flight{g: g, u: c.u, token: rand.Text(), principal: principal(ctx), asked: make(chan mcp.InputRequests), done: make(chan struct{}), waiting: make(map[string]chan json.RawMessage), feed: new(feed)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.rider = ctx
 	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
@@ -87,16 +98,13 @@ func (g *Gateway) takeOff(ctx context.Context, c *call, do deed[any]) *flight {
 	switch {
 	case g.ctx.Err() != nil:
 		f.err = host.ErrClosed
-	case len(fs.all) >= maxFlights:
+	case fs.admit(f.principal) != nil:
 		f.err = errTooMany
 	}
 	if f.err != nil {
 		f.cancel()
 		close(f.done)
 		return f
-	}
-	if fs.all == nil {
-		fs.all = make(map[string]*flight)
 	}
 	fs.all[f.token] = f
 	v := g.visit(ctx, &f.u, f, true)
@@ -132,6 +140,7 @@ func (f *flight) expire() {
 	fs.mu.Lock()
 	if fs.all[f.token] == f {
 		delete(fs.all, f.token)
+		fs.places.Give(f.principal, 1)
 		f.stop()
 	}
 	fs.mu.Unlock()

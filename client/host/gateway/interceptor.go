@@ -17,6 +17,7 @@ type Interceptor func(ctx context.Context, e *Event) error
 // An Event is a call of a tool.
 type Event struct {
 	Server, Tool string // the ID of the server, and what it calls the tool
+	Principal    string // who makes the call, as the surface has authenticated them
 	Arguments    json.RawMessage
 	Result       json.RawMessage // nil before the call; may say isError
 }
