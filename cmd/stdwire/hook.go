@@ -29,7 +29,7 @@ type hook struct {
 	words    []string
 	log      *slog.Logger
 	patience time.Duration // for its answer
-	running  *quota.Pool // places of those that run at a time, by principal
+	running  *quota.Pool   // places of those that run at a time, by principal
 }
 
 const (
