@@ -96,6 +96,13 @@ func (o *Options) check() error {
 		if r.ClientID == "" {
 			return errors.New("auth: a registration in Options.Clients has no ClientID")
 		}
+		if r.Issuer == "" && (r.Secret != "" || r.Key != nil || o.Grant != nil && o.Grant.alone()) {
+			return fmt.Errorf("auth: client %q in Options.Clients has no Issuer: name the authorization server that may see its secret, key or assertion, "+
+				"or the MCP server could name any", r.ClientID)
+		}
+		if err := checkURL(r.Issuer); r.Issuer != "" && err != nil {
+			return fmt.Errorf("auth: the Issuer of client %q: %w", r.ClientID, err)
+		}
 		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
 			return fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
 		}

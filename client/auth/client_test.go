@@ -69,8 +69,7 @@ func TestRegistrationsAreBound(t *testing.T) {
 	w = newWorld(t)
 	o = w.options()
 	o.Store = &memory{}
-	o.Clients = []auth.Registration{{ClientID: "mine", Secret: "s3cret"}}
-	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+	o.Clients = []auth.Registration{{ClientID: "mine"}}
 	w.client(o).ok()
 	w.mu.Lock()
 	w.current = "revoked"

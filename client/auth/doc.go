@@ -46,7 +46,8 @@
 // In this order: a registration in Options.Clients for this authorization server; the address of a document about the client, Options.MetadataURL, if the
 // authorization server takes such, and [Options.MetadataDocument] is served there; the registration that was made earlier, in the Store, if it is for the
 // same scopes or more; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the latter. Registrations in
-// Options.Clients that are for others only are an error then.
+// Options.Clients that are for others only are an error then. A registration with a secret or a key, and any for ClientCredentials, JWTBearer or
+// IdentityAssertion, names the authorization server that it is for: New refuses it otherwise, as the MCP server could name one that collects secrets.
 //
 // # Which scopes
 //
@@ -68,6 +69,7 @@
 // # What is refused
 //
 //   - http:, but for this machine itself; redirects to another origin, and any of what has a secret in it
+//   - secrets, keys and assertions without the name of the one authorization server that may see them
 //   - metadata of a resource that is neither the endpoint nor above it, or of another issuer than was asked; compared as strings
 //   - answers of a browser that are not to the question (state), or from another authorization server (iss)
 //   - authorization servers that do not say that they do PKCE with S256

@@ -219,6 +219,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{auth.Options{Grant: auth.JWTBearer{}}, "JWTBearer without Assertion"},
 		{auth.Options{Grant: auth.IdentityAssertion{}}, "IdentityAssertion without Token"},
 		{auth.Options{Clients: []auth.Registration{{}}}, "has no ClientID"},
+		{auth.Options{Clients: []auth.Registration{{ClientID: "a", Issuer: "as.example"}}}, `the Issuer of client "a": that names no host`},
 		{auth.Options{Clients: []auth.Registration{{ClientID: "a"}, {ClientID: "b"}}}, "two registrations"},
 	} {
 		_, err := tc.o.New(endpoint)

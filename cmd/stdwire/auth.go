@@ -16,7 +16,7 @@ func authCommand() command {
 
 SERVER is the id of one of the configuration, or a URL. What is kept is in $XDG_STATE_HOME/stdwire/credentials, in files that nobody else may read.
 
-In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "scope": …}}. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
+In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "issuer": …, "scope": …}}. The issuer is the URL of the authorization server that has registered the client: no other sees the secret, whatever the server names, and a secret without an issuer is not used. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
 
 ` + all.list(),
 		make: all.make,

@@ -106,7 +106,7 @@ func TestLoginOfConfigured(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"open":  map[string]any{"url": g.url},
 		"user":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "scope": "write"}},
-		"self":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}", "grantType": "client_credentials"}},
+		"self":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}", "issuer": g.issuer, "grantType": "client_credentials"}},
 		"off":   map[string]any{"url": g.url, "oauth": false},
 		"token": map[string]any{"url": g.url, "headers": map[string]any{"authorization": "Bearer x"}},
 		"local": map[string]any{"command": "x"},
@@ -146,6 +146,29 @@ func TestLoginOfConfigured(t *testing.T) {
 			assert.Assert(t, cmp.Contains(got.stderr, want))
 		}
 	}
+}
+
+// The secret of a client goes to the authorization server that the configuration names with it, not to the one that the
+// MCP server names; without such a name it goes nowhere, and config check says what to add.
+func TestSecretGoesToItsIssuerOnly(t *testing.T) {
+	ownHome(t)
+	g := newGuarded(t)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	secret := `"clientId": "me", "clientSecret": "s3cret", "grantType": "client_credentials"`
+	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {
+  "none":  {"url": %q, "oauth": {%s}},
+  "other": {"url": %q, "oauth": {%s, "issuer": "https://other.example"}}
+}}`, g.url, secret, g.url, secret), 0o600))
+	got := run(t, "call", "echo", "text=x", "-s", "other", "--config", path)
+	assert.Equal(t, got.code, 3)
+	assert.Assert(t, cmp.Contains(got.stderr, "the client was registered with https://other.example, and now the server names another authorization server"))
+	got = run(t, "call", "echo", "text=x", "-s", "none", "--config", path)
+	assert.Equal(t, got.code, 8, got.stderr)
+	assert.Equal(t, len(g.grants), 0)
+
+	got = run(t, "config", "check", "--config", path)
+	assert.Equal(t, got.code, 8)
+	assert.Assert(t, cmp.Contains(got.stdout+got.stderr, "error: "+path+fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret, and no issuer that may see it: add "issuer"`, len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
 }
 
 // Behind a gateway, a server is let in as well, also when somebody logs in later.

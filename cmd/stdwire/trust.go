@@ -180,7 +180,7 @@ func definition(s *config.Server) string {
 		row("header", exact(name)+": "+exact(s.Headers[name]))
 	}
 	if o := s.OAuth; o != nil {
-		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
+		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
 			if f.value != "" {
 				row("oauth", f.name+": "+exact(f.value))
 			}

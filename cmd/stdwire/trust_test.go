@@ -29,7 +29,7 @@ func typing(t *testing.T, answer string, args ...string) ran {
 }
 
 func TestTrust(t *testing.T) {
-	dir := withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
+	dir := withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "issuer": "https://as.example", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
 	got := run(t, "tools", "-s", "good")
 	assert.Equal(t, got, ran{7, "", "stdwire: tools: " + dir + "/mcp.json:1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
 	assert.Assert(t, cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
@@ -47,7 +47,7 @@ func TestTrust(t *testing.T) {
 stdwire: other: trust: there is nobody to ask
 hint: if what is above is what you want: --yes
 `)
-	assert.Assert(t, cmp.Contains(run(t, "trust", "web").stderr, "  url        http://x\n  header     A: \"b c\"\n  oauth      clientId: me\n  oauth      clientSecret: ${S}\n  oauth      scope: \"a b\"\n  oauth      grantType: client_credentials\n  oauth      allowPrivate: true\n"))
+	assert.Assert(t, cmp.Contains(run(t, "trust", "web").stderr, "  url        http://x\n  header     A: \"b c\"\n  oauth      clientId: me\n  oauth      clientSecret: ${S}\n  oauth      issuer: https://as.example\n  oauth      scope: \"a b\"\n  oauth      grantType: client_credentials\n  oauth      allowPrivate: true\n"))
 
 	for _, answer := range []string{"", "n\n", "\n", "y", "yy\n"} {
 		got = typing(t, answer, "trust", "good")

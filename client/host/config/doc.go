@@ -34,7 +34,7 @@
 //	envFile               a file of NAME=value lines; what is in env wins
 //	inheritEnv            true, or ["AWS_*"]: what is inherited beyond what every program needs
 //	url, headers          url is serverUrl and httpUrl as well
-//	oauth                 false, or {clientId, clientSecret, scope, redirectUri, allowPrivate, grantType}: see [OAuth]; is auth as well if that is an
+//	oauth                 false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate, grantType}: see [OAuth]; is auth as well if that is an
 //	                      object; the names that applications have for its members are understood, callbackPort and enabled too
 //	type                  stdio, local; http, streamable-http, remote, sse; is transport and transportType as well. It need not be there
 //	disabled, enabled

@@ -82,14 +82,16 @@ func TestEndpoints(t *testing.T) {
 	assert.Equal(t, e.Command.Path, "")
 	assert.Assert(t, e.OAuth == nil)
 
-	e, err = one(t, `{"url": "https://x", "oauth": {"clientId": "a", "clientSecret": "${TOKEN}", "scope": "b ${HOST}", "redirectUri": "http://[::1]:1/${HOST}"}}`).Resolve(env)
+	e, err = one(t, `{"url": "https://x", "oauth": {"clientId": "a", "clientSecret": "${TOKEN}", "issuer": "https://as.${HOST}/t", "scope": "b ${HOST}", "redirectUri": "http://[::1]:1/${HOST}"}}`).Resolve(env)
 	assert.NilError(t, err)
-	assert.Equal(t, *e.OAuth, OAuth{ClientID: "a", ClientSecret: "t1", Scope: "b example.com", RedirectURI: "http://[::1]:1/example.com"})
+	assert.Equal(t, *e.OAuth, OAuth{ClientID: "a", ClientSecret: "t1", Issuer: "https://as.example.com/t", Scope: "b example.com", RedirectURI: "http://[::1]:1/example.com"})
 
 	for _, tt := range []struct{ definition, err string }{
 		{`{"url": "http://x", "oauth": {"clientId": "${NO}"}}`, "f.json:1:14: server \"s\": oauth.clientId: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 		{`{"url": "http://x", "oauth": {"redirectUri": "http://${HOST}/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
 		{`{"url": "http://x", "oauth": {"redirectUri": "https://localhost/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
+		{`{"url": "http://x", "oauth": {"clientId": "a", "clientSecret": "b", "issuer": "${NO:-}"}}`, "f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
+		{`{"url": "http://x", "oauth": {"clientId": "a", "issuer": "http://${HOST}/"}}`, "f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
 		{`{"url": "${TOKEN}"}`, "f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
 		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`, "f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
 		{`{"command": "x", "envFile": "no.env"}`, "f.json:1:14: server \"s\": envFile: open /project/no.env: file does not exist"},
@@ -172,8 +174,8 @@ func TestRedacted(t *testing.T) {
 			`{"command":"x","args":["…","…","API_TOKEN=…","PATH=/bin","--x=…"]}`},
 		{`{"command": "x", "args": ["-y", "@scope/server-filesystem", "/home/ada", "keyboard", "--author", "me"], "other": {"clientSecret": "secret1"}}`,
 			`{"command":"x","args":["-y","@scope/server-filesystem","/home/ada","keyboard","--author","…"],"other":"…"}`},
-		{`{"url": "https://h.example/mcp", "oauth": {"clientId": "me", "clientSecret": "secret1${S}", "scope": "a"}}`,
-			`{"type":"http","url":"https://h.example/mcp","oauth":{"clientId":"me","clientSecret":"…${S}","scope":"a"}}`},
+		{`{"url": "https://h.example/mcp", "oauth": {"clientId": "me", "clientSecret": "secret1${S}", "issuer": "https://secret1@a.example/t", "scope": "a"}}`,
+			`{"type":"http","url":"https://h.example/mcp","oauth":{"clientId":"me","clientSecret":"…${S}","issuer":"https://…@a.example/t","scope":"a"}}`},
 	} {
 		s := one(t, tt.definition)
 		before := string(s.JSON())

@@ -14,6 +14,7 @@ type OAuth struct {
 	Off          bool   // "oauth": false; no token is asked for, and none that is there is used
 	ClientID     string // "" registers the client dynamically
 	ClientSecret string
+	Issuer       string // the authorization server that knows ClientID, and the only one that may see ClientSecret; required with that
 	Scope        string // of several, with blanks between them
 	RedirectURI  string // where the browser comes back to; "" is any port of this machine
 	AllowPrivate bool   // its authorization server may be in a private network, though the server is not
@@ -35,7 +36,7 @@ func (o *ownOAuth) MarshalJSON() ([]byte, error) {
 	}
 	text := []byte{'{'}
 	for _, m := range []struct{ name, value string }{
-		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: forItself}[o.ForItself]},
+		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: forItself}[o.ForItself]},
 	} {
 		if m.value == "" {
 			continue
@@ -79,6 +80,8 @@ func (r *reader) oauth(v value) {
 			o.ClientID = r.word(m.value)
 		case "clientSecret", "client_secret", "CLIENT_SECRET":
 			o.ClientSecret = r.word(m.value)
+		case "issuer", "ISSUER":
+			o.Issuer = r.word(m.value)
 		case "scope", "scopes":
 			if m.isArray() {
 				o.Scope = strings.Join(r.texts(m.value), " ")
@@ -107,6 +110,10 @@ func (r *reader) oauth(v value) {
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
+	case o.ClientSecret != "" && o.Issuer == "" && !o.Off:
+		r.errorf(v.start, `oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client`)
+	case o.Issuer != "" && o.ClientID == "":
+		r.errorf(v.start, "oauth has an issuer, and no clientId that is registered there")
 	case o.ForItself && o.ClientSecret == "":
 		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", forItself)
 	case port != 0 && o.RedirectURI != "":
@@ -123,12 +130,21 @@ func (x *expansion) oauth(o *OAuth) *OAuth {
 	}
 	e := &OAuth{
 		Off: o.Off, AllowPrivate: o.AllowPrivate, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
-		Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
+		Issuer: x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
 		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
+	if x.missing == nil && !e.Off && (e.Issuer != "" || e.ClientSecret != "") && !isIssuer(e.Issuer) {
+		x.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
+	}
 	return e
+}
+
+// isIssuer reports the URL of an authorization server that a secret may be sent to.
+func isIssuer(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && oauth.IsLoopback(u.Hostname()))
 }
 
 // redactOAuth hides the secret.
@@ -137,6 +153,7 @@ func redactOAuth(o *OAuth) *OAuth {
 		return nil
 	}
 	c := *o
-	c.ClientID, c.ClientSecret, c.Scope, c.RedirectURI = redactWord(o.ClientID), redactText(o.ClientSecret), redactWord(o.Scope), redactURL(o.RedirectURI)
+	c.ClientID, c.ClientSecret, c.Issuer = redactWord(o.ClientID), redactText(o.ClientSecret), redactURL(o.Issuer)
+	c.Scope, c.RedirectURI = redactWord(o.Scope), redactURL(o.RedirectURI)
 	return &c
 }

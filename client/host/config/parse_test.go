@@ -102,8 +102,9 @@ error: f.json:14:3: server "socket": its URL is that of a socket, which does not
   "static": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "${env:ID}", "CLIENT_SECRET": "${env:SECRET}", "scopes": ["read", "write"]}}, "token": {"url": "https://example.com/mcp", "auth": "x"}}}`,
 			`linear {"command":"npx","args":["mcp-remote","https://example.com/sse"],"env":{"A":"${env:A}"},"envFile":".env"}
 web {"type":"http","url":"http://localhost:3000/sse"}
-static {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"read write"}}
+static broken
 token {"type":"http","url":"https://example.com/mcp","auth":"x"}
+error: f.json:2:56: server "static": oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client
 warning: f.json:2:192: server "token": unknown field "auth"; it does nothing here
 `},
 		{"opencode", `{
@@ -117,7 +118,7 @@ warning: f.json:2:192: server "token": unknown field "auth"; it does nothing her
 off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"Bearer ${env:TOKEN}"},"oauth":false,"disabled":true}
 `},
 		{"oauth", `{"mcp": {
-  "a": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "{env:ID}", "clientSecret": "{env:SECRET}", "scope": "a b"}},
+  "a": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "{env:ID}", "clientSecret": "{env:SECRET}", "issuer": "https://{env:AS}", "scope": "a b"}},
   "b": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"client_id": "x", "client_secret": "y", "callback_port": 8123}},
   "c": {"type": "remote", "url": "https://example.com/mcp", "oauth": {}},
   "d": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"scopes": ["a", "b"], "redirectUrl": "http://localhost:1/x", "other": 1}},
@@ -126,14 +127,17 @@ off {"type":"http","url":"https://${env:HOST}/mcp","headers":{"Authorization":"B
   "g": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"callbackPort": 1, "redirectUri": "http://localhost/"}},
   "h": {"type": "remote", "url": "https://example.com/mcp", "oauth": "yes"},
   "i": {"type": "local", "command": ["x"], "oauth": true},
-  "j": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "clientSecret": "b", "grantType": "client_credentials"}},
+  "j": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "clientSecret": "b", "issuer": "https://a.example", "grantType": "client_credentials"}},
   "k": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grantType": "authorization_code", "allowPrivate": true}},
   "l": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "grant_type": "client_credentials"}},
   "m": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"grantType": "password"}},
   "n": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "a"}},
-  "o": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": "no"}}
-}}`, `a {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","scope":"a b"}}
-b {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"x","clientSecret":"y","redirectUri":"http://127.0.0.1:8123/callback"}}
+  "o": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": "no"}},
+  "p": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"issuer": "https://a.example"}},
+  "q": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"enabled": false, "clientId": "a", "clientSecret": "b"}},
+  "r": {"type": "remote", "url": "https://example.com/mcp", "oauth": {"clientId": "a", "issuer": "https://a.example", "callbackPort": 1}}
+}}`, `a {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"${env:ID}","clientSecret":"${env:SECRET}","issuer":"https://${env:AS}","scope":"a b"}}
+b broken
 c {"type":"http","url":"https://example.com/mcp","oauth":{}}
 d {"type":"http","url":"https://example.com/mcp","oauth":{"scope":"a b","redirectUri":"http://localhost:1/x"}}
 e broken
@@ -141,12 +145,16 @@ f broken
 g broken
 h broken
 i {"command":"x","oauth":{}}
-j {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","clientSecret":"b","grantType":"client_credentials"}}
+j {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","clientSecret":"b","issuer":"https://a.example","grantType":"client_credentials"}}
 k {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","allowPrivate":true}}
 l broken
 m broken
 n {"type":"http","url":"https://example.com/mcp","oauth":false}
 o broken
+p broken
+q {"type":"http","url":"https://example.com/mcp","oauth":false}
+r {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","issuer":"https://a.example","redirectUri":"http://127.0.0.1:1/callback"}}
+error: f.json:3:70: server "b": oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client
 warning: f.json:5:132: server "d": unknown field "oauth.other"; it does nothing here
 error: f.json:6:70: server "e": oauth has a clientSecret, and no clientId that it belongs to
 error: f.json:7:87: server "f": oauth.callbackPort wants to be a port, and is none
@@ -156,6 +164,7 @@ warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothi
 error: f.json:13:70: server "l": oauth has the grantType client_credentials, and no clientId and clientSecret to show
 error: f.json:14:84: server "m": oauth.grantType wants to be authorization_code or client_credentials
 error: f.json:16:82: server "o": oauth.enabled wants true or false, and is text
+error: f.json:17:70: server "p": oauth has an issuer, and no clientId that is registered there
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}

@@ -8,12 +8,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/internal/oauth"
 )
 
 // told is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
@@ -63,6 +65,30 @@ func (t told) client() []auth.Registration {
 	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
 }
 
+// trustedIssuer is the authorization server that the MCP server at a URL names. It is trusted with the client's secrets for no
+// other reason: no program but a fixture, all of whose servers are the suite's, may do that.
+func trustedIssuer(endpoint string) (string, error) {
+	known, err := oauth.ResourceMetadataURLs(endpoint)
+	if err != nil {
+		return "", err
+	}
+	for _, where := range known {
+		resp, err := http.Get(where)
+		if err != nil {
+			return "", err
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			return "", err
+		}
+		if m, err := oauth.ParseResourceMetadata(text); err == nil && resp.StatusCode == http.StatusOK && len(m.AuthorizationServers) > 0 {
+			return m.AuthorizationServers[0], nil
+		}
+	}
+	return "", fmt.Errorf("%s names no authorization server", endpoint)
+}
+
 // byCode is how a user would do it, whose browser is redirected at once.
 func byCode(t told) (auth.Options, error) {
 	o := auth.Options{
@@ -106,6 +132,12 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	options := authorized[name]
 	if options == nil {
 		options = byCode
+	}
+	if t.ClientID != "" && t.Issuer == "" { // which only some scenarios tell
+		var err error
+		if t.Issuer, err = trustedIssuer(url); err != nil {
+			return nil, err
+		}
 	}
 	o, err := options(t)
 	if err != nil {
