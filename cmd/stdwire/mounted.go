@@ -91,6 +91,9 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 			return nil, usagef("--audit: %v", err)
 		}
+		if o.AuditKey, err = auditKey(m.trail, log); err != nil {
+			return nil, usagef("--audit: %v", err)
+		}
 		o.Audit = m.trail
 	}
 	if m.pins != "off" {

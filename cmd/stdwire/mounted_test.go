@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -193,7 +194,11 @@ func TestServeControlled(t *testing.T) {
 		e := entry()
 		assert.Assert(t, e["server"] == "files" && e["tool"] == "fs_read" && e["outcome"] == "ok" && e["principal"] == nil && e["arguments_values"] == nil)
 		assert.DeepEqual(t, e["arguments"], []any{map[string]any{"name": "path", "type": "string", "size": 7.0}})
-		assert.Equal(t, e["arguments_sha256"], fmt.Sprintf("%x", sha256.Sum256([]byte(`{"path":"a.txt"}`))))
+		key, err := os.ReadFile(audit + ".key")
+		assert.NilError(t, err)
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(`{"path":"a.txt"}`))
+		assert.Equal(t, e["arguments_hmac"], fmt.Sprintf("%x", mac.Sum(nil)))
 
 		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny, "--audit-values")
 		assert.Equal(t, got.code, 5)

@@ -24,7 +24,7 @@ type Record struct {
 	Messages []Message `json:"messages,omitempty"`  // of a batch
 	ByLength bool      `json:"by_length,omitempty"` // framed by Content-Length
 	Partial  bool      `json:"partial,omitempty"`   // the stream ended within it
-	SHA256   string    `json:"sha256,omitempty"`    // the frame is cut, this is of the whole of it
+	SHA256   string    `json:"sha256,omitempty"`    // the frame is cut, this is of the whole of it; if Redacted, keyed
 
 	// The frame, as one of these; none of them if it was left out.
 	Frame json.RawMessage `json:"frame,omitempty"`

@@ -172,7 +172,7 @@ func (r *Recorder) record(f frame) *Record {
 	case whole && record.Kind != Junk:
 		record.setPayload(r.redactor.frame(nil, f.payload, f.from))
 	default:
-		record.Text = r.redactor.text("text", len(f.payload), f.payload)
+		record.Text, record.SHA256 = r.redactor.text("text", len(f.payload), f.payload), r.redactor.digest(f.sha256)
 	}
 	return record
 }

@@ -2,6 +2,7 @@ package tap
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -319,6 +320,24 @@ func TestRedact(t *testing.T) {
 	assert.Equal(t, len(digests), 2)
 	assert.Equal(t, digests[0][1], digests[1][1], "the same is the same")
 	assert.Assert(t, !strings.Contains(record(t, Options{Redact: true}, says...), digests[0][1]), "in one recording")
+}
+
+// Of a frame that is too long to be kept, a redacted recording has no digest with which its content can be found by
+// trying; and two of them can be seen to be the same.
+func TestRedactedDigestsOfCutFramesCannotBeGuessed(t *testing.T) {
+	frame := func(pin int) string {
+		return fmt.Sprintf(`{"id":1,"method":"a","params":{"x":"%s","pin":"%03d"}}`, strings.Repeat("x", 1000), pin)
+	}
+	got := record(t, Options{Redact: true, bounds: bounds{1000, 1 << 20, 100}}, "> "+frame(471)+"\n", "> "+frame(471)+"\n", "> "+frame(472)+"\n")
+	digests := regexp.MustCompile(`"sha256":"([0-9a-f]{64})"`).FindAllStringSubmatch(got, -1)
+	assert.Equal(t, len(digests), 3, got)
+	assert.Equal(t, digests[0][1], digests[1][1])
+	assert.Assert(t, digests[0][1] != digests[2][1])
+	for pin := range 1000 {
+		for _, end := range []string{"", "\n"} {
+			assert.Assert(t, fmt.Sprintf("%x", sha256.Sum256([]byte(frame(pin)+end))) != digests[0][1], "found by trying: %03d", pin)
+		}
+	}
 }
 
 func TestCutFrames(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -90,6 +91,16 @@ func (r *redactor) text(kind string, length int, value []byte) string {
 	mac.Write(value)
 	const enough = 8
 	return fmt.Sprintf("%s(%d) %x", kind, length, mac.Sum(nil)[:enough])
+}
+
+// digest is what replaces the digest of a frame that is cut; "" for one that is not.
+func (r *redactor) digest(sum string) string {
+	if sum == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, r.key)
+	mac.Write([]byte(sum))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // object appends an object with its values as they are appended by value.

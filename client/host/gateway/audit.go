@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,7 +28,7 @@ type entry struct {
 	Arguments     []argument      `json:"arguments,omitempty"`
 	LeftOut       int             `json:"arguments_left_out,omitempty"`
 	ArgumentsSize int             `json:"arguments_size,omitempty"`
-	SHA256        string          `json:"arguments_sha256,omitempty"`
+	HMAC          string          `json:"arguments_hmac,omitempty"`
 	Values        json.RawMessage `json:"arguments_values,omitempty"`
 
 	Milliseconds float64 `json:"duration_ms"`
@@ -74,7 +75,7 @@ func (t *trail) record(ctx context.Context, c *call, began time.Time, err error)
 		e.URI = c.u.name
 	}
 	if len(c.Arguments) > 0 {
-		e.describe(c.Arguments)
+		e.describe(c.Arguments, t.key)
 		if t.values {
 			e.Values = c.Arguments
 		}
@@ -86,7 +87,7 @@ func (t *trail) record(ctx context.Context, c *call, began time.Time, err error)
 }
 
 // describe notes what arguments look like.
-func (e *entry) describe(arguments json.RawMessage) {
+func (e *entry) describe(arguments json.RawMessage, key []byte) {
 	for token, value := range jsonscan.Members(arguments) {
 		if len(e.Arguments) == maxShown {
 			e.LeftOut++
@@ -99,8 +100,9 @@ func (e *entry) describe(arguments json.RawMessage) {
 		e.Arguments = append(e.Arguments, argument{name, typeOf(value), len(value)})
 	}
 	if text, err := jsondiff.Canonical(arguments); err == nil { // else something is there twice, or nested too deep
-		sum := sha256.Sum256(text)
-		e.SHA256 = hex.EncodeToString(sum[:])
+		mac := hmac.New(sha256.New, key)
+		mac.Write(text)
+		e.HMAC = hex.EncodeToString(mac.Sum(nil))
 	}
 }
 

@@ -3,12 +3,14 @@ package gateway_test
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +85,14 @@ func (d *disk) take(t *testing.T) (all []string) {
 	return all
 }
 
-func sum(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+// auditKey is the key of the digests that sum computes.
+var auditKey = []byte("0123456789abcdef0123456789abcdef")
+
+func sum(text string) string {
+	mac := hmac.New(sha256.New, auditKey)
+	mac.Write([]byte(text))
+	return fmt.Sprintf("%x", mac.Sum(nil))
+}
 
 func TestAudit(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
@@ -117,25 +126,25 @@ func TestAudit(t *testing.T) {
 		}
 		s := w.server("up", w.era)
 		s.MaxArguments = 100
-		w.reopen(gateway.Options{Audit: d, Before: []gateway.Interceptor{deny}}, s)
+		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey, Before: []gateway.Interceptor{deny}}, s)
 		o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		}}
 		w.client(o, func(c *client.Client) {
-			none := `"arguments_size":2,"arguments_sha256":"` + sum("{}") + `","duration_ms":0`
+			none := `"arguments_size":2,"arguments_hmac":"` + sum("{}") + `","duration_ms":0`
 			for _, tt := range []struct{ tool, arguments, want string }{
 				{"verbatim", `{"z":"x\u0041","a":[1,2.50],"o":{},"t":true,"n":null}`, `"tool":"verbatim","arguments":[{"name":"z","type":"string","size":9},{"name":"a","type":"array","size":8},` +
-					`{"name":"o","type":"object","size":2},{"name":"t","type":"boolean","size":4},{"name":"n","type":"null","size":4}],"arguments_size":53,"arguments_sha256":"` +
+					`{"name":"o","type":"object","size":2},{"name":"t","type":"boolean","size":4},{"name":"n","type":"null","size":4}],"arguments_size":53,"arguments_hmac":"` +
 					sum(`{"a":[1,2.50],"n":null,"o":{},"t":true,"z":"xA"}`) + `","duration_ms":0,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
-				{"fail", `{"i":7}`, `"tool":"fail","arguments":[{"name":"i","type":"number","size":1}],"arguments_size":7,"arguments_sha256":"` + sum(`{"i":7}`) +
+				{"fail", `{"i":7}`, `"tool":"fail","arguments":[{"name":"i","type":"number","size":1}],"arguments_size":7,"arguments_hmac":"` + sum(`{"i":7}`) +
 					`","duration_ms":1500,"outcome":"tool_error","result_size":53`},
 				{"refuse", `{}`, `"tool":"refuse",` + none + `,"outcome":"error","code":4242`},
 				{"verbatim", `{"change":1}`, `"tool":"verbatim",` + none + `,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
-				{"verbatim", `{"deny":1}`, `"tool":"verbatim","arguments":[{"name":"deny","type":"number","size":1}],"arguments_size":10,"arguments_sha256":"` + sum(`{"deny":1}`) +
+				{"verbatim", `{"deny":1}`, `"tool":"verbatim","arguments":[{"name":"deny","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` + sum(`{"deny":1}`) +
 					`","duration_ms":0,"outcome":"refused","refused_by":"before"`},
-				{"verbatim", `{"oops":1}`, `"tool":"verbatim","arguments":[{"name":"oops","type":"number","size":1}],"arguments_size":10,"arguments_sha256":"` + sum(`{"oops":1}`) +
+				{"verbatim", `{"oops":1}`, `"tool":"verbatim","arguments":[{"name":"oops","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` + sum(`{"oops":1}`) +
 					`","duration_ms":0,"outcome":"error","code":-32603`},
-				{"verbatim", `{"x":"` + strings.Repeat("x", 93) + `"}`, `"tool":"verbatim","arguments":[{"name":"x","type":"string","size":95}],"arguments_size":101,"arguments_sha256":"` +
+				{"verbatim", `{"x":"` + strings.Repeat("x", 93) + `"}`, `"tool":"verbatim","arguments":[{"name":"x","type":"string","size":95}],"arguments_size":101,"arguments_hmac":"` +
 					sum(`{"x":"`+strings.Repeat("x", 93)+`"}`) + `","duration_ms":0,"outcome":"refused","refused_by":"limit"`},
 			} {
 				_, _ = c.CallToolRaw(t.Context(), "up__"+tt.tool, json.RawMessage(tt.arguments))
@@ -159,7 +168,7 @@ func TestAudit(t *testing.T) {
 			assert.NilError(t, err)
 			got := d.take(t)
 			assert.Assert(t, strings.HasPrefix(got[0], `{"server":"up","uri":"mem://a","duration_ms":0,"outcome":"ok","result_size":`), got[0])
-			want := `{"server":"up","prompt":"greet","arguments":[{"name":"who","type":"string","size":5}],"arguments_size":13,"arguments_sha256":"` + sum(`{"who":"Ada"}`) + `",`
+			want := `{"server":"up","prompt":"greet","arguments":[{"name":"who","type":"string","size":5}],"arguments_size":13,"arguments_hmac":"` + sum(`{"who":"Ada"}`) + `",`
 			assert.Assert(t, strings.HasPrefix(got[1], want+`"duration_ms":0,"outcome":"ok","result_size":`), got[1])
 		})
 	})
@@ -190,6 +199,39 @@ func TestAuditValues(t *testing.T) {
 			assert.Assert(t, len(e.Arguments) == 64 && e.LeftOut == 36 && e.Arguments[0].Name == "000"+strings.Repeat("n", 125)+"…")
 			assert.DeepEqual(t, e.Values, many)
 		})
+	})
+}
+
+// What is short cannot be found by trying: the digests of arguments have a key. The same arguments have the same digest
+// as long as the key is the same, in another gateway too.
+func TestAuditDigestsCannotBeGuessed(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		digest := func(pin string, o gateway.Options) string {
+			t.Helper()
+			d := &disk{room: -1}
+			o.Audit = d
+			w.reopen(o, w.server("up", w.era))
+			w.client(client.Options{}, func(c *client.Client) {
+				for range 2 {
+					_, err := c.CallToolRaw(t.Context(), "up__verbatim", map[string]string{"pin": pin})
+					assert.NilError(t, err)
+				}
+			})
+			all := regexp.MustCompile(`"arguments_[a-z0-9]+":"([0-9a-f]{64})"`).FindAllStringSubmatch(strings.Join(d.take(t), "\n"), -1)
+			assert.Equal(t, len(all), 2)
+			assert.Equal(t, all[0][1], all[1][1], "the same arguments")
+			return all[0][1]
+		}
+		const pin = "471"
+		first := digest(pin, gateway.Options{})
+		for guess := range 1000 {
+			text := fmt.Sprintf(`{"pin":"%03d"}`, guess)
+			assert.Assert(t, fmt.Sprintf("%x", sha256.Sum256([]byte(text))) != first, "found by trying: %s", text)
+		}
+		assert.Assert(t, digest(pin, gateway.Options{}) != first, "each gateway has a key of its own")
+		kept := digest(pin, gateway.Options{AuditKey: auditKey})
+		assert.Equal(t, digest(pin, gateway.Options{AuditKey: auditKey}), kept)
+		assert.Assert(t, digest("472", gateway.Options{AuditKey: auditKey}) != kept)
 	})
 }
 

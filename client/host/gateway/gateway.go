@@ -59,9 +59,10 @@
 // gets a JSON line for each call of a tool, read resource and prompt, when it has ended:
 //
 //	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read","arguments":[{"name":"path","type":"string","size":7}],
-//	 "arguments_size":16,"arguments_sha256":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
+//	 "arguments_size":16,"arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
-// The arguments are those that the server was sent, or would have been, without their values; the first 64, and the hash is that of their canonical form, which those do not have that have a name twice.
+// The arguments are those that the server was sent, or would have been, without their values; the first 64. The digest, HMAC-SHA-256 with Options.AuditKey, shows which arguments are the same without their being found by trying; it is that of
+// their canonical form, which those do not have that have a name twice.
 // The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit, before or after), cancelled, or input_required: the client was asked something, and when it has answered
 // there is another line, with "resumed":true. Lines that could not be written are counted, in a line with "dropped".
 package gateway
@@ -106,6 +107,9 @@ type Options struct {
 	Audit io.Writer
 	// AuditValues has the audit log contain the arguments themselves.
 	AuditValues bool
+	// AuditKey is the key of the digests in the audit log, secret and of 32 random bytes. nil is one of this gateway's own: then the same arguments have
+	// another digest in the lines of the next.
+	AuditKey []byte
 	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. It must not be the catalog of the gateway's own server, which has the tools already.
 	Catalog *dispatch.Catalog
 	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
@@ -153,7 +157,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.watched = make(chan struct{}, 1)
 	if o.Audit != nil {
-		g.audit = newTrail(o.Audit, o.AuditValues, o.Logger)
+		g.audit = newTrail(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
 	}
 	g.wg.Go(g.spreadWatches)
 	if s != nil {

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +22,7 @@ const (
 type trail struct {
 	to     io.Writer
 	values bool
+	key    []byte // of the digests of arguments
 	log    *slog.Logger
 	wake   chan struct{} // capacity 1
 	done   chan struct{}
@@ -34,8 +37,12 @@ type trail struct {
 	failing bool
 }
 
-func newTrail(to io.Writer, values bool, log *slog.Logger) *trail {
-	t := &trail{to: to, values: values, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newTrail(to io.Writer, values bool, key []byte, log *slog.Logger) *trail {
+	if key == nil {
+		key = make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // never fails
+	}
+	t := &trail{to: to, values: values, key: key, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go t.run()
 	return t
 }
