@@ -53,13 +53,13 @@ func (e *endpoints) handle(mux *http.ServeMux, o streamable.Options) {
 	if e.open == nil {
 		return
 	}
+	none := unknownProfile(o).New(e.main.server) // which nothing is ever open at
 	mux.HandleFunc(profilePath, func(w http.ResponseWriter, r *http.Request) {
-		p := e.profile(r.PathValue("profile"))
-		if p == nil {
-			http.Error(w, "there is no such profile: all servers are at "+mainPath, http.StatusNotFound)
-			return
+		handler := none
+		if p := e.profile(r.PathValue("profile")); p != nil {
+			handler = p.handler
 		}
-		p.handler.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 	})
 }
 
