@@ -19,7 +19,8 @@ type Command struct {
 	Dir  string // the working directory; "" is this program's own
 
 	// Env is set on top of what is inherited, and wins. What is inherited are the variables that a program needs to find its home, its language,
-	// its proxy and its certificates, and the settings of npm and uv; InheritEnv widens that by names or patterns ("AWS_*", "*" for all).
+	// its proxy and its certificates, and the settings of npm and uv, without credentials for proxies and registries; InheritEnv widens that by names or
+	// patterns ("AWS_*", "*" for all, credentials too).
 	Env        map[string]string
 	InheritEnv []string
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -153,7 +154,7 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	defer h.running.Give(principal, 1)
 	timed, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
-	p, err := guard.Start(timed, guard.Command{Name: h.words[0], Args: h.words[1:], Env: os.Environ()})
+	p, err := guard.Start(timed, guard.Command{Name: h.words[0], Args: h.words[1:], Env: child.WithoutCredentials(os.Environ())})
 	if err != nil {
 		return nil, h.late(ctx, timed, err)
 	}

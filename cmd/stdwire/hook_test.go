@@ -26,6 +26,16 @@ func newHook(script string, log *bytes.Buffer) *hook {
 	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)), patience: 10 * time.Second, running: quota.NewPool(maxHooks)}
 }
 
+// A command has the variables of this program, but for credentials of registries and proxies.
+func TestHooksInheritNoCredentials(t *testing.T) {
+	t.Setenv("UV_PUBLISH_TOKEN", "s3cret")
+	t.Setenv("https_proxy", "http://ada:s3cret@proxy.example")
+	t.Setenv("POLICY", "strict")
+	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{}`)}
+	err := newHook(`printf '{"deny":"%s %s %s"}' "$POLICY" "$UV_PUBLISH_TOKEN" "$https_proxy"`, new(bytes.Buffer)).intercept(t.Context(), &e)
+	assert.ErrorContains(t, err, "strict  http://proxy.example")
+}
+
 // What a command does decides what becomes of the call. Whatever it was not told to do refuses it.
 func TestHooks(t *testing.T) {
 	for _, tt := range []struct {

@@ -85,8 +85,10 @@ type Config struct {
 	//
 	// What is always inherited are the names a program needs to find its home,
 	// its temporary files, its language, its proxy and its certificates, and
-	// the settings of npm and uv. Values that start with "()" never are: some
-	// shells take them for functions.
+	// the settings of npm and uv, without the credentials in them: tokens and
+	// passwords for registries, and user and password in URLs of proxies, are
+	// inherited by who names the variables here. Values that start with "()"
+	// never are: some shells take them for functions.
 	InheritEnv []string
 
 	// Grace is how long Stop waits after closing stdin, and again after SIGTERM.

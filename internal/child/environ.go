@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// inherited are the patterns of the names that every child inherits.
+// inherited are the patterns of the names that every child inherits, but for the credentials in them.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER",
 	"LANG", "LC_*", "TMPDIR", "TZ",
@@ -55,12 +55,18 @@ func (c Config) environ(parent []string, goos string) ([]string, error) {
 			return nil, fmt.Errorf("pattern %q of environment variables to inherit: %w", pattern, err)
 		}
 	}
-	patterns = slices.Concat(patterns, c.InheritEnv)
 
 	env := make(map[string]string)
 	for _, kv := range parent {
 		name, value, ok := strings.Cut(kv, "=")
-		if ok && name != "" && !strings.HasPrefix(value, "()") && matchAny(patterns, name, fold) {
+		if !ok || name == "" || strings.HasPrefix(value, "()") {
+			continue
+		}
+		kept := matchAny(c.InheritEnv, name, fold)
+		if !kept && matchAny(patterns, name, fold) {
+			kv, kept = withoutCredentials(kv)
+		}
+		if kept {
 			env[fold(name)] = kv
 		}
 	}

@@ -11,7 +11,7 @@ import (
 func TestEnviron(t *testing.T) {
 	unix := []string{
 		"PATH=/bin", "HOME=/home/me", "LC_ALL=C", "LCX=1", "AWS_KEY=k", "AWS_ID=i", "GITHUB_TOKEN=t",
-		"https_proxy=p", "HTTPS_PROXY=P", "npm_config_//registry/:_x=n", "UV_INDEX=u",
+		"https_proxy=p", "HTTPS_PROXY=P", "npm_config_a/b=n", "UV_INDEX=u",
 		"SHELL=() { :; }", "EMPTY=", "TZ=", "home=lower", "malformed", "=C:=odd",
 	}
 	windows := []string{`Path=C:\bin`, `SystemRoot=C:\Windows`, `=C:=C:\dir`, "Secret=s", "Temp=t", "Home=h"}
@@ -23,7 +23,7 @@ func TestEnviron(t *testing.T) {
 	}{
 		{
 			"the base", "linux", unix, Config{},
-			[]string{"HOME=/home/me", "HTTPS_PROXY=P", "LC_ALL=C", "PATH=/bin", "TZ=", "UV_INDEX=u", "https_proxy=p", "npm_config_//registry/:_x=n"},
+			[]string{"HOME=/home/me", "HTTPS_PROXY=P", "LC_ALL=C", "PATH=/bin", "TZ=", "UV_INDEX=u", "https_proxy=p", "npm_config_a/b=n"},
 		},
 		{"nothing there", "linux", nil, Config{}, []string{}},
 		{

@@ -32,7 +32,7 @@
 //	command               the program, or an array of it and its arguments; a command line that is no file is taken apart, with a warning
 //	args, env, cwd        env is environment as well
 //	envFile               a file of NAME=value lines; what is in env wins
-//	inheritEnv            true, or ["AWS_*"]: what is inherited beyond what every program needs
+//	inheritEnv            true, or ["AWS_*"]: what is inherited beyond what every program needs; credentials in HTTPS_PROXY, UV_* and npm_config_* only if so named
 //	url, headers          url is serverUrl and httpUrl as well
 //	oauth                 false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate, grantType}: see [OAuth]; is auth as well if that is an
 //	                      object; the names that applications have for its members are understood, callbackPort and enabled too
