@@ -28,6 +28,7 @@ func TestWithoutArguments(t *testing.T) {
 }
 
 func TestUsageErrors(t *testing.T) {
+	t.Setenv("STDWIRE_TEST_SHORT", "fifteen bytes !")
 	for _, tt := range []struct{ args, stderr string }{
 		{"tols", "stdwire: there is no command \"tols\"\nhint: did you mean tools?\n"},
 		{"--version", "stdwire: there is no command \"--version\"\nhint: did you mean version?\n"},
@@ -36,6 +37,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --htpp :80", "stdwire: serve: unknown flag --htpp\nhint: did you mean --http?\n"},
 		{"serve --http 80", "stdwire: serve: --http: \"80\" is no address\nhint: write 127.0.0.1:8080"},
 		{"serve --http 127.0.0.1:0 --token-env NOT_SET_ANYWHERE", "stdwire: serve: --token-env: the environment variable NOT_SET_ANYWHERE is empty\n"},
+		{"serve --http 127.0.0.1:0 --token-env STDWIRE_TEST_SHORT --bogus", "stdwire: serve: --token-env: the token in STDWIRE_TEST_SHORT has fewer than 16 bytes, and could be guessed\nhint: make one with: openssl rand -hex 16\n"},
 		{"serve --state-key-env NOT_SET_ANYWHERE", "stdwire: serve: --state-key-env: the environment variable NOT_SET_ANYWHERE has fewer than 32 bytes\n"},
 		{"serve --http 0.0.0.0:0 --no-auth", "stdwire: serve: --no-auth: "},
 		{"serve --oauth-issuer https://a.example", "stdwire: serve: --oauth-issuer: there is no authorization but over HTTP\nhint: add --http ADDR\n"},

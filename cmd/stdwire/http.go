@@ -40,9 +40,13 @@ func (w *web) flags() []flag {
 			w.address = value
 			return nil
 		}},
-		{name: "--token-env", value: "NAME", help: "environment variable that holds the bearer token for --http (default: one is made up and printed)", set: func(value string) error {
-			if os.Getenv(value) == "" {
+		{name: "--token-env", value: "NAME", help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: one is made up and printed)", set: func(value string) error {
+			const least = 16 // one that is shorter is found by trying
+			switch token := os.Getenv(value); {
+			case token == "":
 				return usagef("--token-env: the environment variable %s is empty", value)
+			case len(token) < least:
+				return usagef("--token-env: the token in %s has fewer than %d bytes, and could be guessed", value, least).withHint("make one with: openssl rand -hex 16")
 			}
 			w.tokenEnv = value
 			return nil

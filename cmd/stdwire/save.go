@@ -60,7 +60,7 @@ func (s *saver) write(name string, data []byte) (string, error) {
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d%s", stem, n, extension)
 		}
-		f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,21 @@ func TestFileNames(t *testing.T) {
 	assert.Equal(t, fileName("fs.read-1", "image/png"), "fs.read-1.png")
 	long := fileName(strings.Repeat("ü", 300)+".png", "")
 	assert.Assert(t, len(long) <= 100 && utf8.ValidString(long) && strings.HasSuffix(long, "ü.png"), long)
+}
+
+// What was saved may be as private as what it came from: others cannot read it, whatever the umask.
+func TestSavedFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	s, err := openSaver(t.TempDir())
+	assert.NilError(t, err)
+	defer s.close()
+	path, err := s.write("a.png", []byte("x"))
+	assert.NilError(t, err)
+	info, err := os.Stat(path)
+	assert.NilError(t, err)
+	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
 }
 
 func TestSaver(t *testing.T) {
