@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -18,9 +19,10 @@ import (
 )
 
 // lists has a server list all that it says it has, and looks at its tools, whose definitions it returns.
-func (chart *chart) lists(ctx context.Context, c *client.Client) (tools []json.RawMessage) {
+func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Duration) (tools []json.RawMessage) {
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
 	for _, k := range kinds() {
+		k = k.within(timeout)
 		list, err := k.json(ctx, c)
 		severity := warns
 		if k.name == "tools" {
@@ -43,8 +45,12 @@ func (chart *chart) lists(ctx context.Context, c *client.Client) (tools []json.R
 			if told := explain(err); told != nil {
 				f = told
 			}
-			chart.add(severity, k.method+": "+f.why, "")
-			if ctx.Err() != nil {
+			why, late := k.method+": "+f.why, f.code == "call_timeout"
+			if late {
+				why += "; no list was asked for after it" // which would take as long again
+			}
+			chart.add(severity, why, "")
+			if late || ctx.Err() != nil {
 				return tools
 			}
 		}

@@ -37,12 +37,7 @@ func (d *doctor) examine(ctx context.Context, p *patient) *chart {
 		return chart
 	}
 	chart.started(c, time.Since(began), saw, p)
-	if o.StartTimeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, o.StartTimeout)
-		defer cancel()
-		ctx = limited
-	}
-	tools := chart.lists(ctx, c)
+	tools := chart.lists(ctx, c, d.listTimeout)
 	if p.server != nil && chart.Verdict != broke {
 		chart.compare(d.pins, c, tools, p)
 	}

@@ -24,7 +24,7 @@ func doctorCommand() command {
 		make: func() (grammar, runner) {
 			d := new(doctor)
 			flags := []flag{format(&d.output, "text", "json"), profileFlag(&d.profile)}
-			flags = append(append(append(flags, d.from.flags()...), d.remote.flags()...), startTimeoutFlag(&d.startTimeout))
+			flags = append(append(append(flags, d.from.flags()...), d.remote.flags()...), startTimeoutFlag(&d.startTimeout), listTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
 				d.ids = append(d.ids, w)
 				return nil
@@ -43,6 +43,7 @@ type doctor struct {
 	words        []string // of a command
 	output       string
 	startTimeout time.Duration // 0: that of the configuration, or the client's
+	listTimeout  time.Duration // for all of one list
 
 	pins *pin.Lock
 }

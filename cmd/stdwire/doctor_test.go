@@ -55,11 +55,11 @@ func TestDoctor(t *testing.T) {
 		"refuse": {"command": "SELF", "args": ["fixture:refuse"]}, "noisy": {"command": "SELF", "args": ["fixture:odd", "say-hello"]},
 		"twice": {"command": "SELF", "args": ["fixture:odd", "answer-twice"]}, "fatal": {"command": "SELF", "args": ["fixture:odd", "end-at-probe"]},
 		"deaf": {"command": "SELF", "args": ["fixture:odd", "say-hello", "ignore-probe"]}, "dies": {"command": "SELF", "args": ["fixture:odd", "end-at-list"]},
-		"unlisted": {"command": "SELF", "args": ["fixture:odd", "ignore-list"], "startTimeoutMs": 2000}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
+		"unlisted": {"command": "SELF", "args": ["fixture:odd", "ignore-list"]}, "toolless": {"command": "SELF", "args": ["fixture:toolless"]},
 		"stays": {"command": "SELF", "args": ["fixture:odd", "stay"]}, "stubborn": {"command": "SELF", "args": ["fixture:odd", "stay", "ignore-term"]},
 		"unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "nothing": {}, "off": {"command": "SELF", "disabled": true},
 		"typo": {"command": "SELF", "args": ["fixture:odd"], "agrs": []}}}`)
-	code, all := charts(t, "--config", path)
+	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "what is no message, 1 line, the first: Starting server…"
 	for id, want := range map[string]struct {
@@ -77,7 +77,7 @@ func TestDoctor(t *testing.T) {
 		"fatal":    {fine, []string{"note: it ends when it is asked server/discover"}},
 		"deaf":     {warns, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
 		"dies":     {broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
-		"unlisted": {broke, []string{"broken: tools/list: no answer after "}},
+		"unlisted": {broke, []string{"broken: tools/list: it has not come in full within 10s"}},
 		"toolless": {broke, []string{"broken: it declares tools, and does not know tools/list"}},
 		"stays":    {warns, []string{"warning: it did not end within 2s of the end of its stdin"}},
 		"stubborn": {warns, []string{"warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"}},

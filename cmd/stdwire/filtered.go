@@ -12,7 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kinds are the kinds of things that a server has, with those tools only that the configuration lets pass.
+// kinds are the kinds of things that a server has, with those tools only that the configuration lets pass, and the time that
+// each list may take.
 func (t *target) kinds() []kind {
 	all := kinds()
 	pages := all[0].pages
@@ -26,6 +27,9 @@ func (t *target) kinds() []kind {
 		}
 	}
 	all[0].items = itemsOf(t.selected.tools, toolItem)
+	for i, k := range all {
+		all[i] = k.within(t.listTimeout)
+	}
 	return all
 }
 

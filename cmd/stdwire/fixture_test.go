@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -50,6 +51,23 @@ var fixtures = map[string]func(args []string){
 	"silent": func([]string) {
 		fmt.Fprintln(os.Stderr, "please log in")
 		_, _ = io.Copy(io.Discard, os.Stdin)
+	},
+	// mute begins a session, has nothing in its lists, and does not answer the methods that are its arguments.
+	"mute": func(args []string) {
+		answers := map[string]string{
+			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"mute","version":"1"}}`,
+			"tools/list": `{"tools":[]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`, "prompts/list": `{"prompts":[]}`,
+		}
+		serveLines(func(m message, reply func(string)) {
+			result, known := answers[m.Method]
+			switch {
+			case m.ID == nil || slices.Contains(args, m.Method):
+			case known:
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+			default:
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			}
+		})
 	},
 	// refuse answers every request with an error.
 	"refuse": func([]string) {

@@ -31,7 +31,7 @@ func inspectCommand() command {
 				tool = w
 				return nil
 			}
-			flags := append([]flag{format(&output, "text", "json")}, t.flags()...)
+			flags := append([]flag{format(&output, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
 			return grammar{flags: flags, word: word, command: t.command}, func(ctx context.Context, std *streams) error {
 				began := time.Now()
 				return t.use(ctx, std, func(c *client.Client) error {
@@ -41,7 +41,7 @@ func inspectCommand() command {
 						}
 						return inspectTool(ctx, c, std, t.kinds()[0], tool, output)
 					}
-					return inspectServer(ctx, c, std, time.Since(began), output)
+					return inspectServer(ctx, c, std, time.Since(began), t.listTimeout, output)
 				})
 			}
 		},
@@ -108,7 +108,7 @@ type noise struct {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func inspectServer(ctx context.Context, c *client.Client, std *streams, ready time.Duration, output string) error {
+func inspectServer(ctx context.Context, c *client.Client, std *streams, ready, listTimeout time.Duration, output string) error {
 	info, shake := c.ServerInfo(), c.Handshake()
 	r := report{
 		Name: info.Name, Version: info.Version, Title: info.Title, Era: c.Era().String(), Revision: c.Revision(), Instructions: c.Instructions(),
@@ -123,7 +123,8 @@ func inspectServer(ctx context.Context, c *client.Client, std *streams, ready ti
 	}
 	began := time.Now()
 	count := 0
-	for _, err := range c.Tools(ctx) {
+	tools := kinds()[0].within(listTimeout)
+	for _, err := range tools.items(ctx, c) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1
 			break

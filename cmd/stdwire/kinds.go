@@ -19,7 +19,7 @@ type kind struct {
 	method string
 	member string // of a page
 	pages  func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]
-	items  func(context.Context, *client.Client) iter.Seq2[item, error]
+	items  func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
 }
 
 // kinds are in the order of the list.
@@ -33,10 +33,10 @@ func kinds() []kind {
 }
 
 // itemsOf shows each of what the client lists.
-func itemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client) iter.Seq2[item, error] {
-	return func(ctx context.Context, c *client.Client) iter.Seq2[item, error] {
+func itemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error] {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
 		return func(yield func(item, error) bool) {
-			for each, err := range list(c, ctx) {
+			for each, err := range list(c, ctx, options...) {
 				var shown item
 				if err == nil {
 					shown = show(each)

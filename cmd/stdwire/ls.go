@@ -33,7 +33,7 @@ func lsCommand() command {
 				only = w
 				return nil
 			}
-			flags := append([]flag{format(&output, "text", "json")}, t.flags()...)
+			flags := append([]flag{format(&output, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
 			return grammar{flags: flags, word: word, command: t.command}, func(ctx context.Context, std *streams) error {
 				return t.use(ctx, std, func(c *client.Client) error {
 					for _, k := range t.kinds() {

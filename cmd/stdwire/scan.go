@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/scan"
@@ -42,7 +43,7 @@ func scanCommand() command {
 				}
 				var servers []scan.Server
 				err := t.use(ctx, std, func(c *client.Client) error {
-					s, err := inventory(ctx, c, t.name())
+					s, err := inventory(ctx, c, t.name(), t.listTimeout)
 					s.Config = t.config()
 					servers = append(servers, s)
 					return err
@@ -69,10 +70,11 @@ func (t *target) config() scan.Config {
 }
 
 // inventory asks a server for all that is to be looked at, under the name by which it is known here.
-func inventory(ctx context.Context, c *client.Client, id string) (scan.Server, error) {
+func inventory(ctx context.Context, c *client.Client, id string, listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
 	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
 	for _, k := range kinds() {
+		k = k.within(listTimeout)
 		list, err := k.json(ctx, c)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has none

@@ -21,7 +21,7 @@ type scanning struct {
 }
 
 func (s *scanning) flags() []flag {
-	return append([]flag{toggle(&s.all, "--servers", "all servers of the configuration"), profileFlag(&s.profile)}, s.one.flags()...)
+	return append([]flag{toggle(&s.all, "--servers", "all servers of the configuration"), profileFlag(&s.profile), listTimeoutFlag(&s.one.listTimeout)}, s.one.flags()...)
 }
 
 // several reports whether it is those of the configuration.
@@ -109,7 +109,7 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 	if err != nil {
 		return found, err
 	}
-	found, err = inventory(ctx, c, server.ID)
+	found, err = inventory(ctx, c, server.ID, s.one.listTimeout)
 	if closed := c.Close(); err == nil {
 		err = closed
 	}

@@ -85,7 +85,7 @@ func (s *shell) showInfo(ctx context.Context, _ []string) error {
 	if output == "raw" {
 		output = "json"
 	}
-	return s.on(ctx, func(c *connection) error { return inspectServer(ctx, c.Client, s.std, c.ready, output) })
+	return s.on(ctx, func(c *connection) error { return inspectServer(ctx, c.Client, s.std, c.ready, 0, output) })
 }
 
 func (s *shell) showTools(ctx context.Context, words []string) error {

@@ -23,6 +23,7 @@ type target struct {
 	builtin      builtin  // if there is none of these
 	era          string
 	startTimeout time.Duration
+	listTimeout  time.Duration // for all of one list; 0: the command has no such flag
 	serverLogs   bool
 	options      client.Options // what the command wants to hear of
 }

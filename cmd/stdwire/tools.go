@@ -20,7 +20,7 @@ func toolsCommand() command {
 		make: func() (grammar, runner) {
 			t := newTarget()
 			var output string
-			flags := append([]flag{format(&output, "text", "json", "raw")}, t.flags()...)
+			flags := append([]flag{format(&output, "text", "json", "raw"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
 			return grammar{flags: flags, command: t.command}, func(ctx context.Context, std *streams) error {
 				return t.use(ctx, std, func(c *client.Client) error { return t.kinds()[0].list(ctx, c, std, output) })
 			}

@@ -1,0 +1,59 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// A server that does not answer one of its lists is given up after the time that a list may take, and the message says
+// which server and which list it is.
+func TestListsHaveADeadline(t *testing.T) {
+	ownHome(t)
+	var at sync.WaitGroup
+	for _, tt := range []struct{ command, mute string }{
+		{"ls", "tools/list"},
+		{"ls", "prompts/list"},
+		{"ls -o json", "resources/list"},
+		{"ls templates", "resources/templates/list"},
+		{"tools -o raw", "tools/list"},
+		{"inspect", "tools/list"},
+		{"inspect echo", "tools/list"},
+		{"scan", "resources/list"},
+	} {
+		at.Go(func() {
+			got := against(t, tt.command+" --timeout 2s", "mute", tt.mute)
+			assert.Check(t, got.code == 6, "%s: %s", tt.command, got.stderr)
+			assert.Check(t, cmp.Contains(got.stderr, self+": "+tt.mute+": it has not come in full within 2s"), tt.command)
+			assert.Check(t, cmp.Contains(got.stderr, "it may need longer: --timeout "), tt.command)
+			assert.Check(t, got.stdout == "", tt.command)
+		})
+	}
+	at.Go(func() {
+		got := against(t, "doctor -o json --timeout 2s", "mute", "resources/list", "prompts/list")
+		assert.Check(t, got.code == 0, got.stderr)
+		assert.Check(t, cmp.Contains(got.stdout, "resources/list: it has not come in full within 2s; no list was asked for after it"))
+	})
+	at.Go(func() {
+		got := against(t, "doctor -o json --timeout 2s", "mute", "tools/list")
+		assert.Check(t, got.code == 10, got.stdout)
+		assert.Check(t, cmp.Contains(got.stdout, "tools/list: it has not come in full within 2s"))
+	})
+	at.Wait()
+
+	// Of several servers, one that is silent keeps nobody from the others.
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	exe, err := os.Executable()
+	assert.NilError(t, err)
+	text := `{"mcpServers": {"quiet": {"command": "` + filepath.ToSlash(exe) + `", "args": ["fixture:mute", "tools/list"]}, "good": {"command": "` + filepath.ToSlash(exe) + `", "args": ["fixture:mute"]}}}`
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	got := run(t, "scan", "--config", path, "--timeout", "2s")
+	assert.Equal(t, got.code, 4, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stderr, "warning: quiet: tools/list: it has not come in full within 2s: its definitions were not looked at"))
+}
