@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 // Options are the settings of a handler. The zero value is ready for use.
@@ -34,7 +35,7 @@ type Options struct {
 	// has a share of it, see package quota. Bodies and answers up to 64 KiB are not counted. Handlers
 	// may share a pool.
 	Memory *quota.Pool
-	Logger *slog.Logger // hears of refused principals and of what panics, never of headers or bodies; nil: slog.Default()
+	Logger *slog.Logger // hears of refused principals, once a second for each address, and of what panics, never of headers or bodies; nil: slog.Default()
 }
 
 // New returns a handler of the operations that d's catalog has at the time of each request, with default options. It is safe for concurrent
@@ -70,4 +71,5 @@ type handler struct {
 	origins    *http.CrossOriginProtection
 	calls      *quota.Pool // places for requests that are served
 	documents  documents
+	unknowns   lograte.Limiter // of lines about callers that are not known
 }

@@ -131,9 +131,11 @@ func TestPrincipal(t *testing.T) {
 		{"panic", func() (string, error) { panic("broken") }, 500, "internal_error: the caller could not be told; the log has the cause", "guard_test.go"},
 	} {
 		answer = test.answer
-		for _, method := range []string{"POST", "GET"} {
+		for method, remote := range map[string]string{"POST": "192.0.2.1:1", "GET": "192.0.2.2:1"} { // each of which has a line
 			before := len(s.log.String())
-			a := s.try(t, request(t, method, "/v1/manifest", "{}", "X-Request-Id: r-7"))
+			r := request(t, method, "/v1/manifest", "{}", "X-Request-Id: r-7")
+			r.RemoteAddr = remote
+			a := s.try(t, r)
 			assert.Equal(t, a.Code, test.status, test.name)
 			if test.error != "" {
 				assert.Equal(t, a.Error.Code+": "+a.Error.Message, test.error, test.name)

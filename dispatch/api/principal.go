@@ -38,7 +38,9 @@ func (x *exchange) unknown(err error) *refusal {
 	if !ok {
 		code, ok := errors.AsType[dispatch.Code](err)
 		if !ok {
-			x.report(slog.LevelWarn, "the caller is not known", slog.Any("error", err))
+			x.unknowns.Log(func(message string, args ...any) {
+				x.report(slog.LevelWarn, message, slog.Group("", args...)) // which without a name is its members
+			}, x.r.RemoteAddr, "the caller is not known", slog.Any("error", err))
 			return refuse(http.StatusUnauthorized, dispatch.PermissionDenied, "the caller is not known; send valid credentials")
 		}
 		info, _ := x.catalog.CodeInfo(code)

@@ -36,6 +36,7 @@ var floors = []struct {
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/child", []string{"internal/printable"}},
 	{"internal/guard", nil},
+	{"internal/lograte", nil},
 	{"internal/sse", nil},
 	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
@@ -49,12 +50,12 @@ var floors = []struct {
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch/quota", "dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
 	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
-	{"server/streamable", []string{"internal/jsonscan", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+	{"server/streamable", []string{"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"rpc", "rpc/mcp", "client"}},
@@ -64,7 +65,7 @@ var floors = []struct {
 	{"client/host/gateway", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
-	{"server/auth", []string{"dispatch/quota", "internal/jose", "internal/jsonexact", "internal/oauth", "server/streamable"}},
+	{"server/auth", []string{"dispatch/quota", "internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
 	{"client/auth", []string{"internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -40,7 +41,7 @@ type Options struct {
 	// DPoP are the settings of tokens that are bound to a key of their sender; nil: there are none.
 	DPoP *DPoPOptions
 
-	// Logger hears why requests were refused, never of tokens; nil: slog.Default().
+	// Logger hears why requests were refused, once a second for each address, never of tokens; nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -54,6 +55,8 @@ type Resource struct {
 	paths    []string
 	implies  map[string][]string // all of them
 	dpop     *dpop               // nil: there is none
+	refusals lograte.Limiter     // of lines about what was refused
+	failures lograte.Limiter     // of lines about what could not be verified
 }
 
 // New returns a resource. The error names the setting that is not as it has to be.
@@ -144,11 +147,11 @@ func (s *Resource) verify(ctx context.Context, token string) (*Identity, error) 
 func (s *Resource) unverified(r *http.Request, scheme string, err error) *streamable.Refusal {
 	bad, ok := errors.AsType[*TokenError](err)
 	if ok {
-		s.o.Logger.Info("a token was refused", "error", err, "remote", r.RemoteAddr)
+		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a token was refused", "error", err)
 		return s.refuse(scheme, tokenError("invalid_token", bad.Reason))
 	}
 	if r.Context().Err() == nil {
-		s.o.Logger.Error("a token could not be verified", "error", err)
+		s.failures.Log(s.o.Logger.Error, r.RemoteAddr, "a token could not be verified", "error", err)
 	}
 	return unavailable()
 }
@@ -167,7 +170,7 @@ func (s *Resource) confirm(r *http.Request, c credentials, id *Identity) (http.H
 	}
 	header, err := s.dpop.check(r, c, id)
 	if err != nil {
-		s.o.Logger.Info("a DPoP proof was refused", "error", err, "remote", r.RemoteAddr)
+		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a DPoP proof was refused", "error", err)
 		if errors.Is(err, errFull) {
 			return nil, unavailable()
 		}

@@ -61,7 +61,7 @@ func (x *exchange) authenticate() (refused *refusal) {
 func (x *exchange) unknown(err error) *refusal {
 	shown, ok := errors.AsType[*Refusal](err)
 	if !ok {
-		x.o.Logger.Warn("the caller is not known", "error", err)
+		x.unknowns.Log(x.o.Logger.Warn, x.r.RemoteAddr, "the caller is not known", "error", err)
 		shown = &Refusal{}
 	}
 	return shown.refusal()

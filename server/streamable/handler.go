@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
 )
@@ -19,10 +20,11 @@ var ErrClosed = errors.New("streamable: the handler was closed")
 type Handler struct {
 	o         Options
 	server    *server.Server
-	hooks     rpc.Hooks      // of the server
-	anonymous *server.Conn   // of modern requests by nobody in particular
-	stored    atomic.Int64   // bytes of events that are kept, of all sessions
-	running   sync.WaitGroup // requests and streams
+	hooks     rpc.Hooks       // of the server
+	anonymous *server.Conn    // of modern requests by nobody in particular
+	stored    atomic.Int64    // bytes of events that are kept, of all sessions
+	running   sync.WaitGroup  // requests and streams
+	unknowns  lograte.Limiter // of lines about callers that are not known
 
 	mu       sync.Mutex
 	requests int // being answered

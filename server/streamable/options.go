@@ -48,7 +48,7 @@ type Options struct {
 	// HTTPSSE serves the transport of 2024-11-05 too: a GET that names no session opens a stream, whose first event says where to send messages.
 	HTTPSSE bool
 
-	// Logger hears of refused principals, of a Principal that panics, and of what could not be answered, never of headers or bodies; nil: slog.Default(). Handlers that
+	// Logger hears of refused principals, once a second for each address, of a Principal that panics, and of what could not be answered, never of headers or bodies; nil: slog.Default(). Handlers that
 	// panic are in the log of the server.
 	Logger *slog.Logger
 }
