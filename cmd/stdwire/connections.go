@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/lograte"
 )
 
 const maxConnections = 4096
@@ -34,7 +35,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := &openConnection{Conn: conn, all: l, address: addressOf(conn)}
+		c := &openConnection{Conn: conn, all: l, address: lograte.Network(conn.RemoteAddr().String()).String()}
 		if l.admit(c) {
 			return c, nil
 		}
@@ -111,15 +112,6 @@ type openConnection struct {
 func (c *openConnection) Close() error {
 	c.closed.Do(func() { c.all.room.Give(c.address, 1) })
 	return c.Conn.Close()
-}
-
-// addressOf returns the address of who is at the other end, without the port.
-func addressOf(conn net.Conn) string {
-	address := conn.RemoteAddr().String()
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		return host
-	}
-	return address
 }
 
 // refuseConnection says why a connection is closed. It does not wait for anybody to read that.

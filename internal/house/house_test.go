@@ -72,7 +72,7 @@ var floors = []struct {
 
 	{"cmd/stdwire", []string{
 		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
-		"internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
+		"internal/jsonscan", "internal/child", "internal/lograte", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
 		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
 	}},
 }

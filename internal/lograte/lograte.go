@@ -33,7 +33,7 @@ type line struct {
 // Allow says whether a line about a remote address, as [net/http.Request] has it, may be logged now. Suppressed is how many
 // were left out since the last one: of this address, and of those that are no longer remembered.
 func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
-	key := network(remote)
+	key := Network(remote)
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,8 +84,9 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 	log(msg, args...)
 }
 
-// network is what an address counts as; the zero value for what is none.
-func network(remote string) netip.Addr {
+// Network returns what a remote address, as [net/http.Request] has it, counts as: the address without its port, or the
+// IPv6 network of 64 bits that it is in. It is the zero value for what is no address.
+func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Addr{}
