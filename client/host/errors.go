@@ -28,7 +28,7 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("server %q is not available: %v", e.ID, e.Err)
 	if e.Retry > 0 {
-		text += fmt.Sprintf("; it is started again in %s", e.Retry.Round(time.Second))
+		text += fmt.Sprintf("; it is started again in %s", max(time.Second, e.Retry.Round(time.Second)))
 	}
 	return text
 }

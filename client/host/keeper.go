@@ -65,7 +65,7 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 		}
 		k.mu.Unlock()
 		switch {
-		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWait, resting:
+		case failed && (state == Failed || state == Waiting), state == Waiting && wait > patience(ctx), resting:
 			return nil, k.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
 			notify(k.wanted)
@@ -78,6 +78,14 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 			return nil, errGone
 		}
 	}
+}
+
+// patience is how long a use waits for a server that is to be started again.
+func patience(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(maxWait, time.Until(deadline))
+	}
+	return maxWait
 }
 
 func ended(c *client.Client) bool {

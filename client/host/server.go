@@ -49,7 +49,7 @@ const (
 	failureWindow = 2 * time.Minute
 	// rest is how long it is left alone then.
 	rest = 5 * time.Minute
-	// maxWait is how long a use waits for a server that is to be started again, before it fails with the reason of the last failure.
+	// maxWait is how long a use waits at most for a server that is to be started again, before it fails with the reason of the last failure.
 	maxWait = 5 * time.Second
 )
 

@@ -19,7 +19,7 @@ func serveCommand() command {
 			"What takes something away for good is done only if the client's user confirms it, and not at all with a client that cannot ask, unless --confirm trust says that the client " +
 			"asks by itself.\n\n" +
 			"With --config, --profile or --servers, what other servers have is offered: tools and prompts by their server's id and name, as in files__read, unless --no-prefix says otherwise. Their own tools stdwire then offers only " +
-			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call.\n\n" +
+			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call. What it has stays in the lists meanwhile.\n\n" +
 			"When a configuration file has changed, what is new is started, what is gone ends, and what is different is replaced; the other servers go on. A second passes first, because more may be " +
 			"written; on Unix SIGHUP has it done at once. A file that is not valid changes nothing, and is told on stderr. stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
 			"restart and logs look after them.\n\n" +

@@ -263,11 +263,11 @@ func TestFrontQuestions(t *testing.T) {
 	})
 }
 
-// With KeepFailed, what a server has stays while it is down, and who uses it waits until it is up again, or has it started.
-func TestKeepFailed(t *testing.T) {
+// What a server has stays while it is down, and who uses it waits until it is up again, or has it started.
+func TestUseOfFailedServer(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, KeepFailed: true}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
 		s := w.server("up", w.era)
 		connect, down := s.Connect, new(atomic.Bool)
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {

@@ -16,8 +16,11 @@
 //
 // # Calls
 //
-// Arguments and results go through byte by byte. Progress, cancellation and the trace go through too. A call of a server that has died fails; it is made again by the gateway only if the tool
-// is declared idempotent or read-only.
+// Arguments and results go through byte by byte. Progress, cancellation and the trace go through too. A call that is under way when its server dies fails; it is made again by the gateway only if
+// the tool is declared idempotent or read-only.
+//
+// What a server has stays in the lists while it is down. A call waits for it if it is to be started again within 5 s, and within the deadline of the call; otherwise the error says when that is.
+// One that has failed too many times is started by the next call: see package host.
 //
 // # Questions
 //
@@ -93,8 +96,6 @@ type Options struct {
 	NoPrefix bool
 	// NoDescriptionPrefix leaves descriptions as they are.
 	NoDescriptionPrefix bool
-	// KeepFailed goes on offering what a server has that has failed: who uses it waits until it is started again, and starts it if it has failed too many times.
-	KeepFailed bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
 	// Pins, if set, remember what tools looked like when they were first used, or came within 10 s of that. One that is another now, or new to a server that is known, is not offered until it is accepted with
@@ -295,16 +296,16 @@ func (g *Gateway) stateChanged(s host.Status) {
 	if m == nil || s.Session != "" {
 		return
 	}
-	switch failed := s.State == host.Waiting || s.State == host.Failed; {
-	case s.State == host.Ready:
-		m.gone.Store(false)
-	case failed && !g.o.KeepFailed, s.State == host.Disabled:
-		m.gone.Store(true)
-	case s.State == host.Stopped:
-		if !m.gone.CompareAndSwap(true, false) { // else it is not disabled any more
+	switch s.State {
+	case host.Ready:
+		m.disabled.Store(false)
+	case host.Disabled:
+		m.disabled.Store(true)
+	case host.Stopped:
+		if !m.disabled.CompareAndSwap(true, false) { // else it is enabled again
 			return // it comes back when it is wanted
 		}
-	default:
+	default: // what it has stays in the lists while it is down
 		return
 	}
 	m.look()

@@ -31,7 +31,7 @@ type mount struct {
 	wake       chan struct{}     // capacity 1
 	asked      chan chan<- error // who waits until the server is looked at; the channels have room for one
 	looked     chan struct{}     // closed when the server was looked at for the first time, whatever came of it
-	gone       atomic.Bool       // the server has failed, or is disabled
+	disabled   atomic.Bool
 	listed     *client.Client    // whose lists are offered; of the goroutine
 	pinned     time.Time         // when its tools were pinned, if it was now; of the goroutine
 	told       map[string]string // what the log was told of tools that are not what they were; of the goroutine
@@ -56,7 +56,7 @@ type mount struct {
 
 func (g *Gateway) newMount(s *host.Server) *mount {
 	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
-	m.gone.Store(s.Disabled) // until it is enabled
+	m.disabled.Store(s.Disabled) // until it is enabled
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
 	m.level = s.Options.LogLevel
 	m.watch.changed = make(chan struct{}, 1)
@@ -111,7 +111,7 @@ func (m *mount) run() {
 	var watching sync.WaitGroup
 	watching.Go(m.keepWatching)
 	defer watching.Wait()
-	if m.gone.Load() || !m.recall() {
+	if m.disabled.Load() || !m.recall() {
 		m.update()
 	}
 	close(m.looked)
@@ -129,7 +129,7 @@ func (m *mount) run() {
 
 // update offers what the server has now.
 func (m *mount) update() {
-	if m.gone.Load() {
+	if m.disabled.Load() {
 		m.withdraw()
 		return
 	}

@@ -1,0 +1,106 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// die ends the connection to the server behind, and waits until the gateway has seen that.
+func (w *world) die() {
+	w.mu.Lock()
+	live := w.behind
+	w.mu.Unlock()
+	live.Close()
+	synctest.Wait()
+}
+
+// A server that has died keeps its place in the lists, and a call waits until it is started again.
+func TestListStaysWhileServerRestarts(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		changes := make(chan int, 10)
+		o := client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}
+		w.client(o, func(c *client.Client) {
+			for range 3 { // 1 s, 2 s, 4 s, or somewhat more
+				w.die()
+				assert.Equal(t, w.state("up"), host.Waiting)
+				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+				raw, err := c.CallToolRaw(t.Context(), "up__verbatim", nil)
+				if unavailable := w.retryIn("up"); unavailable > 0 {
+					t.Fatalf("it waits still: %v, %v", unavailable, err)
+				}
+				assert.NilError(t, err)
+				assert.Equal(t, string(raw), result)
+			}
+			time.Sleep(5 * time.Second)
+			assert.Equal(t, len(changes), 0, "nothing has changed")
+		})
+	})
+}
+
+// retryIn is how long it is until a server is started again.
+func (w *world) retryIn(id string) time.Duration {
+	for _, s := range w.gateway.Manager().Status() {
+		if s.ID == id && s.State == host.Waiting {
+			return time.Until(s.Retry)
+		}
+	}
+	return 0
+}
+
+// A call that cannot wait for the restart says when that is.
+func TestCallSaysWhenServerRestarts(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		catalog := dispatch.NewCatalog()
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
+		s := w.server("up", mcp.Modern)
+		connect, down := s.Connect, new(atomic.Bool)
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			if down.Load() {
+				return nil, errors.New("it is down")
+			}
+			return connect(ctx, session, o)
+		}
+		assert.NilError(t, w.gateway.Add(s))
+		w.gateway.Settle(t.Context())
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
+		operate := func(ctx context.Context) dispatch.Envelope {
+			return d.Dispatch(ctx, &dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`), Confirmed: true})
+		}
+		down.Store(true)
+		w.die()
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		e := operate(short)
+		assert.Assert(t, e.Err != nil)
+		assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
+		assert.Equal(t, e.Err.Message, `server "up" is not available: closed the connection; it is started again in 1s`)
+		assert.Equal(t, time.Since(began), time.Duration(0), "it cannot be there in time")
+		time.Sleep(10 * time.Second) // it has failed several times
+		e = operate(t.Context())
+		assert.Assert(t, e.Err != nil)
+		assert.ErrorContains(t, e.Err, `server "up" is not available: it is down; it is started again in `)
+		w.client(client.Options{}, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
+			assert.ErrorContains(t, err, `server "up" is not available: it is down; it is started again in `)
+		})
+		down.Store(false)
+		time.Sleep(time.Minute)
+		e = operate(t.Context())
+		assert.Assert(t, e.Success(), "%v", e.Err)
+	})
+}
