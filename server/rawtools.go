@@ -34,12 +34,14 @@ type Tool struct {
 	TaskLater bool
 
 	// Forward is in place of Call for a tool of another server, which checks what goes in and out itself: the arguments are those that came, and the result, a JSON
-	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one. The error is as that of Call. Such a tool may have any
+	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one, and structured content that is no object, which the
+	// legacy era does not have. The error is as that of Call. Such a tool may have any
 	// name, as it is the other server's.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
 	// Definition, if set, is what lists have of the tool in place of the fields of mcp.Tool, byte for byte but for line breaks: a JSON object, for what another
-	// server has said.
+	// server has said. To clients of the legacy era it, like any tool, is listed without an OutputSchema that their revision does not have, which is any but that of an
+	// object; and not at all if its InputSchema is none of an object.
 	Definition json.RawMessage
 }
 
@@ -79,7 +81,9 @@ func (s *Server) AddTool(t Tool) error {
 	if isTask(t.Tasks) {
 		s.tasks.used.Store(true)
 	}
-	s.rawTools.add(&item[*tool]{t.Name, made, definition})
+	if s.rawTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
+		s.log.Warn("a tool is not listed to clients of revisions before 2026-07-28, which would refuse all of the list: its inputSchema is none of an object", "tool", t.Name)
+	}
 	s.announce(news{method: mcp.NotificationToolListChanged})
 	return nil
 }
@@ -129,7 +133,10 @@ func (r *request) forward(t *tool, arguments json.RawMessage) (any, error) {
 	if !isObject(result) || jsonscan.Valid(result) != nil {
 		return nil, r.broken(fmt.Errorf("the result of the tool %s is no JSON object", t.raw.Name))
 	}
-	if !r.era.modern || jsonscan.Member(result, "resultType") != nil {
+	if !r.era.modern {
+		return encoded(legacyResult(result)), nil
+	}
+	if jsonscan.Member(result, "resultType") != nil {
 		return encoded(result), nil
 	}
 	open := bytes.IndexByte(result, '{') + 1

@@ -19,6 +19,7 @@ type tool struct {
 	service   *service // a group of operations
 	raw       *Tool    // the application's own
 	tasks     mcp.TaskSupport
+	legacy    []byte         // the definition for revisions before 2026-07-28; nil: it is not listed there
 	input     *schema.Schema // these are of raw; nil: nothing is checked
 	output    *schema.Schema
 }
@@ -28,7 +29,8 @@ type tools struct {
 	operations []*dispatch.Operation // that it was made of
 	raw        *listing[*tool]
 	*listing[*tool]
-	tasks *listing[*tool] // the same, as clients hear of it that have tasks of 2025-11-25
+	legacy *listing[*tool] // the same, as revisions before 2026-07-28 have it
+	tasks  *listing[*tool] // that, as clients hear of it that have tasks of 2025-11-25
 }
 
 // toolName is an operation's name in MCP, where names are flat.
@@ -53,21 +55,30 @@ func (s *Server) toolList() *tools {
 		var grouped []*service
 		grouped, single = services(operations)
 		for _, svc := range grouped {
-			add(&item[*tool]{svc.name, &tool{service: svc, tasks: s.tasks.ofService(svc)}, svc.definition()})
+			add(toolItem(svc.name, &tool{service: svc, tasks: s.tasks.ofService(svc)}, svc.definition()))
 		}
 	}
 	for _, op := range single {
-		add(&item[*tool]{toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.of(op)}, definition(op)})
+		add(toolItem(toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.of(op)}, definition(op)))
 	}
 	for _, i := range raw.sorted {
 		add(i)
 	}
 	now := &tools{operations: operations, raw: raw, listing: newListing(items)}
-	if now.tasks = now.listing; s.tasks.used.Load() {
-		now.tasks = newListing(withExecution(items))
+	now.legacy = legacyListing(now.listing)
+	if now.tasks = now.legacy; s.tasks.used.Load() {
+		now.tasks = newListing(withExecution(now.legacy.byKey))
 	}
 	s.tools.Store(now)
 	return now
+}
+
+// toolItem is a tool with its definition for all revisions.
+func toolItem(name string, t *tool, definition []byte) *item[*tool] {
+	if legacy, ok := legacyDefinition(definition); ok {
+		t.legacy = legacy
+	}
+	return &item[*tool]{name, t, definition}
 }
 
 func same(a, b []*dispatch.Operation) bool {
@@ -139,10 +150,15 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 // listTools answers tools/list.
 func listTools(r *request) (any, error) {
 	all := r.conn.server.toolList()
-	if !r.era.modern && r.era.experimentalTasks() {
-		return list(r, KindTool, "tools", all.tasks)
+	l := all.listing
+	switch {
+	case r.era.modern:
+	case r.era.experimentalTasks():
+		l = all.tasks
+	default:
+		l = all.legacy
 	}
-	return list(r, KindTool, "tools", all.listing)
+	return list(r, KindTool, "tools", l)
 }
 
 // callTool answers tools/call. A tool that there is not is an error of the protocol; whatever else goes wrong is told in the result,

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"bytes"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// legacyDefinition returns a tool's definition as revisions before 2026-07-28 have it, whose clients refuse all of a list
+// for one schema that is none to them (2025-11-25, schema, "Tool"). A property's schema that is true or false becomes the
+// object that means the same, and an outputSchema of anything but an object is left out, as is what it describes: see
+// legacyResult. ok is false if the inputSchema is none to them either.
+func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
+	legacy = []byte{'{'}
+	changed := false
+	for key, value := range jsonscan.Members(definition) {
+		input := jsonscan.KeyIs(key, "inputSchema")
+		if input || jsonscan.KeyIs(key, "outputSchema") {
+			schema, fits := legacySchema(value)
+			switch {
+			case !fits && input:
+				return nil, false
+			case !fits:
+				changed = true
+				continue
+			}
+			changed = changed || !bytes.Equal(schema, value)
+			value, ok = schema, ok || input
+		}
+		legacy = appendMember(legacy, key, value)
+	}
+	if !changed {
+		return definition, ok
+	}
+	return append(legacy, '}'), ok
+}
+
+// legacySchema returns the schema of an object as those revisions have it. fits is false if it is of something else.
+func legacySchema(schema []byte) (legacy []byte, fits bool) {
+	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
+		return nil, false
+	}
+	if required := jsonscan.Member(schema, "required"); required != nil {
+		if required[0] != '[' {
+			return nil, false
+		}
+		for name := range jsonscan.Elements(required) {
+			if name[0] != '"' {
+				return nil, false
+			}
+		}
+	}
+	properties := jsonscan.Member(schema, "properties")
+	if properties == nil {
+		return schema, true
+	}
+	if properties[0] != '{' {
+		return nil, false
+	}
+	objects, changed := []byte{'{'}, false
+	for name, property := range jsonscan.Members(properties) {
+		switch property[0] {
+		case '{':
+		case 't':
+			property, changed = []byte(`{}`), true
+		case 'f':
+			property, changed = []byte(`{"not":{}}`), true
+		default:
+			return nil, false
+		}
+		objects = appendMember(objects, name, property)
+	}
+	if !changed {
+		return schema, true
+	}
+	objects = append(objects, '}')
+	legacy = []byte{'{'}
+	for key, value := range jsonscan.Members(schema) {
+		if jsonscan.KeyIs(key, "properties") {
+			value = objects
+		}
+		legacy = appendMember(legacy, key, value)
+	}
+	return append(legacy, '}'), true
+}
+
+// appendMember appends a member to an object that is still open.
+func appendMember(object, key, value []byte) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	return append(append(append(object, key...), ':'), value...)
+}
+
+// legacyResult returns the result of another server's tool as those revisions have it, whose structured content is an
+// object: of any other it is left out, and stands as text if there is no content (2025-11-25, Tools, "Structured Content").
+func legacyResult(result []byte) []byte {
+	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // as is usual, and quickly known
+		return result
+	}
+	structured := jsonscan.Member(result, "structuredContent")
+	if structured == nil || structured[0] == '{' {
+		return result
+	}
+	legacy := []byte{'{'}
+	for key, value := range jsonscan.Members(result) {
+		if !jsonscan.KeyIs(key, "structuredContent") && !jsonscan.KeyIs(key, "content") {
+			legacy = appendMember(legacy, key, value)
+		}
+	}
+	content := jsonscan.Member(result, "content")
+	empty := true
+	for range jsonscan.Elements(content) {
+		empty = false
+		break
+	}
+	switch {
+	case empty && structured[0] == 'n': // null
+		content = []byte(`[]`)
+	case empty:
+		content = append(jsonscan.AppendString([]byte(`[{"type":"text","text":`), structured), "}]"...)
+	}
+	return append(appendMember(legacy, []byte(`"content"`), content), '}')
+}
+
+// legacyListing returns the tools as those revisions list them: the same if all of them can be as they are.
+func legacyListing(all *listing[*tool]) *listing[*tool] {
+	items := make(map[string]*item[*tool], len(all.byKey))
+	same := true
+	for key, i := range all.byKey {
+		legacy := i.value.legacy
+		if !bytes.Equal(legacy, i.definition) {
+			same = false
+			i = &item[*tool]{key, i.value, legacy}
+		}
+		if legacy != nil {
+			items[key] = i
+		}
+	}
+	if same {
+		return all
+	}
+	return newListing(items)
+}

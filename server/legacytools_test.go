@@ -1,0 +1,112 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// forwards is a tool of another server with these schemas, that answers with a result.
+func forwards(name, definition, result string) server.Tool {
+	return server.Tool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
+		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(result), nil }}
+}
+
+// A schema that only 2026-07-28 has would make clients of other revisions refuse all of tools/list.
+func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
+	var log bytes.Buffer
+	s := made(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(s *server.Server) {
+		list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
+		list.OutputSchema = json.RawMessage(`{"type":"array","items":{"type":"integer"}}`)
+		must(t, s.AddTool(list))
+		must(t, s.AddTool(forwards("any", `{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("half", `{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("whole", `{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`, `{"content":[]}`)))
+	})
+	const (
+		whole = `{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`
+		after = `{"tools":[
+			{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]},
+			{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}},
+			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}},
+			{"name":"list","inputSchema":{"type":"object"},"outputSchema":{"type":"array","items":{"type":"integer"}}},
+			` + whole + `,
+			{"name":"wrong","inputSchema":{"type":"object","required":null}}]}`
+		before = `{"tools":[
+			{"name":"any","inputSchema":{"type":"object","properties":{"a":{},"b":{"not":{}},"c":{"type":"string"}},"required":["a"]},"x":[1.0]},
+			{"name":"bare","inputSchema":{"type":"object"}},
+			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}}}},
+			{"name":"list","inputSchema":{"type":"object"}},
+			` + whole + `]}`
+	)
+	in(t, allRevisions, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		if k.modern() {
+			k.want("tools/list", "", cacheable(k, after))
+			return
+		}
+		k.want("tools/list", "", before)
+		k.want("tools/call", `{"name":"list"}`, quoted("[1]"))
+	})
+	assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1, log.String())
+	assert.Assert(t, strings.Contains(log.String(), "tool=wrong"), log.String())
+}
+
+// So it is with tools that say in 2025-11-25 that they can be tasks.
+func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
+	c := dispatch.NewCatalog()
+	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, c)
+	list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
+	list.OutputSchema, list.Tasks = json.RawMessage(`{"type":"array"}`), mcp.TaskOptional
+	must(t, s.AddTool(list))
+	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
+}
+
+// Structured content that is no object would make them refuse the result of another server's tool.
+func TestStructuredContentThatLegacyRevisionsDoNotHave(t *testing.T) {
+	answers := map[string]string{
+		"array":  `{"content":[{"type":"text","text":"one"}],"structuredContent":[1],"x":1.0}`,
+		"lonely": `{"structuredContent":[ "a" ]}`,
+		"empty":  `{"content":[],"structuredContent":7}`,
+		"null":   `{"content":[],"structuredContent":null}`,
+		"object": `{"content":[],"structuredContent": {"a":1.0}}`,
+		"text":   `{"content":[{"type":"text","text":"\"structuredContent\""}]}`,
+	}
+	before := map[string]string{
+		"array":  `{"content":[{"type":"text","text":"one"}],"x":1.0}`,
+		"lonely": `{"content":[{"type":"text","text":"[ \"a\" ]"}]}`,
+		"empty":  `{"content":[{"type":"text","text":"7"}]}`,
+		"null":   `{"content":[]}`,
+	}
+	s := made(quiet, func(s *server.Server) {
+		for name, answer := range answers {
+			must(t, s.AddTool(forwards(name, `{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
+		}
+	})
+	in(t, allRevisions, func(t *testing.T, revision string) {
+		k := speak(t, s, revision, `{}`)
+		for name, answer := range answers {
+			want := answer
+			if k.modern() {
+				want = strings.Replace(answer, "{", `{"resultType":"complete",`, 1)
+			} else if other, ok := before[name]; ok {
+				want = other
+			}
+			var got, wanted any
+			must(t, json.Unmarshal(k.request("tools/call", `{"name":"`+name+`"}`).Result, &got))
+			must(t, json.Unmarshal([]byte(want), &wanted))
+			assert.DeepEqual(t, got, wanted)
+		}
+	})
+}
