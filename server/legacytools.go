@@ -16,7 +16,15 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	for key, value := range jsonscan.Members(definition) {
 		input := jsonscan.KeyIs(key, "inputSchema")
 		if input || jsonscan.KeyIs(key, "outputSchema") {
-			schema, fits := legacySchema(value)
+			schema := value
+			if input && value[0] == '{' && jsonscan.Member(value, "type") == nil {
+				schema = []byte(`{"type":"object"`) // as arguments are, said or not
+				for key, value := range jsonscan.Members(value) {
+					schema = appendMember(schema, key, value)
+				}
+				schema = append(schema, '}')
+			}
+			schema, fits := legacySchema(schema)
 			switch {
 			case !fits && input:
 				return nil, false

@@ -32,6 +32,8 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 		must(t, s.AddTool(forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`, `{"content":[]}`)))
 		must(t, s.AddTool(forwards("half", `{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`, `{"content":[]}`)))
 		must(t, s.AddTool(forwards("whole", `{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("untyped", `{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
+		must(t, s.AddTool(forwards("none", `{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
 		must(t, s.AddTool(forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`, `{"content":[]}`)))
 	})
 	const (
@@ -41,6 +43,8 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 			{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}},
 			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}},
 			{"name":"list","inputSchema":{"type":"object"},"outputSchema":{"type":"array","items":{"type":"integer"}}},
+			{"name":"none","inputSchema":[]},
+			{"name":"untyped","inputSchema":{}},
 			` + whole + `,
 			{"name":"wrong","inputSchema":{"type":"object","required":null}}]}`
 		before = `{"tools":[
@@ -48,6 +52,7 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 			{"name":"bare","inputSchema":{"type":"object"}},
 			{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}}}},
 			{"name":"list","inputSchema":{"type":"object"}},
+			{"name":"untyped","inputSchema":{"type":"object"}},
 			` + whole + `]}`
 	)
 	in(t, allRevisions, func(t *testing.T, revision string) {
@@ -59,7 +64,7 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 		k.want("tools/list", "", before)
 		k.want("tools/call", `{"name":"list"}`, quoted("[1]"))
 	})
-	assert.Equal(t, strings.Count(log.String(), "level=WARN"), 1, log.String())
+	assert.Equal(t, strings.Count(log.String(), "level=WARN"), 2, log.String())
 	assert.Assert(t, strings.Contains(log.String(), "tool=wrong"), log.String())
 }
 

@@ -34,7 +34,7 @@ var acceptance = map[string][]row{
 		{"another description trips the pin", "pin.TestChanged"},
 		{"so does another schema", "pin.TestChanged"},
 		{"so does another annotation", "pin.TestChanged"},
-		{"a killed server's tools go, which is told, and come back with it", "TestServerBehindIsKilled gateway.TestDeath"},
+		{"a killed server's tools stay, and a call waits until it is there again", "TestServerBehindIsKilled gateway.TestListStaysWhileServerRestarts"},
 		{"IDs with __ are refused, so that no two names of tools can be the same", "config.TestIDs host.TestCheckID"},
 	},
 	"exit codes": {
@@ -100,7 +100,7 @@ var acceptance = map[string][]row{
 		{"tools as signatures, arguments by their schema", "TestSignature TestCoercionBySchema"},
 		{"names that do not collide, and are not too long", "gateway.TestCollision host.TestPublicName"},
 		{"filters that hold for calls too, and whose mistakes are errors", "TestServeOthers gateway.TestServerComesAndGoes host.TestFilter"},
-		{"changes of lists go through, tools of dead servers go", "gateway.TestListFollows gateway.TestDeath"},
+		{"changes of lists go through, tools of dead servers stay", "gateway.TestListFollows gateway.TestListStaysWhileServerRestarts"},
 		{"servers are started again, stopped when idle, and their tools listed without starting them", "host.TestBackoff host.TestIdleStop host.TestTooManyFailures gateway.TestRemember"},
 		{"tools that have changed are blocked, with a diff", "TestPins gateway.TestPins pin.TestChanged"},
 		{"servers are enabled, disabled and restarted while the gateway runs", "TestServeOthers TestControl host.TestDisable"},

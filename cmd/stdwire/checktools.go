@@ -79,6 +79,10 @@ var toolChecks = []toolCheck{
 		kind, _ := jsonscan.Text(jsonscan.Member(t.InputSchema, "type"))
 		return "", t.InputSchema != nil && kind != "object"
 	}},
+	{warns, `tools whose outputSchema does not say "type": "object"`, "revisions before 2026-07-28 want it; their strict clients take no list with such a tool", func(t *mcp.Tool) (string, bool) {
+		kind, _ := jsonscan.Text(jsonscan.Member(t.OutputSchema, "type"))
+		return "", t.OutputSchema != nil && kind != "object"
+	}},
 	{warns, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'", "models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
 		return "", !mcp.ValidToolName(t.Name)
 	}},

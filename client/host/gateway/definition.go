@@ -1,41 +1,73 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 
+	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A definition is what a server says of something that it has.
 type definition[T any] struct {
-	item *T
-	text json.RawMessage // as the server wrote it
+	item   *T
+	text   json.RawMessage // as the server wrote it
+	passed json.RawMessage // as it is passed on: the same, unless it was repaired
 }
 
-func define[T any](text json.RawMessage) (definition[T], error) {
-	d := definition[T]{new(T), text}
+// A withheld is a definition that is none, or none that can be passed on.
+type withheld struct {
+	own string // what the server calls it, or which of its list it is
+	err error
+}
+
+// define reads a definition. What is there twice in one is an error: who compares it and who uses it may take different ones.
+func define[T any](kind string, text json.RawMessage) (d definition[T], err error) {
+	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {
-		return d, fmt.Errorf("%.40s is no definition", text)
+		return d, errors.New("it is no object")
 	}
-	return d, mcp.Unmarshal(text, d.item)
+	if _, err = jsondiff.Canonical(text); err != nil {
+		return d, err
+	}
+	if d.passed, err = repair(kind, text); err != nil {
+		return d, err
+	}
+	return d, mcp.Unmarshal(d.passed, d.item)
 }
 
-// collect returns all definitions of a list, or why there is none.
-func collect[T any](texts iter.Seq2[json.RawMessage, error]) (all []definition[T], err error) {
+// keys are the members of definitions that name what is defined, by kind. Read only.
+var keys = map[string]string{kindTool: "name", kindPrompt: "name", kindResource: "uri", kindTemplate: "uriTemplate"}
+
+// collect returns all definitions of a list, those that are to be withheld apart; or why there is no list.
+func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []withheld, err error) {
+	seen := make(map[string]bool)
+	n := 0
 	for text, err := range texts {
-		var d definition[T]
-		if err == nil {
-			d, err = define[T](text)
+		if err != nil {
+			return nil, nil, err
+		}
+		n++
+		own, _ := jsonscan.Text(jsonscan.Member(text, keys[kind]))
+		d, err := define[T](kind, text)
+		switch {
+		case err == nil && own == "":
+			err = errors.New("it has no name")
+		case err == nil && seen[own]:
+			err = errors.New("the server has two of that name")
 		}
 		if err != nil {
-			return nil, err
+			odd = append(odd, withheld{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
+			continue
 		}
+		seen[own] = true
 		all = append(all, d)
 	}
-	return all, nil
+	return all, odd, nil
 }
 
 // texts are definitions as they were written.
@@ -62,12 +94,6 @@ func each(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 func renamed(text json.RawMessage, name, description string) json.RawMessage {
 	described := description == ""
 	b := []byte{'{'}
-	member := func(key, value []byte) {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, key...), ':'), value...)
-	}
 	for key, value := range jsonscan.Members(text) {
 		switch {
 		case jsonscan.KeyIs(key, "name"):
@@ -75,10 +101,10 @@ func renamed(text json.RawMessage, name, description string) json.RawMessage {
 		case jsonscan.KeyIs(key, "description"):
 			value, described = jsonscan.AppendString(nil, description), true
 		}
-		member(key, value)
+		b = appendMember(b, key, value)
 	}
 	if !described {
-		member([]byte(`"description"`), jsonscan.AppendString(nil, description))
+		b = appendMember(b, []byte(`"description"`), jsonscan.AppendString(nil, description))
 	}
 	return append(b, '}')
 }

@@ -26,8 +26,8 @@ import (
 // What servers say of what they have, with all that a Go type would lose.
 const (
 	oddTool = `{ "x-first":[1.50,1e400], "inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
-		`"annotations":{"idempotentHint":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":"odd.one","description":"\u0044oes \"it\".","_meta":{"z/z":0.10,"a/a":[]},"icons":[] }`
-	oddPrompt   = `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":null}`
+		`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":"odd.one","description":"\u0044oes \"it\".","_meta":{"z/z":0.10,"a/a":[]},"icons":[] }`
+	oddPrompt   = `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null}`
 	oddResource = `{"size":10,"uri":"mem://odd","annotations":{"priority":0.50},"name":"odd","x":-0.0}`
 	oddTemplate = `{"mimeType":"","uriTemplate":"mem://odd/{x}","name":"odd","_meta":{}}`
 )
@@ -80,7 +80,7 @@ func TestDefinitions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.offerOdd()
 		compact := `{"x-first":[1.50,1e400],"inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
-			`"annotations":{"idempotentHint":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
+			`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
 		as := func(name, description string) string {
 			return string(bytes.ReplaceAll(bytes.ReplaceAll([]byte(compact), []byte("NAME"), []byte(name)), []byte("DESCRIPTION"), []byte(description)))
 		}
@@ -89,9 +89,9 @@ func TestDefinitions(t *testing.T) {
 			o            gateway.Options
 			tool, prompt string
 		}{
-			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":null,"description":"[up] "}`},
-			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":null,"description":"[up] "}`},
-			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":null}`},
+			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null,"description":"[up] "}`},
+			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null,"description":"[up] "}`},
+			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool, oddPrompt},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt}, // now it is

@@ -12,11 +12,15 @@
 // two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart. A resource that no
 // server lists is looked for at those servers that list others of its scheme.
 //
+// Definitions go through byte by byte, but for what strict clients would refuse a whole list for. Where it is clear what is meant that is repaired: null stands for an optional member that is not
+// there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition is left out, which the log is told. Legacy clients do not get what their revision does not have: see
+// [server.Tool].
+//
 // With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
 //
 // # Calls
 //
-// Arguments and results go through byte by byte. Progress, cancellation and the trace go through too. A call that is under way when its server dies fails; it is made again by the gateway only if
+// Arguments and results go through byte by byte, but for structured content that is no object, which legacy clients do not get. Progress, cancellation and the trace go through too. A call that is under way when its server dies fails; it is made again by the gateway only if
 // the tool is declared idempotent or read-only.
 //
 // What a server has stays in the lists while it is down. A call waits for it if it is to be started again within 5 s, and within the deadline of the call; otherwise the error says when that is.

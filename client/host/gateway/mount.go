@@ -225,7 +225,7 @@ func (m *mount) putTool(s *server.Server, public string, d definition[mcp.Tool])
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	return s.AddTool(server.Tool{Tool: offered, Definition: m.announce(d.text, name, public, d.item.Description),
+	return s.AddTool(server.Tool{Tool: offered, Definition: m.announce(d.passed, name, public, d.item.Description),
 		Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
 		}})
@@ -235,7 +235,7 @@ func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prom
 	offered := *d.item
 	offered.Name = public
 	name := d.item.Name
-	return s.AddPrompt(server.Prompt{Prompt: offered, Definition: m.announce(d.text, name, public, d.item.Description),
+	return s.AddPrompt(server.Prompt{Prompt: offered, Definition: m.announce(d.passed, name, public, d.item.Description),
 		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
@@ -251,11 +251,11 @@ func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prom
 }
 
 func (m *mount) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
-	return s.AddResource(server.Resource{Resource: *d.item, Definition: d.text, Read: m.read})
+	return s.AddResource(server.Resource{Resource: *d.item, Definition: d.passed, Read: m.read})
 }
 
 func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.ResourceTemplate]) error {
-	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, Definition: d.text,
+	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, Definition: d.passed,
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			return m.read(ctx, uri)
 		},

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -33,7 +32,7 @@ func (m *mount) newOperations(catalog *dispatch.Catalog) *shelf[mcp.Tool, *dispa
 // putOperation has the catalog have a tool, in place of what the same tool was before.
 func (m *mount) putOperation(catalog *dispatch.Catalog, name string, d definition[mcp.Tool]) error {
 	t := d.item
-	op, err := m.operation(name, t, inputOf(t))
+	op, err := m.operation(name, t, t.InputSchema)
 	if err != nil {
 		strict := err
 		if op, err = m.operation(name, t, nil); err != nil {
@@ -46,20 +45,6 @@ func (m *mount) putOperation(catalog *dispatch.Catalog, name string, d definitio
 		return catalog.Replace(op)
 	}
 	return catalog.Register(op)
-}
-
-// inputOf is the input schema of a tool, which says that arguments have names, as MCP has it, also where the server forgot to.
-func inputOf(t *mcp.Tool) json.RawMessage {
-	schema := bytes.TrimSpace(t.InputSchema)
-	if len(schema) == 0 || schema[0] != '{' || jsonscan.Member(schema, "type") != nil {
-		return schema
-	}
-	typed := []byte(`{"type":"object"`)
-	for range jsonscan.Members(schema) {
-		typed = append(typed, ',')
-		break
-	}
-	return append(typed, schema[1:]...)
 }
 
 // operation makes an operation of a tool. Without a schema it takes any arguments.

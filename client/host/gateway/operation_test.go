@@ -131,8 +131,8 @@ func TestOperationGives(t *testing.T) {
 			{`{"resultType":"complete","structuredContent":{"a":9007199254740993}}`, ok(`{"a":9007199254740993}`, "")},
 			{`{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`,
 				ok(`{"a":1}`, `{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`)},
-			{`{"resultType":"complete","content":[{"type":"text","text":"1","annotations":{"priority":1}}],"structuredContent":1}`,
-				ok(`1`, `{"resultType":"complete","content":[{"type":"text","text":"1","annotations":{"priority":1}}],"structuredContent":1}`)},
+			{`{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`,
+				ok(`{}`, `{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`)},
 			{`{"resultType":"complete","content":[],"x-new":1.50}`, ok(`[]`, `{"resultType":"complete","content":[],"x-new":1.50}`)},
 			{`{"resultType":"complete","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}`, ok(`[]`, "")},
 			{`{"resultType":"complete","content":[],"_meta":{"y":1}}`, ok(`[]`, `{"resultType":"complete","content":[],"_meta":{"y":1}}`)},
@@ -258,7 +258,7 @@ func TestOperationOfTwins(t *testing.T) {
 	assert.Equal(t, op.Spec().Summary, "One.")
 	g.Close()
 	assert.DeepEqual(t, operationNames(c), []string(nil))
-	assert.Assert(t, cmp.Contains(log.String(), `a tool is left out, as the server has two of that name" server=up own_name=a`))
+	assert.Assert(t, cmp.Contains(log.String(), `a tool is left out, as clients could not take its definition" server=up own_name=a error="the server has two of that name"`))
 }
 
 func TestOperationFails(t *testing.T) {

@@ -3,9 +3,9 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -43,18 +43,18 @@ func (m *mount) recall() bool {
 	if err != nil || mcp.Unmarshal(text, &r) != nil || r.Digest != m.digest {
 		return false
 	}
-	tools, toolsErr := collect[mcp.Tool](each(r.Tools))
-	prompts, promptsErr := collect[mcp.Prompt](each(r.Prompts))
-	resources, resourcesErr := collect[mcp.Resource](each(r.Resources))
-	templates, templatesErr := collect[mcp.ResourceTemplate](each(r.Templates))
-	if errors.Join(toolsErr, promptsErr, resourcesErr, templatesErr) != nil {
+	tools, oddTools, _ := collect[mcp.Tool](kindTool, each(r.Tools))
+	prompts, oddPrompts, _ := collect[mcp.Prompt](kindPrompt, each(r.Prompts))
+	resources, oddResources, _ := collect[mcp.Resource](kindResource, each(r.Resources))
+	templates, oddTemplates, _ := collect[mcp.ResourceTemplate](kindTemplate, each(r.Templates))
+	if len(slices.Concat(oddTools, oddPrompts, oddResources, oddTemplates)) > 0 { // nothing such was written
 		return false
 	}
 	m.saved = text
-	m.tools.show(r.Name, tools)
-	m.prompts.show(r.Name, prompts)
-	m.resources.show(r.Name, resources)
-	m.templates.show(r.Name, templates)
+	m.tools.show(r.Name, tools, nil)
+	m.prompts.show(r.Name, prompts, nil)
+	m.resources.show(r.Name, resources, nil)
+	m.templates.show(r.Name, templates, nil)
 	return true
 }
 

@@ -50,35 +50,62 @@ type shelf[T any, F comparable] struct {
 	all    []definition[T] // of these, what is admitted
 	short  atomic.Bool     // something is left out, as its name is another's
 
-	mu      sync.Mutex
-	offered map[string]definition[T] // by public names
-	owned   map[string]struct{}      // the names
-	on      map[F]map[string]string  // the definitions that each front has
+	mu       sync.Mutex
+	withheld map[string]error         // why something is left out because of its definition, by the server's names
+	offered  map[string]definition[T] // by public names
+	owned    map[string]struct{}      // the names
+	on       map[F]map[string]string  // the definitions that each front has
 }
 
 // sync offers what the server has. anew says that its client is another than the last time.
 func (s *shelf[T, F]) sync(ctx context.Context, c *client.Client, anew bool) error {
 	switch {
 	case s.stale.Swap(false) || anew:
-		all, err := collect[T](s.list(c, ctx))
+		all, odd, err := collect[T](s.kind, s.list(c, ctx))
 		if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) { // which is how a server says that it has none
 			s.stale.Store(true)
 			return err
 		}
-		s.show(c.ServerInfo().Name, all)
+		s.show(c.ServerInfo().Name, all, odd)
 	case s.isShort():
 		s.offer(s.all)
 	}
 	return nil
 }
 
-// show offers what a server of that name has, as far as it is admitted.
-func (s *shelf[T, F]) show(server string, all []definition[T]) {
+// show offers what a server of that name has, as far as it is admitted, and tells of what is odd.
+func (s *shelf[T, F]) show(server string, all []definition[T], odd []withheld) {
 	s.listed = all
+	s.mu.Lock()
+	before := s.withheld
+	s.withheld = nil
+	for _, w := range odd {
+		s.withhold(w, before)
+	}
+	for _, d := range all { // which was put nowhere, and may not be now
+		own, _ := s.name(d.item)
+		if err := before[own]; err != nil {
+			s.withhold(withheld{own, err}, before)
+		}
+	}
+	s.mu.Unlock()
 	if s.admit != nil {
 		all = s.admit(server, all)
 	}
 	s.offer(all)
+}
+
+// withhold notes what is left out because of its definition, and tells the log unless it was told before. With mu.
+func (s *shelf[T, F]) withhold(w withheld, before map[string]error) {
+	if s.withheld == nil {
+		s.withheld = make(map[string]error)
+	}
+	old := before[w.own]
+	s.withheld[w.own] = w.err
+	if old == nil || old.Error() != w.err.Error() {
+		s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is left out, as clients could not take its definition", slog.String("server", s.m.id), slog.String("own_name", w.own),
+			slog.Any("error", w.err), slog.String("see", "stdwire doctor "+s.m.id))
+	}
 }
 
 // offer has the fronts offer these items of this mount, and no others.
@@ -95,10 +122,6 @@ func (s *shelf[T, F]) offer(all []definition[T]) {
 			s.short.Store(true)
 			g.o.Logger.Warn("gateway: a "+s.kind+" is left out, as another has its name", slog.String("name", public),
 				slog.String("server", s.m.id), slog.String("own_name", own), slog.String("other_server", other.id), slog.String("other_name", other.own))
-			continue
-		}
-		if _, twice := now[public]; twice {
-			g.o.Logger.Warn("gateway: a "+s.kind+" is left out, as the server has two of that name", slog.String("server", s.m.id), slog.String("own_name", own))
 			continue
 		}
 		now[public] = d
@@ -132,11 +155,13 @@ func (s *shelf[T, F]) spread() {
 			if s.on[f][public] == string(d.text) {
 				continue
 			}
+			own, _ := s.name(d.item)
 			if err := s.put(f, public, d); err != nil {
-				g.o.Logger.Warn("gateway: a "+s.kind+" is left out", slog.String("server", s.m.id), slog.String("name", public), slog.Any("error", err))
+				s.withhold(withheld{own, err}, s.withheld)
 				delete(s.offered, public)
 				continue
 			}
+			delete(s.withheld, own)
 			if s.on[f] == nil {
 				s.on[f] = make(map[string]string)
 			}

@@ -1,0 +1,144 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// optional are the members of an object that need not be there, and those of what stands in them, also in an array.
+type optional map[string]optional
+
+// optionals are the optional members of definitions. Some servers write null for one that is not there, and strict clients
+// refuse a whole list for that. Read only.
+var optionals = optional{
+	"title": nil, "description": nil, "mimeType": nil, "size": nil, "_meta": nil,
+	"icons": {"mimeType": nil, "sizes": nil, "theme": nil},
+	"annotations": {"title": nil, "readOnlyHint": nil, "destructiveHint": nil, "idempotentHint": nil, "openWorldHint": nil,
+		"audience": nil, "priority": nil, "lastModified": nil},
+	"arguments":    {"title": nil, "description": nil, "required": nil},
+	"execution":    {"taskSupport": nil},
+	"inputSchema":  {"$schema": nil, "properties": nil, "required": nil},
+	"outputSchema": {"$schema": nil, "properties": nil, "required": nil},
+}
+
+// repair returns a definition as clients can take it, whom one that they cannot take would cost all of a list. What it means
+// is clear: null is what is not there, and the arguments of a tool are an object, said or not. Whatever else is wrong is the
+// error. A definition with nothing to repair is returned as it is.
+func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
+	text = optionals.withoutNulls(text)
+	if kind != kindTool {
+		return text, nil
+	}
+	input := jsonscan.Member(text, "inputSchema")
+	switch {
+	case input == nil:
+		return setMember(text, "inputSchema", []byte(`{"type":"object"}`)), nil
+	case input[0] != '{':
+		return nil, errors.New("its inputSchema is no object")
+	case jsonscan.Member(input, "type") == nil:
+		typed := []byte(`{"type":"object"`)
+		for key, value := range jsonscan.Members(input) {
+			typed = appendMember(typed, key, value)
+		}
+		input = append(typed, '}')
+		text = setMember(text, "inputSchema", input)
+	}
+	if output := jsonscan.Member(text, "outputSchema"); output != nil && output[0] != '{' {
+		return nil, errors.New("its outputSchema is no object")
+	}
+	return text, checkInput(input)
+}
+
+// checkInput reports what is wrong with the schema of a tool's arguments that clients look at (2025-11-25, schema, "Tool").
+func checkInput(schema []byte) error {
+	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
+		return errors.New(`the type of its inputSchema is not "object"`)
+	}
+	if properties := jsonscan.Member(schema, "properties"); properties != nil {
+		if properties[0] != '{' {
+			return errors.New("the properties of its inputSchema are no object")
+		}
+		for name, property := range jsonscan.Members(properties) {
+			if c := property[0]; c != '{' && c != 't' && c != 'f' {
+				return fmt.Errorf("the property %.100s of its inputSchema is no schema", name)
+			}
+		}
+	}
+	if required := jsonscan.Member(schema, "required"); required != nil {
+		if required[0] != '[' {
+			return errors.New("what its inputSchema requires is no array")
+		}
+		for name := range jsonscan.Elements(required) {
+			if name[0] != '"' {
+				return errors.New("what its inputSchema requires is no array of names")
+			}
+		}
+	}
+	return nil
+}
+
+// withoutNulls returns a value without those optional members of it that are null, and without theirs: the same if there are
+// none.
+func (o optional) withoutNulls(value json.RawMessage) json.RawMessage {
+	changed := false
+	var b []byte
+	switch {
+	case o == nil || len(value) == 0:
+	case value[0] == '{':
+		b = []byte{'{'}
+		for key, member := range jsonscan.Members(value) {
+			name, _ := jsonscan.Text(key)
+			inner, known := o[name]
+			if known && member[0] == 'n' {
+				changed = true
+				continue
+			}
+			kept := inner.withoutNulls(member)
+			changed = changed || len(kept) != len(member)
+			b = appendMember(b, key, kept)
+		}
+		b = append(b, '}')
+	case value[0] == '[':
+		b = []byte{'['}
+		for element := range jsonscan.Elements(value) {
+			kept := o.withoutNulls(element)
+			changed = changed || len(kept) != len(element)
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = append(b, kept...)
+		}
+		b = append(b, ']')
+	}
+	if !changed {
+		return value
+	}
+	return b
+}
+
+// setMember returns an object with a member, in place of the one of that name or at the end.
+func setMember(object []byte, name string, value []byte) []byte {
+	b := []byte{'{'}
+	there := false
+	for key, old := range jsonscan.Members(object) {
+		if jsonscan.KeyIs(key, name) {
+			old, there = value, true
+		}
+		b = appendMember(b, key, old)
+	}
+	if !there {
+		b = appendMember(b, jsonscan.AppendString(nil, name), value)
+	}
+	return append(b, '}')
+}
+
+// appendMember appends a member to an object that is still open.
+func appendMember(object, key, value []byte) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	return append(append(append(object, key...), ':'), value...)
+}

@@ -1,0 +1,143 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A scripted is a legacy server that answers with what it is told to, whatever that is.
+type scripted map[string]string // results by method
+
+// server is a scripted server as a gateway has it.
+func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
+	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		here, there := net.Pipe()
+		serving.Go(func() { s.serve(there) })
+		return o.Connect(ctx, client.Stream(here))
+	}}
+}
+
+func (s scripted) serve(stream io.ReadWriteCloser) {
+	_ = rpc.NewPeer(stream, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+		if r.Method == mcp.MethodInitialize {
+			return json.RawMessage(`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{}}}`), nil
+		}
+		if result, ok := s[r.Method]; ok {
+			return json.RawMessage(result), nil
+		}
+		return nil, rpc.ErrMethodNotFound
+	}}).Wait()
+}
+
+// One definition that clients cannot take costs neither the others of its server nor those of other servers: it is repaired where what it means is clear, and withheld otherwise.
+func TestOddDefinitions(t *testing.T) {
+	odd := scripted{
+		mcp.MethodListTools: `{"tools":[
+			{"name":"a_empty","inputSchema":{},"x":1.50},
+			{"name":"b_none"},
+			{"name":"c_null","inputSchema":null,"description":null,"title":null,"annotations":null,"_meta":null,"outputSchema":null,"execution":null,"icons":null,"x":null},
+			{"name":"d_required","inputSchema":{"type":"object","properties":{"a":{"type":"string"}},"required":null}},
+			{"name":"e_properties","inputSchema":{"type":"object","properties":null,"$schema":null},"outputSchema":{"type":"object","required":null}},
+			{"name":"f_hints","inputSchema":{"type":"object"},"annotations":{"title":null,"readOnlyHint":true,"destructiveHint":null,"x":null}},
+			{"name":"g_whole","inputSchema":{"type":"object","default":null},"x":1.0},
+			{"name":"w_array","inputSchema":{"type":"array"}},
+			{"name":"w_list","inputSchema":[]},
+			{"name":"w_text","inputSchema":{"type":"object","required":"a"}},
+			{"name":"w_names","inputSchema":{"type":"object","required":[1]}},
+			{"name":"w_property","inputSchema":{"type":"object","properties":{"a":null}}},
+			{"name":"w_properties","inputSchema":{"type":"object","properties":[]}},
+			{"name":"w_output","inputSchema":{"type":"object"},"outputSchema":"text"},
+			{"name":"w_hint","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}},
+			{"name":7,"inputSchema":{"type":"object"}},
+			{"inputSchema":{"type":"object"}},
+			"tool"]}`,
+		mcp.MethodListPrompts: `{"prompts":[{"name":"a","description":null,"arguments":[{"name":"x","description":null,"required":null}]},{"name":"b","arguments":null},
+			{"name":"w","arguments":{}},{"name":"g"}]}`,
+		mcp.MethodListResources:         `{"resources":[{"uri":"mem://a","name":"a","size":null,"mimeType":null,"annotations":{"priority":null}},{"uri":7,"name":"w"},{"uri":"mem://g","name":"g"}]}`,
+		mcp.MethodListResourceTemplates: `{"resourceTemplates":[{"uriTemplate":"mem://{a}","name":"a","mimeType":null},{"uriTemplate":"mem://{w","name":"w"},{"uriTemplate":null,"name":"w"}]}`,
+	}
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.gateway.Close()
+		var log lockedBuffer
+		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))
+		assert.NilError(t, err)
+		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), NoDescriptionPrefix: true, Pins: lock}.New(w.front)
+		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
+		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
+		w.gateway.Settle(t.Context())
+		want := []string{
+			`{"name":"odd__a_empty","inputSchema":{"type":"object"},"x":1.50}`,
+			`{"name":"odd__b_none","inputSchema":{"type":"object"}}`,
+			`{"name":"odd__c_null","x":null,"inputSchema":{"type":"object"}}`,
+			`{"name":"odd__d_required","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`,
+			`{"name":"odd__e_properties","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}`,
+			`{"name":"odd__f_hints","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"x":null}}`,
+			`{"name":"odd__g_whole","inputSchema":{"type":"object","default":null},"x":1.0}`,
+			`{"name":"up__verbatim","description":"Does it.","inputSchema":{"type":"object"}}`,
+			`{"name":"odd__a","arguments":[{"name":"x"}]}`, `{"name":"odd__b"}`, `{"name":"odd__g"}`,
+			`{"uri":"mem://a","name":"a","annotations":{}}`, `{"uri":"mem://g","name":"g"}`,
+			`{"uriTemplate":"mem://{a}","name":"a"}`,
+		}
+		for _, era := range eras {
+			w.client(client.Options{Era: era}, func(c *client.Client) { assert.DeepEqual(t, w.texts(c), want) })
+		}
+		for _, name := range []string{"w_array", "w_list", "w_text", "w_names", "w_property", "w_properties", "w_output", "w_hint", "w", "mem://{w"} {
+			assert.Assert(t, strings.Contains(log.String(), "name="+name+" "), "%s: %s", name, log.String())
+		}
+		said := strings.Count(log.String(), "level=WARN")
+		assert.Equal(t, said, 8+3+1+1+2, log.String())
+		assert.NilError(t, w.gateway.Manager().Restart("odd"))
+		time.Sleep(5 * time.Second)
+		assert.Equal(t, strings.Count(log.String(), "level=WARN"), said, "it is said once: %s", log.String())
+		// Pins are of what the server says, not of what is made of it.
+		assert.Assert(t, pinnedOf(t, lock, "odd", `{"name":"a_empty","inputSchema":{},"x":1.50}`))
+	})
+}
+
+// pinnedOf reports whether a lock has a tool of a server with that definition.
+func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
+	t.Helper()
+	var o client.Options
+	gateway.Declare(&o)
+	declared, err := mcp.Marshal(o.Capabilities())
+	assert.NilError(t, err)
+	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Declared: declared}, []json.RawMessage{json.RawMessage(definition)})
+	assert.NilError(t, err)
+	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
+}
+
+// A lockedBuffer is one that may be written while it is read.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
