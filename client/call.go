@@ -337,9 +337,27 @@ func (r *call) UnmarshalJSON(result []byte) error {
 		r.bad = checkResultType(result)
 	}
 	if r.bad == nil {
-		r.bad = r.decode(result)
+		r.bad = r.take(result)
 	}
 	return nil
+}
+
+// take decodes the result, be it the answer or a task's. Those of the protocol's methods are objects.
+func (r *call) take(result []byte) error {
+	if result[0] != '{' && isProtocols(r.method) {
+		return protocolError("its result is no object: %.40s", result)
+	}
+	return r.decode(result)
+}
+
+// isProtocols reports whether a method is one of the protocol's.
+func isProtocols(method string) bool {
+	for _, revision := range mcp.Supported() {
+		if _, ok := mcp.MethodAt(method, revision); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // into is the decode of a call whose result is of the type R.

@@ -105,7 +105,7 @@ func TestCallFails(t *testing.T) {
 		{"an unknown type of result", nil, reply(`{"resultType":"maybe"}`), `a result of the unknown type "maybe"`, rpc.ErrProtocol},
 		{"a type that is none", nil, reply(`{"resultType":1}`), `a result of the unknown type 1`, rpc.ErrProtocol},
 		{"a result that is none", nil, reply(`{"content":7}`), `its result is not one: content: want an array, not a number (at byte 11)`, rpc.ErrProtocol},
-		{"no object", nil, reply(`"fine"`), `its result is not one: want an object, not a string (at byte 0)`, rpc.ErrProtocol},
+		{"no object", nil, reply(`"fine"`), `its result is no object: "fine"`, rpc.ErrProtocol},
 		{"input is required", nil, reply(`{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{}}},"requestState":"abc"}`),
 			"the server wants input first (1 requests)", nil},
 		{"input is required, wrongly", nil, reply(`{"resultType":"input_required","inputRequests":7}`),
@@ -119,7 +119,7 @@ func TestCallFails(t *testing.T) {
 		{"the server hangs up", nil, func(s *scripted, m message) { s.out.Close() }, "closed the connection", rpc.ErrClosed},
 		{"the server hangs up in the middle", nil, func(s *scripted, m message) { s.send(`{"jsonrpc":"2.0","id":%s,"res`, m.ID); s.out.Close() }, "closed the connection", rpc.ErrClosed},
 		{"the answer is too large", nil, func(s *scripted, m message) { s.reply(m, `{"pad":"`+pad(100_000)+`"}`) },
-			"the connection broke: the server sent a message of 100044 bytes, over the limit of 90000 (Options.Limits.MaxFrame)", rpc.ErrClosed},
+			"the connection broke: the server sent a message of 100044 bytes or more, over the limit of 90000 (Options.Limits.MaxFrame)", rpc.ErrClosed},
 		{"the request is too large", map[string]string{"pad": pad(12 << 20)}, nil, "not sent: the request has 12583230 bytes, over the limit of 10354688 (Options.MaxSend)", framing.ErrTooLarge},
 	} {
 		t.Run(test.name, func(t *testing.T) {

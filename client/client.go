@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -166,7 +167,7 @@ const exitPatience = 500 * time.Millisecond
 // lost makes of the cause that ended the connection an error that says what became of the server.
 func (c *Client) lost(err error) error {
 	lost := &LostError{Err: err}
-	if c.proc == nil {
+	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) { // for which we have hung up, and the process ends because of that
 		return lost
 	}
 	timer := time.NewTimer(exitPatience)

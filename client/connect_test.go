@@ -132,7 +132,7 @@ func TestConnectFails(t *testing.T) {
 		{"sends too much", Options{Limits: limitFrame(1000)}, func(s *scripted) {
 			s.reply(s.read(), `{"pad":"`+pad(2000)+`"}`)
 			s.hold()
-		}, `server "server": the connection broke before answering: the server sent a message of 2044 bytes, over the limit of 1000 (Options.Limits.MaxFrame)`, rpc.ErrClosed, 0},
+		}, `server "server": the connection broke before answering: the server sent a message of 2044 bytes or more, over the limit of 1000 (Options.Limits.MaxFrame)`, rpc.ErrClosed, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -48,6 +48,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*TaskCancelledError  the call has become a task, which was cancelled
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came
+//	*TooLargeError       the server has sent a message larger than Options.Limits.MaxFrame (matches framing.ErrTooLarge)
 //	*framing.FrameError  the request is larger than Options.MaxSend and was not sent (matches framing.ErrTooLarge)
 //
 // Or, with [errors.Is]: [context.Canceled]; [rpc.ErrClosed] after Close, and for a LostError; [rpc.ErrProtocol] for an answer that breaks the
@@ -122,7 +123,7 @@ func round(d time.Duration) string {
 // A LostError says that the connection ended without our doing. It matches [rpc.ErrClosed].
 type LostError struct {
 	Exit  *ExitError // how the process ended; nil if there is none, or it did not end by itself
-	Err   error      // what ended the connection: io.EOF if the server closed it
+	Err   error      // what ended the connection: io.EOF if the server closed it, a *TooLargeError if it was closed here for that
 	early bool       // before it had answered at all
 }
 

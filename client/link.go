@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -73,8 +72,7 @@ func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.mirror.p
 // Warn tells the client's log what nobody else is told.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
 
-// A codec frames by newline what is sent, which has a limit of its own, and reads what the transport has. What is too large to be received ends the connection, because
-// the call that it was the answer to would wait in vain.
+// A codec frames by newline what is sent, which has a limit of its own, and reads what the transport has.
 type codec struct {
 	framing.Codec // appends
 	transport     Transport
@@ -88,10 +86,7 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 		return dst, nil
 	}
 	frame, err := k.transport.ReadFrame(dst)
-	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-		err = fmt.Errorf("the server sent a message of %d bytes, over the limit of %d (Options.Limits.MaxFrame)", broken.Size, broken.Limit)
-	}
-	return frame, err
+	return frame, received(err)
 }
 
 // frames is a transport as the peer wants it: the codec reads.

@@ -66,7 +66,7 @@ func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
 		now := t.State()
 		if result, err, ended := outcome(&now); ended {
 			if err == nil {
-				err = r.decode(result)
+				err = r.take(result)
 			}
 			return err
 		}

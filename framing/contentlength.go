@@ -51,7 +51,7 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 	case size == 0:
 		return dst, &FrameError{Err: ErrEmpty}
 	case c.hopeless(size):
-		return dst, c.end(lost("a frame of %d bytes, with a limit of %d", size, limit))
+		return dst, c.end(giveUp(size, limit, "a frame of %d bytes, with a limit of %d"))
 	case size > int64(limit):
 		if err := c.skip(size); err != nil {
 			return dst, c.end(err)

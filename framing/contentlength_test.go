@@ -116,14 +116,14 @@ func TestContentLengthErrorTypes(t *testing.T) {
 		"Content-":                           io.ErrUnexpectedEOF,
 		"Content-Length: 5\r\n\r\n{":         io.ErrUnexpectedEOF, // over the limit
 		"Content-Length: x\r\n\r\n":          nil,
-		"Content-Length: 1000000000\r\n\r\n": nil,
+		"Content-Length: 1000000000\r\n\r\n": framing.ErrTooLarge,
 	} {
 		c := framing.ContentLength(strings.NewReader(in), framing.Limits{MaxFrame: 4})
 		_, err := c.ReadFrame(nil)
 		sync, ok := errors.AsType[*framing.SyncError](err)
 		assert.Assert(t, ok, "%q: %v", in, err)
 		assert.Equal(t, sync.Err, wantErr, "%q", in)
-		assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF), wantErr != nil, "%q", in)
+		assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF), wantErr == io.ErrUnexpectedEOF, "%q", in)
 		assert.Assert(t, !errors.Is(err, io.EOF), "%q", in)
 	}
 }

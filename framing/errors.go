@@ -8,7 +8,7 @@ import (
 
 // What a [FrameError] can be about. Test with errors.Is.
 var (
-	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append.
+	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append. A [SyncError] may be about it, too.
 	ErrTooLarge = errors.New("frame too large")
 	// ErrEmpty: the payload has no byte, or for [Newline] none but white space, which would
 	// read as a blank line. Read (ContentLength only, as Newline skips blank lines) and append.
@@ -46,7 +46,9 @@ func tooLarge(size int64, limit int) error {
 // more bytes than the limits allow. The one thing left to do is to close the connection.
 type SyncError struct {
 	Problem string // what was met; quotes at most 64 bytes of the stream
-	Err     error  // io.ErrUnexpectedEOF if the stream ended inside a frame, else nil
+	Err     error  // io.ErrUnexpectedEOF if the stream ended inside a frame, ErrTooLarge if the frame is too large even to be skipped, else nil
+	Size    int64  // ErrTooLarge: bytes of the payload, as far as they are known
+	Limit   int    // ErrTooLarge: the MaxFrame in force
 }
 
 func (e *SyncError) Error() string {
@@ -57,6 +59,13 @@ func (e *SyncError) Unwrap() error { return e.Err }
 
 func lost(format string, args ...any) *SyncError {
 	return &SyncError{Problem: fmt.Sprintf(format, args...)}
+}
+
+// giveUp is the error of a frame that is too large even to be skipped.
+func giveUp(size int64, limit int, format string) *SyncError {
+	e := lost(format, size, limit)
+	e.Err, e.Size, e.Limit = ErrTooLarge, size, limit
+	return e
 }
 
 // quote shows a peer's bytes in an error, safely and in bounds.

@@ -37,7 +37,7 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		}
 		limit := c.limits.MaxFrame
 		if c.hopeless(size) {
-			c.end(lost("a line of %d bytes or more, with a limit of %d", size, limit))
+			c.end(giveUp(size, limit, "a line of %d bytes or more, with a limit of %d"))
 			break
 		}
 		payload := trimLineEnd(line)

@@ -133,6 +133,9 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, 
 		}
 		err = f(c)
 		k.release()
+		if _, large := errors.AsType[*client.TooLargeError](err); large { // and would be again
+			return err
+		}
 		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil || m.ctx.Err() != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ type Server struct {
 	Filter Filter
 
 	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB.
-	// The Manager does not look at them.
+	// A message that is larger than Options.Limits.MaxFrame is not received at all. The Manager does not look at them.
 	MaxArguments, MaxResult int
 
 	// Disabled has it not started until [Manager.Enable].

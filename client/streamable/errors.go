@@ -14,7 +14,6 @@ import (
 	"strconv"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
@@ -101,12 +100,7 @@ func cut(req *http.Request, err error) error {
 	return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
 }
 
-func tooLarge(size, limit int64) error {
-	return &answerError{
-		fmt.Sprintf("the server sent a message of %d bytes or more, over the limit of %d (Options.Limits.MaxFrame)", size, limit),
-		framing.ErrTooLarge,
-	}
-}
+func tooLarge(size, limit int64) error { return &client.TooLargeError{Size: size, Limit: int(limit)} }
 
 // unreadable is the error for an event that is over a limit.
 func unreadable(limit *sse.LimitError) error {

@@ -114,7 +114,7 @@ var faults = []fault{
 		for w.pause(time.Millisecond) {
 			w.raw(pad(1 << 10))
 		}
-	}, took: soon, stdio: "lost the frame boundary: a line of 4194304 bytes or more", http: "over the limit of 262144 (Options.Limits.MaxFrame)", is: framing.ErrTooLarge},
+	}, took: soon, stdio: "the server sent a message of 4194304 bytes or more", http: "over the limit of 262144 (Options.Limits.MaxFrame)", is: framing.ErrTooLarge},
 }
 
 // slowly sends the answer byte by byte.

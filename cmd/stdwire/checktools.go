@@ -37,6 +37,10 @@ func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 			if jsonscan.Member(capabilities, capability) != nil {
 				chart.add(severity, fmt.Sprintf("it declares %s, and does not know %s", capability, k.method), "it should do the one or leave out the other")
 			}
+		case is[*client.TooLargeError](err):
+			f := explain(err)
+			chart.add(severity, k.method+": "+f.why, "")
+			return tools
 		case is[*client.LostError](err):
 			chart.add(broke, fmt.Sprintf("it has ended at %s: %s", k.method, explain(err).why), "")
 			return nil

@@ -69,6 +69,9 @@ func explain(err error) *failure {
 	}
 	if e, ok := errors.AsType[*client.StartError](err); ok {
 		f := &failure{what: "start", why: e.Err.Error(), stderr: e.Stderr}
+		if explainTooLarge(f, e.Err) {
+			return f
+		}
 		for _, cause := range causes {
 			if cause.start != "" && cause.matches(e.Err) {
 				f.code, f.hint = cause.start, cmp.Or(cause.hint, e.Hint)
@@ -87,6 +90,9 @@ func explainCall(e *client.CallError) *failure {
 	f := &failure{tool: e.Tool, what: cmp.Or(e.Tool, e.Name, e.Method), why: e.Err.Error()}
 	if what := offers[e.Method]; what != "" && errors.Is(e, rpc.ErrMethodNotFound) {
 		f.code, f.why = "not_found", "the server has no "+what
+		return f
+	}
+	if explainTooLarge(f, e.Err) {
 		return f
 	}
 	if frame, ok := errors.AsType[*framing.FrameError](e.Err); ok && frame.Err == framing.ErrTooLarge {

@@ -30,7 +30,7 @@ var exits = map[string]int{
 	"call_timeout": 6, // after the handshake
 	"server_died":  6,
 
-	"too_large": 7, // the message was not sent
+	"too_large": 7, // the message was not sent, or not taken
 	"untrusted": 7, // the server is a project's, and nobody has agreed to it
 	"denied":    7, // the configuration does not allow it
 

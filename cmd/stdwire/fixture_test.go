@@ -138,6 +138,26 @@ var fixtures = map[string]func(args []string){
 	"shady": func([]string) { serveShady() },
 	// odd does what its arguments say, see there.
 	"odd": serveOdd,
+	// nothing has tools whose results are none.
+	"nothing": func([]string) {
+		results := map[string]string{"none": "null", "number": "7"}
+		serveLines(func(m message, reply func(string)) {
+			result, failed := new(fake).answer(m)
+			switch m.Method {
+			case "tools/list":
+				result = `{"tools":[{"name":"none","inputSchema":{"type":"object"}},{"name":"number","inputSchema":{"type":"object"}}]}`
+			case "tools/call":
+				result, failed = results[m.Params.Name], ""
+			}
+			switch {
+			case m.ID == nil:
+			case failed != "":
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":%s}`, m.ID, failed))
+			default:
+				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+			}
+		})
+	},
 	// toolless offers no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }

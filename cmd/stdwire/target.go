@@ -24,6 +24,7 @@ type target struct {
 	era          string
 	startTimeout time.Duration
 	listTimeout  time.Duration // for all of one list; 0: the command has no such flag
+	maxMessage   int           // bytes; 0: it is up to the client, or to the configuration
 	serverLogs   bool
 	options      client.Options // what the command wants to hear of
 }
@@ -34,6 +35,7 @@ func (t *target) flags() []flag {
 	return append(append(append(t.selected.flags(), t.remote.flags()...), t.builtin.serverFlags()...),
 		choice(&t.era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
 		startTimeoutFlag(&t.startTimeout),
+		maxMessageFlag(&t.maxMessage),
 		toggle(&t.serverLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
@@ -182,6 +184,7 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 		o.Era = eras[t.era]
 	}
 	o.StartTimeout = cmp.Or(t.startTimeout, o.StartTimeout)
+	o.Limits.MaxFrame = cmp.Or(t.maxMessage, o.Limits.MaxFrame)
 	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
 	if std.answers() {
 		a := newAsker(t.launched(), std.err, newTypist(std.in, std.err).line)

@@ -46,7 +46,7 @@
 //	idleStop              "10m": without calls, until the server is stopped
 //	perSession            true: the server must not be shared
 //	maxArguments          bytes of the arguments of a call through stdwire serve, 8 MiB if it is not said
-//	maxResult             bytes of a result, 8 MiB; over stdio no client gets more than 10
+//	maxResult             bytes of a result, 8 MiB, 1 GiB at most; over stdio no client gets more than 10 MiB
 //
 // Beside mcpServers and servers, stdwire knows profiles, sets of servers for a task:
 //

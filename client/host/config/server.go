@@ -50,11 +50,21 @@ type Server struct {
 	others []other // fields that mean nothing here
 }
 
-// Options returns o with what the definition says of its own: the name, the era and the times.
+const (
+	// usualMessage is how many bytes a message from the server may have if client.Options do not say.
+	usualMessage = 64 << 20
+	// besideResult is what a message has beside the result at most.
+	besideResult = 1 << 20
+)
+
+// Options returns o with what the definition says of its own: the name, the era, the times, and room for a message with a result of MaxResult.
 func (s *Server) Options(o client.Options) client.Options {
 	o.Name = s.ID
 	o.Era = cmp.Or(s.Era, o.Era)
 	o.StartTimeout, o.CallTimeout = cmp.Or(s.StartTimeout, o.StartTimeout), cmp.Or(s.CallTimeout, o.CallTimeout)
+	if message := s.MaxResult + besideResult; message > max(o.Limits.MaxFrame, usualMessage) {
+		o.Limits.MaxFrame = message
+	}
 	return o
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -51,6 +52,9 @@ func (c *call) through(ctx context.Context, g *Gateway, flying bool, do func() (
 		}
 	}
 	result, err := do()
+	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
+		return c.refuse(byLimit, rpc.CodeInternalError, "the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult", large.Size, large.Limit)
+	}
 	if err != nil {
 		return err
 	}

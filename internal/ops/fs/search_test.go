@@ -246,7 +246,7 @@ func TestExpensiveSearchesLeaveTurnsToOthers(t *testing.T) {
 		}
 		return poll.Success()
 	})
-	within, end := context.WithTimeout(t.Context(), 30*time.Second)
+	within, end := context.WithTimeout(t.Context(), 100*time.Second)
 	defer end()
 	envelope := s.dispatcher.Dispatch(within, &dispatch.Call{Operation: "fs.search", Principal: "eve", Arguments: []byte(`{"path":"small","pattern":"needle"}`)})
 	assert.Assert(t, envelope.Success(), "%v", envelope.Err)
