@@ -33,6 +33,8 @@ type StatusError struct {
 	Status int
 	Header http.Header // of the answer: WWW-Authenticate, Retry-After
 	Text   string      // the beginning of the answer, on one line, fit to be printed
+
+	lost bool // the server does not know the session, if one was named
 }
 
 func (e *StatusError) Error() string {
@@ -113,11 +115,14 @@ func unreadable(limit *sse.LimitError) error {
 // refusal makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the
 // session; or a [*StatusError].
 func (c *Conn) refusal(resp *http.Response, s *state) error {
-	if resp.StatusCode == http.StatusNotFound && s.session != "" {
+	var text []byte
+	if resp.StatusCode != http.StatusNotFound || s.session == "" { // which is said with the status alone
+		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxText))
+	}
+	if s.session != "" && isLost(resp, text) {
 		c.lose(s.session)
 		return client.ErrSessionLost
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
 	if m, err := rpc.ParseMessage(text); err == nil && m.Error != nil && !slices.Contains(elsewhere, resp.StatusCode) {
 		return m.Error
 	}
@@ -131,7 +136,7 @@ func statusError(resp *http.Response) *StatusError {
 }
 
 func newStatusError(resp *http.Response, text []byte) *StatusError {
-	e := &StatusError{Method: resp.Request.Method, URL: printURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header}
+	e := &StatusError{Method: resp.Request.Method, URL: printURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header, lost: isLost(resp, text)}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
 		const most = 200
 		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*most)])))

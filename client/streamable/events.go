@@ -107,7 +107,7 @@ func (x *exchange) resume(reader *sse.Reader, s *state, broken error) (*http.Res
 			return resp, nil
 		case x.ctx.Err() != nil:
 			return nil, context.Cause(x.ctx)
-		case refused != nil && refused.Status == http.StatusNotFound && s.session != "":
+		case refused != nil && refused.lost && s.session != "":
 			x.c.lose(s.session)
 			return nil, fmt.Errorf("%w, and the server has forgotten the session", broken) // it may have done what the call says: no second try
 		case failures+1 == maxResumes || refused != nil && !refused.temporary():

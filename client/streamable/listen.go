@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/sse"
@@ -77,7 +76,7 @@ func (l *listening) run(ctx context.Context) {
 			_ = resp.Body.Close()
 		case ctx.Err() != nil:
 			return
-		case once && refused != nil && refused.Status == http.StatusNotFound && l.s.session != "":
+		case once && refused != nil && refused.lost && l.s.session != "":
 			if l.replaceSession(ctx) {
 				return
 			}

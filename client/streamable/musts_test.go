@@ -79,7 +79,7 @@ var musts = map[string][]must{
 		{"to resume is a GET with Last-Event-ID; which is a SHOULD", "TestResume TestLegacyCutAnywhere TestGetStreamIsResumed"},
 		{"the id of the session is handled securely", "TestSecretsAreNotTold TestRedirects"},
 		{"and in all requests after initialize", "TestLegacyHeaders TestResumeInitialize"},
-		{"404 leads to another session, begun without an id", "TestSessionIsBegunAgain TestSessionIsBegunOnce TestGetStreamOfALostSession"},
+		{"404 leads to another session, begun without an id", "TestSessionIsBegunAgain TestSessionIsBegunOnce TestSessionIsBegunAgainAfter400 TestGetStreamOfALostSession"},
 		{"a session that is not needed is deleted; which is a SHOULD", "TestSessionIsEnded"},
 		{"2025-06-18: MCP-Protocol-Version is in all requests after initialize", "TestLegacyHeaders"},
 		{"and the one that was agreed on", "TestAgreedRevisionMustBeSaid"},

@@ -61,8 +61,9 @@ func TestBridgeLooksLikeTheServer(t *testing.T) {
 					want := against(t, command, name)
 					got := run(t, words(command+" --era "+era, where...)...)
 					assert.Equal(t, got.code, want.code, "%s: %s %s %s: %s", name, way, era, command, got.stderr)
-					if want.code == 0 {
-						assert.Equal(t, unwrapped(got.stdout), unwrapped(want.stdout), "%s: %s %s %s", name, way, era, command)
+					if want.code == 0 { // but for what strict clients would not take
+						whole := strings.Replace(want.stdout, `"inputSchema":{"properties":{"ms"`, `"inputSchema":{"type":"object","properties":{"ms"`, 1)
+						assert.Equal(t, unwrapped(got.stdout), unwrapped(whole), "%s: %s %s %s", name, way, era, command)
 					}
 				}
 			}

@@ -1,0 +1,135 @@
+package streamable_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// forgetting answers as f does, but for what a session that it does not know any more is told.
+func forgetting(f *forgetful, told func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, r *seen) {
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" && f.forgotten.Load() {
+			told(w, r)
+			return
+		}
+		f.answer(w, r)
+	}
+}
+
+func refusing400(code int, id, message string) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, _ *seen) { refuse(w, http.StatusBadRequest, id, code, message) }
+}
+
+// Servers that answer 400 where 404 is meant say what is wrong, each in its own words.
+func TestSessionIsBegunAgainAfter400(t *testing.T) {
+	for name, told := range map[string]func(http.ResponseWriter, *seen){
+		"TypeScript, as its examples have it": refusing400(-32000, "null", "Bad Request: No valid session ID provided"),
+		"TypeScript, started anew":            refusing400(-32000, "null", "Bad Request: Server not initialized"),
+		"in other words":                      refusing400(-32600, "null", "no valid session"),
+		"Python":                              plain(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided"),
+		"TypeScript, not for a POST":          plain(http.StatusBadRequest, "text/html", "Invalid or missing session ID"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &forgetful{result: initialized, call: mild}
+			inBubble(t, forgetting(f, told), func(t *testing.T, s *site) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				check(t, c)
+				f.forgotten.Store(true)
+				check(t, c)
+				assert.Equal(t, s.count("POST initialize"), 2)
+				assert.Equal(t, s.count("POST tools/call session-id=s2"), 1)
+			})
+		})
+	}
+}
+
+// Any other 400 leaves the session as it is.
+func TestSessionIsKeptAfterOther400(t *testing.T) {
+	for name, told := range map[string]func(http.ResponseWriter, *seen){
+		"a bad request": refusing400(-32000, "null", "Bad Request: Unsupported protocol version"),
+		"parameters":    refusing400(-32602, "null", "No valid session ID provided"),
+		"an answer to the request": func(w http.ResponseWriter, r *seen) {
+			refuse(w, http.StatusBadRequest, string(r.message.ID), -32000, "No valid session ID provided")
+		},
+		"words on the way": refusing400(-32000, "null", "the tool weather says: no valid session"),
+		"nothing":          plain(http.StatusBadRequest, "", ""),
+		"a page":           plain(http.StatusBadRequest, "text/html", "<p>no valid session</p>"),
+		"forbidden":        plain(http.StatusForbidden, "text/plain", "No valid session ID provided"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &forgetful{result: initialized, call: mild}
+			inBubble(t, forgetting(f, told), func(t *testing.T, s *site) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				check(t, c)
+				f.forgotten.Store(true)
+				_, err := call(t, c)
+				assert.Assert(t, err != nil && !errors.Is(err, client.ErrSessionLost), "%v", err)
+				assert.Equal(t, s.count("POST initialize"), 1)
+				f.forgotten.Store(false)
+				check(t, c)
+				assert.Equal(t, s.count("POST tools/call session-id=s1"), 3)
+			})
+		})
+	}
+}
+
+// A server without sessions, or one that answers so whatever it is sent, is not asked for a session again and again.
+func TestSessionIsNotBegunForEver(t *testing.T) {
+	f := &forgetful{result: initialized}
+	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")
+	inBubble(t, f.answer, func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		_, err := call(t, c)
+		assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and the next one too`)
+		assert.Equal(t, s.count("POST initialize"), 2)
+		assert.Equal(t, s.count("POST tools/call"), 2)
+	})
+	inBubble(t, legacyWithoutSession(f.call), func(t *testing.T, s *site) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		_, err := call(t, c)
+		assert.ErrorContains(t, err, "No valid session ID provided")
+		assert.Equal(t, s.count("POST initialize"), 1)
+	})
+}
+
+// legacyWithoutSession is a legacy server that gives no session, and takes calls so.
+func legacyWithoutSession(call func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
+	return func(w http.ResponseWriter, r *seen) {
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.message.Method == "initialize":
+			answerJSON(w, r, initialized)
+		case r.message.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			call(w, r)
+		}
+	}
+}
+
+// The stream of what the server says by itself learns of it, too.
+func TestGetStreamOfASessionLostWith400(t *testing.T) {
+	f := &forgetful{result: initialized, call: mild}
+	f.get = func(w http.ResponseWriter, r *seen) {
+		stream := events(w, r)
+		if f.sessions.Load() == 2 {
+			stream.hold()
+		}
+		f.forgotten.Store(true)
+	}
+	inBubble(t, forgetting(f, plain(http.StatusBadRequest, "text/html", "Invalid or missing session ID")), func(t *testing.T, s *site) {
+		s.connect(t, client.Options{Era: mcp.Legacy})
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		assert.Equal(t, f.sessions.Load(), int64(2), "%v", s.lines())
+	})
+}
