@@ -13,6 +13,9 @@ const (
 	maxSchemaBytes = 4 << 20 // the schema and all documents that it refers to
 	maxSubschemas  = 100_000 // that can be reached from the root
 	maxPatternSize = 100_000 // of all regular expressions together, in characters, repetitions written out
+	maxPatternText = 1 << 20 // bytes of a regular expression as package regexp gets it
+	maxURI         = 2048    // bytes of a URI and the base that it is relative to
+	maxDivisor     = 100     // digits of a multipleOf
 )
 
 // A Schema is a compiled JSON Schema. It does not change and may be used by any number of goroutines at a time.
@@ -39,7 +42,7 @@ type subschema struct {
 	object   *objectRules
 	applied  *logicRules
 	leftover *leftoverRules
-	fallback []byte // the default, without white space; nil if there is none
+	fallback []byte // the default, as it is written; nil if there is none
 }
 
 // A verdict is what is known of a subschema without a look at the instance.
@@ -110,7 +113,7 @@ func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 		if err := s.findLoop(); err != nil {
 			return nil, err
 		}
-		s.res.doc.asked = nil // of use to the compiler only
+		s.res.doc.asked, s.res.doc.byName, s.res.doc.byPosition = nil, nil, nil // of use to the compiler only
 	}
 	return &Schema{root: root, dynamic: len(c.dynamicNames) > 0, defaults: c.defaults, seed: maphash.MakeSeed()}, nil
 }
@@ -130,11 +133,13 @@ type compiler struct {
 	assertFormats  bool
 
 	standard     map[string]*dialect
-	custom       map[string]*dialect  // of other meta-schemas, nil while one is being read
-	root         *resource            // of the schema itself, as long as nothing else has no URI
-	resources    map[string]*resource // all that have one, by URI
-	all          []*subschema         // in the order in which they were asked for
-	dynamicNames map[string]bool
+	custom       map[string]*dialect    // of other meta-schemas, nil while one is being read
+	root         *resource              // of the schema itself, as long as nothing else has no URI
+	resources    map[string]*resource   // all that have one, by URI
+	all          []*subschema           // in the order in which they were asked for
+	dynamicNames map[string]bool        // that a $dynamicRef looks for
+	dynamicIn    map[string][]*resource // those that have a $dynamicAnchor, of the resources in use, by its name
+	inUse        map[*resource]bool
 	defaults     bool
 	bytes        int // of all documents
 	patternSize  int
@@ -150,8 +155,47 @@ func (c *compiler) subschema(res *resource, n uint32) *subschema {
 		s = &subschema{res: res, node: n}
 		res.doc.asked[n] = s
 		c.all = append(c.all, s)
+		c.use(res)
 	}
 	return s
+}
+
+// use asks for every schema of a resource that a $dynamicRef may turn out to mean, now or when there is one.
+func (c *compiler) use(res *resource) {
+	if len(res.dynamic) == 0 || c.inUse[res] {
+		return
+	}
+	if c.inUse == nil {
+		c.inUse, c.dynamicIn = map[*resource]bool{}, map[string][]*resource{}
+	}
+	c.inUse[res] = true
+	for name := range res.dynamic {
+		c.dynamicIn[name] = append(c.dynamicIn[name], res)
+		if c.dynamicNames[name] {
+			c.addDynamicTarget(res, name)
+		}
+	}
+}
+
+// lookFor has all resources in use asked for what a $dynamicRef may turn out to mean.
+func (c *compiler) lookFor(name string) {
+	if c.dynamicNames[name] {
+		return
+	}
+	if c.dynamicNames == nil {
+		c.dynamicNames = map[string]bool{}
+	}
+	c.dynamicNames[name] = true
+	for _, res := range c.dynamicIn[name] {
+		c.addDynamicTarget(res, name)
+	}
+}
+
+func (c *compiler) addDynamicTarget(res *resource, name string) {
+	if res.dynamicSchemas == nil {
+		res.dynamicSchemas = map[string]*subschema{}
+	}
+	res.dynamicSchemas[name] = c.subschema(res, res.dynamic[name])
 }
 
 // drain compiles everything that was asked for, and what that asks for.
@@ -164,27 +208,8 @@ func (c *compiler) drain() error {
 		if err := c.compile(s); err != nil {
 			return err
 		}
-		if i == len(c.all)-1 {
-			c.addDynamicTargets()
-		}
 	}
 	return nil
-}
-
-// addDynamicTargets asks for every schema that a $dynamicRef may turn out to mean.
-func (c *compiler) addDynamicTargets() {
-	for name := range c.dynamicNames {
-		for _, s := range c.all {
-			n, ok := s.res.dynamic[name]
-			if !ok || s.res.dynamicSchemas[name] != nil {
-				continue
-			}
-			if s.res.dynamicSchemas == nil {
-				s.res.dynamicSchemas = map[string]*subschema{}
-			}
-			s.res.dynamicSchemas[name] = c.subschema(s.res, n)
-		}
-	}
 }
 
 // compile fills in a subschema.
@@ -221,7 +246,8 @@ func (c *compiler) compile(s *subschema) error {
 	return nil
 }
 
-// findLoop looks for a subschema that leads back to itself without going down into the instance: it could never be decided.
+// findLoop looks for a subschema that leads back to itself without going down into the instance: it could never be decided. On the way
+// back, a subschema without a default gets the first one of those that it always applies.
 func (s *subschema) findLoop() error {
 	switch s.search {
 	case running:
@@ -236,6 +262,11 @@ func (s *subschema) findLoop() error {
 		}
 	}
 	s.search = over
+	for part := range s.always {
+		if s.fallback == nil {
+			s.fallback = part.fallback
+		}
+	}
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func compileDefault(c *compiler, s *subschema, at uint32) error {
-	s.fallback, c.defaults = compact(s.res.doc.raw(at)), true
+	s.fallback, c.defaults = s.res.doc.raw(at), true
 	return nil
 }
 
@@ -86,6 +86,9 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 	case array:
 		position := 0
 		for item := range x.items(n) {
+			if !v.step(len(schemas)) {
+				return missing
+			}
 			var below []*subschema
 			for _, s := range schemas {
 				if s.array != nil && position < len(s.array.prefix) {
@@ -99,6 +102,9 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 		}
 	case object:
 		for name, value := range x.members(n) {
+			if !v.step(len(schemas) * (1 + v.stepsFor(name))) {
+				return missing
+			}
 			var below []*subschema
 			for _, s := range schemas {
 				if property := s.property(string(x.text(name))); property != nil {
@@ -116,24 +122,35 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	x := &v.doc
 	first := len(missing)
+	const few = 16
+	var many map[string]bool // the names of those that are missing, if they are more than a few
 	for _, s := range schemas {
 		if s.object == nil {
 			continue
 		}
+		if !v.step(len(s.object.slots)) {
+			return missing
+		}
 		for _, slot := range s.object.slots {
-			if slot.schema == nil {
+			if slot.schema == nil || slot.schema.fallback == nil || many[slot.name] ||
+				many == nil && slices.ContainsFunc(missing[first:], func(m insertion) bool { return m.name == slot.name }) {
 				continue
 			}
-			value := slot.schema.defaultValue(defaultDepth)
-			if value == nil || slices.ContainsFunc(missing[first:], func(m insertion) bool { return m.name == slot.name }) {
-				continue
-			}
-			if !v.step(int(x.nodes[n].next - n)) {
+			if !v.step(int(x.nodes[n].next-n) + len(slot.schema.fallback)) {
 				return missing
 			}
 			if x.member(n, slot.name) == 0 {
 				empty := x.nodes[n].next == n+1 && len(missing) == first
-				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, value})
+				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, compact(slot.schema.fallback)})
+				switch {
+				case many != nil:
+					many[slot.name] = true
+				case len(missing)-first == few:
+					many = map[string]bool{}
+					for _, m := range missing[first:] {
+						many[m.name] = true
+					}
+				}
 			}
 		}
 	}
@@ -145,20 +162,6 @@ func (s *subschema) property(name string) *subschema {
 	if s.object != nil {
 		if i, ok := s.object.slotOf[name]; ok {
 			return s.object.slots[i].schema
-		}
-	}
-	return nil
-}
-
-const defaultDepth = 8 // how far a default may be behind $ref and allOf
-
-func (s *subschema) defaultValue(depth int) []byte {
-	if s.fallback != nil || depth == 0 {
-		return s.fallback
-	}
-	for part := range s.always {
-		if value := part.defaultValue(depth - 1); value != nil {
-			return value
 		}
 	}
 	return nil

@@ -19,9 +19,12 @@ func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 		return x.isTrue(a) == y.isTrue(b)
 	case number:
 		d, e := parseDecimal(x.raw(a)), parseDecimal(y.raw(b))
-		return d.compare(&e) == 0
+		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) && d.compare(&e) == 0
 	case str:
-		return string(x.text(a)) == string(y.text(b))
+		if len(x.raw(a)) != len(y.raw(b)) && !x.nodes[a].escaped && !y.nodes[b].escaped {
+			return false
+		}
+		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) && string(x.text(a)) == string(y.text(b))
 	case array:
 		i, j := a+1, b+1
 		for ; i < x.nodes[a].next && j < y.nodes[b].next; i, j = x.nodes[i].next, y.nodes[j].next {
@@ -45,11 +48,14 @@ func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 	for name, value := range x.members(a) {
 		text := string(x.text(name))
 		started := at
+		if !v.step(len(text) / bytesPerStep) {
+			return false
+		}
 		for string(y.text(at)) != text {
 			if at = y.nodes[at+1].next; at >= end {
 				at = first
 			}
-			if at == started || !v.step(1) {
+			if at == started || !v.step(1+len(y.raw(at))/bytesPerStep) {
 				return false
 			}
 		}
@@ -65,10 +71,14 @@ func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 
 // hash returns the same number for values that are equal. Seeded per schema, so that nobody can prepare collisions.
 func (v *run) hash(n uint32) uint64 {
-	if !v.step(1) {
+	x := &v.doc
+	cost := 1
+	if k := x.kind(n); k == str || k == number {
+		cost += v.stepsFor(n)
+	}
+	if !v.step(cost) {
 		return 0
 	}
-	x := &v.doc
 	var h maphash.Hash
 	h.SetSeed(v.schema.seed)
 	h.WriteByte(byte(x.kind(n)))
@@ -94,6 +104,9 @@ func (v *run) hash(n uint32) uint64 {
 	case object:
 		var sum uint64 // of the members' hashes, whatever their order
 		for name, value := range x.members(n) {
+			if !v.step(v.stepsFor(name)) {
+				return 0
+			}
 			var member maphash.Hash
 			member.SetSeed(v.schema.seed)
 			member.Write(x.text(name))

@@ -55,10 +55,7 @@ func compileDynamicRef(c *compiler, s *subschema, at uint32) error {
 	s.logic().dynamicRef = target
 	if n, ok := target.res.dynamic[anchor]; ok && n == target.node {
 		s.logic().dynamicName = anchor
-		if c.dynamicNames == nil {
-			c.dynamicNames = map[string]bool{}
-		}
-		c.dynamicNames[anchor] = true
+		c.lookFor(anchor)
 	}
 	return nil
 }
@@ -115,6 +112,9 @@ func (v *run) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
 func (v *run) dynamicTarget(l *logicRules) *subschema {
 	if l.dynamicName != "" {
 		for _, res := range v.scope {
+			if !v.step(1) {
+				break
+			}
 			if target := res.dynamicSchemas[l.dynamicName]; target != nil {
 				return target
 			}

@@ -48,10 +48,15 @@ func compileMultipleOf(_ *compiler, s *subschema, at uint32) error {
 	if d.sign() <= 0 {
 		return fmt.Errorf("must be a number greater than 0, is %s", x.describe(at))
 	}
+	if d.digits() > maxDivisor {
+		return fmt.Errorf("%w: a number of more than %d digits", ErrLimit, maxDivisor)
+	}
 	rules := s.numerics()
 	rules.multipleOf, rules.multipleAt = newDivisor(d), at
 	return nil
 }
+
+const stepsPerDivision = 300 // by a divisor that is no uint64
 
 func (v *run) checkNumber(s *subschema, n uint32) bool {
 	rules, ok := s.numeric, true
@@ -64,6 +69,9 @@ func (v *run) checkNumber(s *subschema, n uint32) bool {
 			}
 			ok = v.fail(s, n, b.keyword, "", "must be %s %s, is %s", b.words, s.res.doc.describe(b.at), v.doc.describe(n))
 		}
+	}
+	if rules.multipleOf.large != nil && !v.step(stepsPerDivision) {
+		return false
 	}
 	if rules.multipleAt != 0 && !rules.multipleOf.divides(d) {
 		if v.quick {

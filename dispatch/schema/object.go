@@ -157,7 +157,7 @@ func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
 	}
 	count := 0
 	for name, end := n+1, x.nodes[n].next; name < end; name = x.nodes[name+1].next {
-		if !v.step(1) {
+		if !v.step(1 + v.stepsFor(name)) {
 			return false
 		}
 		value, matched := name+1, false
@@ -203,6 +203,9 @@ func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
 	if count > o.maxProperties {
 		ok = v.fail(s, n, "maxProperties", "", "must have at most %s, has %d", plural(o.maxProperties, "property"), count)
 	}
+	if !v.step(len(o.required) + len(o.dependencies)) {
+		return false
+	}
 	if !v.checkRequired(s, n, present) {
 		ok = false
 	}
@@ -232,7 +235,7 @@ func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present, ev
 	if d.schema != nil {
 		return v.eval(d.schema, n, evaluated)
 	}
-	ok, o := true, s.object
+	ok, o := v.step(len(d.needs)), s.object
 	for _, i := range d.needs {
 		if !present.has(i) {
 			name := o.slots[i].name

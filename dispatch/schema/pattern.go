@@ -25,10 +25,13 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 		err = t.unsupported
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w %q: %w", ErrPattern, source, err)
+		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
+	}
+	if len(t.out) > maxPatternText {
+		return nil, fmt.Errorf("%w: the regular expression takes more than %d bytes", ErrLimit, maxPatternText)
 	}
 	if c.patternSize += t.size; c.patternSize > maxPatternSize {
-		return nil, fmt.Errorf("%w: the regular expressions are too large; %q is %d long with its repetitions written out",
+		return nil, fmt.Errorf("%w: the regular expressions are too large; %.200q is %d long with its repetitions written out",
 			ErrLimit, source, t.size)
 	}
 	re, err := regexp.Compile(string(t.out))
@@ -36,7 +39,7 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) { // its text would show the translation
 			err = errors.New(string(wrong.Code))
 		}
-		return nil, fmt.Errorf("%w %q: %w", ErrPattern, source, err)
+		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
 	}
 	return &pattern{source, re, t.size}, nil
 }

@@ -44,23 +44,61 @@ func (x *index) pointer(from, to uint32) string {
 	return path.String()
 }
 
+// named returns the value of an object's first member of that name, 0 if there is none. It remembers the members of an object that
+// has many, as many references may lead through it.
+func (d *document) named(n uint32, name string) uint32 {
+	const few = 16
+	if members, known := d.byName[n]; known {
+		return members[name]
+	}
+	count := d.count(n)
+	if count <= few {
+		return d.member(n, name)
+	}
+	members := make(map[string]uint32, count)
+	for name, value := range d.members(n) {
+		text := string(d.text(name))
+		if _, twice := members[text]; !twice {
+			members[text] = value
+		}
+	}
+	if d.byName == nil {
+		d.byName = map[uint32]map[string]uint32{}
+	}
+	d.byName[n] = members
+	return members[name]
+}
+
+// item returns an item of an array by its position, 0 if there is none. It remembers all of them, as many references may lead there.
+func (d *document) item(n uint32, position uint64) uint32 {
+	items, known := d.byPosition[n]
+	if !known {
+		items = slices.Collect(d.items(n))
+		if d.byPosition == nil {
+			d.byPosition = map[uint32][]uint32{}
+		}
+		d.byPosition[n] = items
+	}
+	if position < uint64(len(items)) {
+		return items[position]
+	}
+	return 0
+}
+
 // follow returns the values that a JSON Pointer passes from a value on, the value itself and the last included; nil if it leads nowhere.
-func (x *index) follow(from uint32, pointer string) []uint32 {
+func (d *document) follow(from uint32, pointer string) []uint32 {
 	way := []uint32{from}
 	if pointer == "" {
 		return way
 	}
 	for token := range strings.SplitSeq(pointer[1:], "/") {
 		at, next := way[len(way)-1], uint32(0)
-		switch x.kind(at) {
+		switch d.kind(at) {
 		case object:
-			next = x.member(at, unescapePointer.Replace(token))
+			next = d.named(at, unescapePointer.Replace(token))
 		case array:
 			if i, err := strconv.ParseUint(token, 10, 31); err == nil && token == strconv.FormatUint(i, 10) {
-				items := slices.Collect(x.items(at))
-				if i < uint64(len(items)) {
-					next = items[i]
-				}
+				next = d.item(at, i)
 			}
 		}
 		if next == 0 {

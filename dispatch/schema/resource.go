@@ -14,7 +14,11 @@ import (
 type document struct {
 	index
 	resources map[uint32]*resource // those within it, by the node at which they start
-	asked     []*subschema         // those that were asked for, by their node, while it is compiled
+
+	// While it is compiled:
+	asked      []*subschema                 // those that were asked for, by their node
+	byName     map[uint32]map[string]uint32 // members of objects that references lead through
+	byPosition map[uint32][]uint32          // items of arrays that they lead through
 }
 
 // A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core, section 4.3.5).
@@ -225,8 +229,11 @@ func (r *resource) addAnchor(anchor string, n uint32) error {
 	return nil
 }
 
-// resolve resolves a URI reference without fragment (RFC 3986, section 5).
+// resolve resolves a URI reference without fragment (RFC 3986, section 5). As many may have the same long base, URIs are limited in length.
 func resolve(base, reference string) (string, error) {
+	if len(base)+len(reference) > maxURI {
+		return "", fmt.Errorf("%w: a URI of more than %d bytes", ErrLimit, maxURI)
+	}
 	to, err := url.Parse(reference)
 	if err != nil {
 		return "", err

@@ -9,14 +9,11 @@ import (
 
 // failUnknown reports a property that the schema does not allow, and what was probably meant.
 func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) bool {
-	if v.quick {
+	if v.quiet() {
 		return false
 	}
 	const most = 10 // names that are listed
-	var known []string
-	for property := range s.properties {
-		known = append(known, property)
-	}
+	known := s.properties()
 	hint := ""
 	if meant := near.Match(string(name), known); meant != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", meant)
@@ -26,26 +23,25 @@ func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) b
 	return v.fail(s, n, keyword, string(name), "unknown property %q%s", string(name), hint)
 }
 
-// properties yields the names that the schema declares, those of the schemas that it always applies included.
-func (s *subschema) properties(yield func(string) bool) {
-	s.eachProperty(yield, 8)
-}
-
-func (s *subschema) eachProperty(yield func(string) bool, depth int) bool {
-	if depth == 0 {
-		return true
-	}
-	if s.object != nil {
-		for _, slot := range s.object.slots {
-			if slot.schema != nil && slot.schema.verdict != refuses && !yield(slot.name) {
-				return false
+// properties returns the names that the schema declares, those of the schemas that it always applies included, as far as it takes few
+// steps to find them.
+func (s *subschema) properties() (names []string) {
+	const most = 1000
+	within := []*subschema{s}
+	for i := 0; i < len(within) && len(names) < most; i++ {
+		if o := within[i].object; o != nil {
+			for _, slot := range o.slots[:min(len(o.slots), most)] {
+				if slot.schema != nil && slot.schema.verdict != refuses {
+					names = append(names, slot.name)
+				}
 			}
 		}
-	}
-	for part := range s.always {
-		if !part.eachProperty(yield, depth-1) {
-			return false
+		for part := range within[i].always {
+			if len(within) == most {
+				break
+			}
+			within = append(within, part)
 		}
 	}
-	return true
+	return names
 }

@@ -68,6 +68,9 @@ func (v *run) checkString(s *subschema, n uint32) bool {
 		}
 		ok = v.fail(s, n, "pattern", "", "must match the pattern %s", rules.pattern.source)
 	}
+	if rules.format != nil && !v.step(len(text)) {
+		return false
+	}
 	if rules.format != nil && !rules.format.check(string(text)) {
 		if v.quick {
 			return false

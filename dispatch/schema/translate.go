@@ -16,10 +16,13 @@ type translator struct {
 	out         []byte
 	size        int   // of out with its repetitions written out, in characters or classes, about
 	unsupported error // the first thing that is right but cannot be translated
-	names       []string
+	names       map[string]bool
 }
 
 func (t *translator) translate() error {
+	if len(t.in) > maxPatternSize {
+		return fmt.Errorf("%w: it is longer than %d characters", ErrLimit, maxPatternSize)
+	}
 	if err := t.alternatives(0); err != nil {
 		return err
 	}
@@ -136,10 +139,13 @@ func (t *translator) group(depth int) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(t.names, name) {
+		if t.names[name] {
 			return fmt.Errorf("two groups are named %q", name)
 		}
-		t.names = append(t.names, name)
+		if t.names == nil {
+			t.names = map[string]bool{}
+		}
+		t.names[name] = true
 	case t.take("?"):
 		from := t.i
 		for c := t.peek(); c == 'i' || c == 'm' || c == 's' || c == '-'; c = t.peek() {
@@ -204,6 +210,10 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 	times := max(least, most, 1)
 	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
 		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit, maxPatternSize)
+	}
+	const piece = 1000
+	if times/piece*(len(t.out)-start) > maxPatternText {
+		return fmt.Errorf("%w: with its repetitions written out it has more than %d bytes", ErrLimit, maxPatternText)
 	}
 	t.repeat(string(t.out[start:]), start, least, most)
 	return nil

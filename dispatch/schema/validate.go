@@ -10,10 +10,12 @@ import (
 
 // Limits of a validation. What exceeds them ends it with ErrLimit.
 const (
-	// A step is a schema applied to a value, a member or item passed by, or two values compared. A document of n bytes may take
-	// baseSteps + stepsPerByte × n of them, so that time stays linear in the size of the document whatever the schema.
+	// A step is a schema applied to a value, a member or item passed by, or two values compared; and one more for every bytesPerStep of
+	// a string, a number or a name that is looked at. A document of n bytes may take baseSteps + stepsPerByte × n of them, so that
+	// time stays linear in the size of the document whatever the schema.
 	baseSteps    = 1_000_000
 	stepsPerByte = 32
+	bytesPerStep = 64
 
 	maxNesting = 10_000  // schemas applied within one another
 	keptNodes  = 1 << 16 // nodes whose memory is kept for the next validation: 1 MiB
@@ -158,11 +160,15 @@ func (v *run) forget() {
 // eval reports whether the value at a node fits a schema. The positions of the members or items that the schema applies to are set in
 // evaluated, unless that is nil.
 func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
+	cost := 1
+	if k := v.doc.kind(n); k == str || k == number {
+		cost += v.stepsFor(n)
+	}
+	if !v.step(cost) {
+		return false
+	}
 	if s.verdict == accepts {
 		return true
-	}
-	if !v.step(1) {
-		return false
 	}
 	if s.verdict == refuses {
 		return v.fail(s, n, "", "", "is not allowed here")
@@ -191,7 +197,11 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 	}
 	outer := evaluated
 	if s.leftover != nil {
-		evaluated = v.take(v.doc.count(n)) // what others evaluated does not count for this one
+		count := v.doc.count(n)
+		if !v.step(count) {
+			return false
+		}
+		evaluated = v.take(count) // what others evaluated does not count for this one
 	}
 	ok := s.values == nil || v.checkValue(s, n)
 	if !ok && v.quick {
@@ -239,10 +249,18 @@ func (v *run) stop(err error) {
 	}
 }
 
-// take returns an empty bitset for n numbers, which lives until the schema being applied is done.
+// stepsFor is how many steps it takes to look at the text of a string, a number or a name.
+func (v *run) stepsFor(n uint32) int {
+	at := &v.doc.nodes[n]
+	return int(at.end-at.start) / bytesPerStep
+}
+
+// take returns an empty bitset for n numbers, which lives until the schema being applied is done. Its memory costs steps.
 func (v *run) take(n int) bitset {
-	start := len(v.words)
-	for range (n + 63) / 64 {
+	const stepsPerWord = 8
+	start, words := len(v.words), (n+63)/64
+	v.step(words * stepsPerWord)
+	for range words {
 		v.words = append(v.words, 0)
 	}
 	return bitset(v.words[start:])
@@ -250,14 +268,23 @@ func (v *run) take(n int) bitset {
 
 // fail notes a cause, unless this pass wants none, and returns false.
 func (v *run) fail(s *subschema, n uint32, keyword, property, format string, args ...any) bool {
-	switch {
-	case v.quick || v.err != nil:
-	case len(v.found) == MaxCauses:
-		v.omitted++
-	default:
+	if !v.quiet() {
 		v.found = append(v.found, finding{n, s, keyword, property, fmt.Sprintf(format, args...)})
 	}
 	return false
+}
+
+// quiet reports whether a cause would not be noted, and counts it if it is one too many. What it costs to find words for a cause is spent only
+// if it is not.
+func (v *run) quiet() bool {
+	if v.quick || v.err != nil {
+		return true
+	}
+	if len(v.found) < MaxCauses {
+		return false
+	}
+	v.omitted++
+	return true
 }
 
 func (v *run) add(f finding) {

@@ -176,7 +176,7 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 	} else if slices.ContainsFunc(rules.others, func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {
 		return ok
 	}
-	if v.quick {
+	if v.quiet() {
 		return false
 	}
 	return v.fail(s, n, "enum", "", "%s", v.enumReason(rules, allowed, n))
