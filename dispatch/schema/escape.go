@@ -96,6 +96,7 @@ func (t *translator) property(c rune) (string, error) {
 			break
 		}
 	}
+	t.properties++
 	return `\` + string(c) + "{" + name + "}", nil // package regexp knows the names of categories and scripts
 }
 

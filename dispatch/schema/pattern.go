@@ -30,9 +30,10 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 	if len(t.out) > maxPatternText {
 		return nil, fmt.Errorf("%w: the regular expression takes more than %d bytes", ErrLimit, maxPatternText)
 	}
-	if c.patternSize += t.size; c.patternSize > maxPatternSize {
+	const propertySize = 50 // hundreds of ranges
+	if c.patternSize += t.size + propertySize*t.properties; c.patternSize > maxPatternSize {
 		return nil, fmt.Errorf("%w: the regular expressions are too large; %.200q is %d long with its repetitions written out",
-			ErrLimit, source, t.size)
+			ErrLimit, source, t.size+propertySize*t.properties)
 	}
 	re, err := regexp.Compile(string(t.out))
 	if err != nil {

@@ -15,6 +15,7 @@ type translator struct {
 	i           int
 	out         []byte
 	size        int   // of out with its repetitions written out, in characters or classes, about
+	properties  int   // how many \p{…} and \P{…} there are
 	unsupported error // the first thing that is right but cannot be translated
 	names       map[string]bool
 }
