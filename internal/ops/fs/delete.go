@@ -40,7 +40,7 @@ func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, 
 	if err != nil {
 		return out, err
 	}
-	name, err := r.entry("delete", in.Path)
+	name, err := r.entry(ctx, "delete", in.Path)
 	if err != nil {
 		return out, err
 	}

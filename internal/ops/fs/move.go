@@ -46,11 +46,11 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	if err != nil {
 		return out, err
 	}
-	from, err := r.entry("move", in.From)
+	from, err := r.entry(ctx, "move", in.From)
 	if err != nil {
 		return out, err
 	}
-	to, err := r.entry("move to", in.To)
+	to, err := r.entry(ctx, "move to", in.To)
 	if err != nil {
 		return out, err
 	}
@@ -106,7 +106,7 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 }
 
 // entry checks a path whose last element is to be renamed or removed, and resolves what is before that. The root itself is refused.
-func (r *root) entry(verb, asked string) (string, error) {
+func (r *root) entry(ctx context.Context, verb, asked string) (string, error) {
 	name, err := r.clean(asked)
 	if err != nil {
 		return "", err
@@ -114,6 +114,6 @@ func (r *root) entry(verb, asked string) (string, error) {
 	if name == "." {
 		return "", dispatch.Errorf(dispatch.PermissionDenied, "cannot %s %q: it is the root itself", verb, asked)
 	}
-	resolved, err := r.resolveParent(name)
+	resolved, err := r.resolveParent(ctx, name)
 	return resolved, r.fail(verb, name, err)
 }

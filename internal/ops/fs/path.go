@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -47,36 +48,43 @@ func (r *root) outside(name string) error {
 // resolve follows all symbolic links in name, the last element's too, and returns where they lead: a path without links, as far as
 // it exists. It makes a file known by one name, whichever way it was reached. Safety does not rest on it, for a link can change at
 // any time: what is done with the result goes through an os.Root again.
-func (r *root) resolve(name string) (string, error) {
-	done, rest := ".", strings.Split(name, "/")
+func (r *root) resolve(ctx context.Context, name string) (string, error) {
+	at := cursor{root: r.dir}
+	defer at.close()
+	rest := strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
 		element := rest[0]
 		rest = rest[1:]
 		switch element {
 		case "", ".":
 			continue
 		case "..":
-			if done == "." {
+			if !at.up() {
 				return "", r.escapes
 			}
-			done = path.Dir(done)
 			continue
 		}
-		next := path.Join(done, element)
-		info, err := r.dir.Lstat(next)
+		dir, err := at.dir()
+		var info fs.FileInfo
+		if err == nil {
+			info, err = dir.Lstat(element)
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return path.Join(next, path.Join(rest...)), nil
+			return path.Join(at.String(), element, path.Join(rest...)), nil
 		case err != nil:
 			return "", err
 		case info.Mode()&fs.ModeSymlink == 0:
-			done = next
+			at.down(element)
 			continue
 		}
 		if links++; links > maxLinks {
 			return "", syscall.ELOOP
 		}
-		target, err := r.dir.Readlink(next)
+		target, err := dir.Readlink(element)
 		if errors.Is(err, syscall.EINVAL) {
 			target, err = element, nil // it is no link any more: look again
 		}
@@ -88,12 +96,12 @@ func (r *root) resolve(name string) (string, error) {
 		}
 		rest = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), rest)
 	}
-	return done, nil
+	return at.String(), nil
 }
 
 // resolveParent is resolve for an operation on the last element itself: if that is a link, it is not followed.
-func (r *root) resolveParent(name string) (string, error) {
-	dir, err := r.resolve(path.Dir(name))
+func (r *root) resolveParent(ctx context.Context, name string) (string, error) {
+	dir, err := r.resolve(ctx, path.Dir(name))
 	return path.Join(dir, path.Base(name)), err
 }
 

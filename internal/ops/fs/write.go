@@ -83,7 +83,7 @@ func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string,
 	if err != nil {
 		return err
 	}
-	name, err := r.resolve(asked)
+	name, err := r.resolve(ctx, asked)
 	if err != nil {
 		return r.fail("write", asked, err)
 	}

@@ -1,0 +1,73 @@
+package fs
+
+import (
+	"os"
+	"strings"
+)
+
+// A cursor is a place in a tree that moves one element at a time. It keeps the directories open that it came through last, so that a step costs the
+// same however deep it is: os.Root opens every directory of a path it is given.
+type cursor struct {
+	root  *os.Root
+	path  []string
+	open  []*os.Root // of path[:first+1], path[:first+2], …; the last one may be missing
+	first int
+}
+
+const maxOpen = 16 // directories that a cursor keeps open
+
+// dir returns the directory that the cursor is at. It is the cursor's.
+func (c *cursor) dir() (*os.Root, error) {
+	if len(c.path) == 0 {
+		return c.root, nil
+	}
+	if len(c.open) == 0 {
+		dir, err := c.root.OpenRoot(asDir(c.String()))
+		if err != nil {
+			return nil, err
+		}
+		c.open, c.first = append(c.open, dir), len(c.path)-1
+	}
+	for c.first+len(c.open) < len(c.path) {
+		dir, err := c.open[len(c.open)-1].OpenRoot(asDir(c.path[c.first+len(c.open)]))
+		if err != nil {
+			return nil, err
+		}
+		if c.open = append(c.open, dir); len(c.open) > maxOpen {
+			c.open[0].Close()
+			c.open = c.open[1:]
+			c.first++
+		}
+	}
+	return c.open[len(c.open)-1], nil
+}
+
+// down moves to what is called so in the directory. It is not looked at until dir is called.
+func (c *cursor) down(element string) { c.path = append(c.path, element) }
+
+// up moves to the directory around; false if that is outside the root.
+func (c *cursor) up() bool {
+	if len(c.path) == 0 {
+		return false
+	}
+	if last := len(c.open) - 1; last >= 0 && c.first+last+1 == len(c.path) {
+		c.open[last].Close()
+		c.open = c.open[:last]
+	}
+	c.path = c.path[:len(c.path)-1]
+	return true
+}
+
+// String returns the path.
+func (c *cursor) String() string {
+	if len(c.path) == 0 {
+		return "."
+	}
+	return strings.Join(c.path, "/")
+}
+
+func (c *cursor) close() {
+	for _, dir := range c.open {
+		dir.Close()
+	}
+}

@@ -1,0 +1,73 @@
+package fs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/internal/growth"
+	"gotest.tools/v3/assert"
+)
+
+// deep makes directories in one another, and returns the path of the innermost.
+func (s *service) deep(t testing.TB, n int) string {
+	t.Helper()
+	name := strings.TrimSuffix(strings.Repeat("d/", n), "/")
+	r, err := s.roots.instances.Get("")
+	assert.NilError(t, err)
+	assert.NilError(t, r.dir.MkdirAll(name, 0o777))
+	return name
+}
+
+func TestPathsAreResolvedInLinearTime(t *testing.T) {
+	s := newService(t, nil)
+	r, err := s.roots.instances.Get("")
+	assert.NilError(t, err)
+	growth.Linear(t, 500, func(n int) func() {
+		name := s.deep(t, n)
+		return func() {
+			resolved, err := r.resolve(t.Context(), name)
+			assert.NilError(t, err)
+			assert.Equal(t, resolved, name)
+		}
+	})
+}
+
+func TestResolvingStopsWithItsContext(t *testing.T) {
+	s := newService(t, nil)
+	name := s.deep(t, 3)
+	r, err := s.roots.instances.Get("")
+	assert.NilError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = r.resolve(ctx, name)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Links lead up and down again further than directories are kept open.
+func TestResolvingGoesUpAndDown(t *testing.T) {
+	s := newService(t, nil)
+	down := s.deep(t, 50)
+	up := strings.Repeat("../", 49)
+	for name, link := range map[string][2]string{
+		"root/x":   {down + "/a", up + "../root"},
+		"d/b":      {down + "/b", up + "b"},
+		"other":    {down + "/c", up + strings.TrimPrefix(down, "d/") + "/" + up + "../other"},
+		"d/file/x": {"e", "./d//file/./"},
+		"d/y":      {"f", "d/file/../y"},
+	} {
+		s.put(t, link[0], "-> "+link[1])
+		want := strings.TrimSuffix(name, "/x")
+		r, err := s.roots.instances.Get("")
+		assert.NilError(t, err)
+		resolved, err := r.resolve(t.Context(), link[0])
+		assert.NilError(t, err, fmt.Sprint(link))
+		assert.Equal(t, resolved, want)
+	}
+	s.put(t, "out", "-> "+down+"/"+up+"../../x")
+	r, err := s.roots.instances.Get("")
+	assert.NilError(t, err)
+	_, err = r.resolve(t.Context(), "out")
+	assert.ErrorIs(t, err, r.escapes)
+}
