@@ -65,11 +65,12 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 // formFields are the properties of a form, in its order.
 func formFields(text []byte) (fields []*field) {
 	s := shapeOf(text)
+	must := s.required()
 	seen := map[string]bool{}
 	for name, property := range s.properties() {
 		if !seen[name] {
 			seen[name] = true
-			fields = append(fields, newField(name, property, s.required(name)))
+			fields = append(fields, newField(name, property, must[name]))
 		}
 	}
 	return fields

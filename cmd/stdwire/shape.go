@@ -179,19 +179,22 @@ func (s shape) additional() shape {
 	return shape{}
 }
 
-// required reports whether a property has to be there.
-func (s shape) required(name string) bool {
+// required are the names of the properties that have to be there.
+func (s shape) required() map[string]bool {
+	names := map[string]bool{}
+	s.addRequired(names)
+	return names
+}
+
+func (s shape) addRequired(names map[string]bool) {
 	for value := range jsonscan.Elements(s.keyword("required")) {
-		if jsonscan.KeyIs(value, name) {
-			return true
+		if name, ok := jsonscan.Unquote(value); ok {
+			names[string(name)] = true
 		}
 	}
 	for part := range s.conjuncts() {
-		if part.required(name) {
-			return true
-		}
+		part.addRequired(names)
 	}
-	return false
 }
 
 // isObject reports whether an object is allowed.

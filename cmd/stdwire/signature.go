@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +29,7 @@ func called(name string, words []string) []string {
 // parameters shows the properties of an object, those that are required first.
 func parameters(s shape, deep int) []string {
 	var required, optional []string
+	must := s.required()
 	seen := map[string]bool{}
 	for name, property := range s.properties() {
 		if seen[name] {
@@ -37,7 +37,7 @@ func parameters(s shape, deep int) []string {
 		}
 		seen[name] = true
 		param := printable.Line(name) + ": " + typeName(property, deep+1)
-		if s.required(name) {
+		if must[name] {
 			required = append(required, param)
 		} else {
 			optional = append(optional, "["+param+"]")
@@ -55,9 +55,11 @@ const (
 func typeName(s shape, deep int) string { return strings.Join(s.typeNames(deep), "|") }
 
 func (s shape) typeNames(deep int) (names []string) {
+	seen := map[string]bool{}
 	for alternative := range s.alternatives() {
 		for _, name := range alternative.ownNames(deep) {
-			if !slices.Contains(names, name) {
+			if !seen[name] {
+				seen[name] = true
 				names = append(names, name)
 			}
 		}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/internal/growth"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// several is n texts with commas between them; a * in them is their number.
+func several(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(format, "*", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// A server's schemas do not keep the program busy for longer than their size explains.
+func TestSchemasAreReadInLinearTime(t *testing.T) {
+	for name, schema := range map[string]func(n int) string{
+		"required": func(n int) string {
+			return `{"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` + several(n, `"p*"`) + `]}`
+		},
+		"allOf with required": func(n int) string {
+			return `{"allOf":[` + several(n, `{"properties":{"p*":{"type":"string"}},"required":["p*"]}`) + `]}`
+		},
+		"alternatives": func(n int) string {
+			return `{"properties":{"a":{"anyOf":[` + several(n, `{"const":"*"}`) + `]}}}`
+		},
+		"references": func(n int) string {
+			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d*"}`) + `},"$defs":{` + several(n, `"d*":{"type":"string"}`) + `}}`
+		},
+		"references to one that is long": func(n int) string {
+			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"enum":[` + several(n, `"*"`) + `]}}}`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			growth.Linear(t, 1000, func(n int) func() {
+				tool := &mcp.Tool{Name: "t", InputSchema: []byte(schema(n))}
+				return func() { signature(tool) }
+			})
+			growth.Linear(t, 1000, func(n int) func() {
+				form := []byte(schema(n))
+				return func() { formFields(form) }
+			})
+			growth.Linear(t, 1000, func(n int) func() {
+				tool := &mcp.Tool{Name: "t", InputSchema: []byte(schema(n))}
+				return func() { toolHelp(tool) }
+			})
+		})
+	}
+}
