@@ -24,8 +24,11 @@ type Peer struct {
 	ctx     context.Context // the parent of every handler's
 	cancel  context.CancelCauseFunc
 	wg      sync.WaitGroup // every goroutine but the reader
-	work    chan *inbound  // to goroutines that have nothing to do
-	resting atomic.Int32   // how many those are
+	detach  func() bool    // from Options.Context
+	ended   sync.Once
+	left    atomic.Bool   // the reader is left behind
+	work    chan *inbound // to goroutines that have nothing to do
+	resting atomic.Int32  // how many those are
 	done    chan struct{}
 
 	mu    sync.Mutex
@@ -51,7 +54,9 @@ type state struct {
 	idle     chan struct{} // closed when refusing and nothing is active
 	deaf     bool          // the other side has closed: no call can be answered
 	closed   bool
-	err      error // why, nil if that was our own wish
+	err      error       // why, nil if that was our own wish
+	unread   bool        // the reader has ended
+	overdue  *time.Timer // runs once the stream is closed, until the reader has ended
 }
 
 // update runs f on the state, alone. f must not block: no I/O, no handler, no hook. Then it applies the one rule about the end.
@@ -69,7 +74,9 @@ func (p *Peer) update(f func(s *state)) {
 	}
 }
 
-// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it, else Wait waits for them.
+// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it; for standard input and output, use [Stdio].
+// Wait waits for the Write. A Read that goes on for more than a second after the stream was closed is left behind with its goroutine, and what it
+// returns is dropped.
 func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	if o.Framing == nil {
 		o.Framing = framing.Newline
@@ -85,27 +92,60 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	// Its end reaches handlers through fail, so that they see ErrClosed as the cause whatever comes first.
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
 	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inbound), idle: make(chan struct{})}
+	p.wg.Add(1)
+	p.update(func(*state) { // which fail waits for
+		p.detach = context.AfterFunc(p.o.Context, func() {
+			defer p.wg.Done()
+			p.fail(context.Cause(p.o.Context))
+		})
+	})
 	go p.run()
 	return p
 }
 
 // run is the life of a peer: read until the end, drain, close, wait for all others.
 func (p *Peer) run() {
-	p.wg.Add(1)
-	stop := context.AfterFunc(p.o.Context, func() {
-		defer p.wg.Done()
-		p.fail(context.Cause(p.o.Context))
-	})
 	err := p.read()
+	p.update(func(s *state) {
+		if s.unread = true; s.overdue != nil {
+			s.overdue.Stop()
+		}
+	})
 	if err == io.EOF {
 		p.drain()
 	}
 	p.fail(err)
-	if stop() {
-		p.wg.Done()
-	}
-	p.wg.Wait()
-	close(p.done)
+	p.end()
+}
+
+// end waits for all goroutines but the reader.
+func (p *Peer) end() {
+	p.ended.Do(func() {
+		if p.detach() {
+			p.wg.Done()
+		}
+		p.wg.Wait()
+		close(p.done)
+	})
+}
+
+const readPatience = time.Second // that a Read may go on after the stream was closed
+
+// awaitReader leaves the reader behind if it does not end soon, now that the stream is closed.
+func (p *Peer) awaitReader() {
+	p.update(func(s *state) {
+		if s.unread {
+			return
+		}
+		s.overdue = time.AfterFunc(readPatience, func() {
+			late := false
+			p.update(func(s *state) { late = !s.unread })
+			if late {
+				p.left.Store(true)
+				p.end()
+			}
+		})
+	})
 }
 
 // drain lets handlers finish after the other side has closed its end: it may still read the answers. Our own calls have no hope of one.
@@ -148,7 +188,8 @@ func (p *Peer) fail(err error) {
 	p.out.close(closed)
 	p.cancel(closed)
 	p.failPending(closed)
-	_ = p.stream.Close() // last, as that of a child process may take its time
+	_ = p.stream.Close() // late, as that of a child process may take its time
+	p.awaitReader()
 }
 
 // Close ends the connection now: the stream is closed, handlers' contexts end, calls fail. It does not wait for handlers; [Peer.Wait] does.
@@ -181,7 +222,8 @@ func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
 // Done is closed when the peer is, its goroutines have ended and Err is settled.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Wait blocks until the peer is closed and none of its goroutines is left, and returns what Err does.
+// Wait blocks until the peer is closed and none of its goroutines is left, but for a Read that the stream does not end (see [NewPeer]), and
+// returns what Err does.
 func (p *Peer) Wait() error {
 	<-p.done
 	return p.Err()

@@ -78,6 +78,9 @@ func (p *Peer) read() error {
 	for {
 		var err error
 		next, err = p.codec.ReadFrame(next)
+		if p.left.Load() {
+			return ErrClosed
+		}
 		if err != nil {
 			if broken, ok := errors.AsType[*framing.FrameError](err); ok {
 				p.refuse(nil, ID{}, nil, Errorf(CodeInvalidRequest, "%v", broken))

@@ -3,10 +3,11 @@ package server
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/stdwire/stdwire/rpc"
 )
 
 // ServeStdio answers one client on the process's standard input and output, until that closes its end, ctx ends, or the process gets SIGINT or SIGTERM;
@@ -16,19 +17,8 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
-	in, out := takeStdio()
-	err := s.Serve(ctx, &stdio{in, out})
+	err := s.Serve(ctx, rpc.Stdio())
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandon)
 	defer cancel()
 	return errors.Join(err, s.Close(grace))
 }
-
-// stdio is standard input and output as one stream.
-type stdio struct {
-	in  io.ReadCloser
-	out io.WriteCloser
-}
-
-func (s *stdio) Read(p []byte) (int, error)  { return s.in.Read(p) }
-func (s *stdio) Write(p []byte) (int, error) { return s.out.Write(p) }
-func (s *stdio) Close() error                { return errors.Join(s.in.Close(), s.out.Close()) }
