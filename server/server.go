@@ -131,11 +131,14 @@ type Server struct {
 	held     map[news]struct{}
 }
 
-// New returns a server of the operations that catalog has at the time of each request, with default options.
+// New returns a server of the operations that catalog has at the time of each request, with default options. A nil catalog is an empty one.
 func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
 
 // New returns a server with these options.
 func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
+	if catalog == nil {
+		catalog = dispatch.NewCatalog()
+	}
 	o.PageSize = cmp.Or(o.PageSize, 1000)
 	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 1024)
 	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
@@ -172,9 +175,13 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 }
 
 // PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
+// An operation learns so who has called it on any surface.
 func PrincipalFrom(ctx context.Context) string {
 	if o, ok := ctx.Value(originKey{}).(*origin); ok {
 		return o.conn.principal
+	}
+	if call := dispatch.CallFrom(ctx); call != nil {
+		return call.Principal
 	}
 	return ""
 }

@@ -211,7 +211,8 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 		return nil, err
 	}
 	if level != "" {
-		call.Logger = slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool})
+		toClient := &clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool}
+		call.Logger = slog.New(slog.NewMultiHandler(s.o.Dispatch.Logger.Handler(), toClient))
 	}
 	if r.reports() {
 		call.Progress = r.report
