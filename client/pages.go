@@ -27,7 +27,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			var list []T
 			if err == nil {
 				var r R
-				if bad := mcp.Unmarshal(page, &r); bad != nil {
+				if bad := mcp.Unmarshal(c.withoutOversized(page), &r); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
 				} else {
 					list = of(&r)
