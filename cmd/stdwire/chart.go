@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -29,6 +30,8 @@ type chart struct {
 	Tools    *int         `json:"tools,omitempty"`     // how many; nil if it has none to offer
 	StopMs   float64      `json:"stop_ms,omitempty"`   // of a process, from the end of its stdin to its own
 	Symptoms []symptom    `json:"findings"`
+
+	has map[pin.Kind][]string // what it lists; nil if it is not of the configuration, or has not said
 }
 
 // A symptom is something to be said of a server, in a sentence, with the way out if there is one.

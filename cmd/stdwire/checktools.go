@@ -18,8 +18,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// lists has a server list all that it says it has, and looks at its tools, whose definitions it returns.
-func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Duration) (tools []json.RawMessage) {
+// lists has a server list all that it says it has, looks at its tools, and returns the definitions.
+func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Duration) map[pin.Kind][]json.RawMessage {
+	all := map[pin.Kind][]json.RawMessage{}
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
 	for _, k := range kinds() {
 		k = k.within(timeout)
@@ -30,8 +31,13 @@ func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 		}
 		switch {
 		case err == nil && k.name == "tools":
-			tools = chart.tools(list, c.Process() == nil)
-		case err == nil, is[*client.UndeclaredError](err):
+			all[pin.Tool] = chart.tools(list, c.Process() == nil)
+		case err == nil:
+			kind := map[string]pin.Kind{"prompts": pin.Prompt, "resources": pin.Resource, "templates": pin.Template}[k.name]
+			for definition := range jsonscan.Elements(list) {
+				all[kind] = append(all[kind], definition)
+			}
+		case is[*client.UndeclaredError](err):
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := strings.Replace(k.name, "templates", "resources", 1)
 			if jsonscan.Member(capabilities, capability) != nil {
@@ -40,7 +46,7 @@ func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 		case is[*client.TooLargeError](err):
 			f := explain(err)
 			chart.add(severity, k.method+": "+f.why, "")
-			return tools
+			return all
 		case is[*client.LostError](err):
 			chart.add(broke, fmt.Sprintf("it has ended at %s: %s", k.method, explain(err).why), "")
 			return nil
@@ -55,11 +61,11 @@ func (chart *chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 			}
 			chart.add(severity, why, "")
 			if late || ctx.Err() != nil {
-				return tools
+				return all
 			}
 		}
 	}
-	return tools
+	return all
 }
 
 // A toolCheck is a question to a tool's definition.
@@ -181,34 +187,40 @@ func (chart *chart) about(severity, what string, names []string, hint string) {
 	chart.add(severity, text, hint)
 }
 
-// compare writes down which tools are not what they were when they were first used. Nothing is pinned.
-func (chart *chart) compare(lock *pin.Lock, c *client.Client, tools []json.RawMessage, p *patient) {
+// compare writes down what is not what it was when it was first used. Nothing is pinned.
+func (chart *chart) compare(lock *pin.Lock, c *client.Client, all map[pin.Kind][]json.RawMessage, p *patient) {
 	server, err := gateway.Pinned(chart.ID, c)
-	var report pin.Report
-	if err == nil {
-		report, err = lock.Compare(server, tools)
-	}
 	if err != nil {
-		chart.add(warns, "its tools cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")
+		chart.add(warns, "it cannot be compared with what it was: "+err.Error(), "stdwire serve offers nothing of it")
 		return
 	}
-	var changed, unseen []string
-	for _, v := range report.Verdicts {
-		switch v.State {
-		case pin.Changed:
-			changed = append(changed, v.Tool)
-		case pin.New:
-			unseen = append(unseen, v.Tool)
+	look := "stdwire serve withholds them; see stdwire pin diff " + p.again
+	another := false
+	for _, kind := range pin.Kinds() {
+		things := string(kind) + "s"
+		report, err := lock.Compare(server, kind, pin.Distinct(kind, all[kind]))
+		if err != nil {
+			chart.add(warns, "its "+things+" cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")
+			continue
 		}
+		if report.First {
+			continue
+		}
+		var changed, unseen []string
+		for _, v := range report.Verdicts {
+			switch v.State {
+			case pin.Changed:
+				changed = append(changed, v.Name)
+			case pin.New:
+				unseen = append(unseen, v.Name)
+			}
+		}
+		if report.Another != "" && !another {
+			another = true
+			chart.add(warns, "the server is another than it was: "+report.Another, look)
+		}
+		chart.about(warns, things+" that are not what they were when they were first used", changed, look)
+		chart.about(warns, things+" that it did not have when it was first used", unseen, look)
+		chart.about(note, things+" that it has no more", report.Missing, "")
 	}
-	if report.Another == "" && report.Missing == nil && len(unseen) == len(tools) { // it was never seen
-		return
-	}
-	look := "stdwire serve leaves them out; see stdwire pin diff " + p.again
-	if report.Another != "" {
-		chart.add(warns, "the server is another than it was: "+report.Another, look)
-	}
-	chart.about(warns, "tools that are not what they were when they were first used", changed, look)
-	chart.about(warns, "tools that it did not have when it was first used", unseen, look)
-	chart.about(note, "tools that it has no more", report.Missing, "")
 }

@@ -37,9 +37,12 @@ func (d *doctor) examine(ctx context.Context, p *patient) *chart {
 		return chart
 	}
 	chart.started(c, time.Since(began), saw, p)
-	tools := chart.lists(ctx, c, d.listTimeout)
+	all := chart.lists(ctx, c, d.listTimeout)
 	if p.server != nil && chart.Verdict != broke {
-		chart.compare(d.pins, c, tools, p)
+		chart.compare(d.pins, c, all, p)
+	}
+	if p.server != nil {
+		chart.has = namesOf(all, &p.server.Filter)
 	}
 	chart.stop(c)
 	chart.noise(c.Noise())

@@ -18,7 +18,7 @@ func doctorCommand() command {
 		name: "doctor", usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		summary: "tell what is wrong with servers, and what to do about it",
 		help: "Looks at every server of the configuration, at those that are named, or at the one behind -- or at --url: whether it may and can be started, how it answers, whether what it " +
-			"lists can be used, whether its tools are what they were, and how it stops. No tool is called.\n\n" +
+			"lists can be used, whether that is what it was, and no other server's, and how it stops. No tool is called.\n\n" +
 			"A server is ok; or there is a warning, as it does not work everywhere or in full; or it is broken. The exit code is 10 if one is broken.\n\n" +
 			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
 		make: func() (grammar, runner) {
@@ -102,6 +102,7 @@ func (d *doctor) run(ctx context.Context, std *streams) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	collide(charts)
 	if err := printCharts(std, d.output, charts); err != nil {
 		return err
 	}

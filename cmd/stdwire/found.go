@@ -81,6 +81,11 @@ func (f *found) open() error {
 	// Nobody connects to the server: it is there because a gateway has one.
 	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: version()}, dispatch.NewCatalog())
 	f.gateway = gateway.Options{Logger: f.log, Pins: pins, Remember: rememberDir(), Catalog: f.catalog}.New(s)
+	var ids []string
+	for _, s := range f.chosen.servers {
+		ids = append(ids, s.ID)
+	}
+	f.gateway.Order(ids...)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -40,9 +41,6 @@ func define[T any](kind string, text json.RawMessage) (d definition[T], err erro
 	return d, mcp.Unmarshal(d.passed, d.item)
 }
 
-// keys are the members of definitions that name what is defined, by kind. Read only.
-var keys = map[string]string{kindTool: "name", kindPrompt: "name", kindResource: "uri", kindTemplate: "uriTemplate"}
-
 // collect returns all definitions of a list, those that are to be withheld apart; or why there is no list.
 func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []withheld, err error) {
 	seen := make(map[string]bool)
@@ -52,7 +50,7 @@ func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all [
 			return nil, nil, err
 		}
 		n++
-		own, _ := jsonscan.Text(jsonscan.Member(text, keys[kind]))
+		own := pin.Kind(kind).Name(text)
 		d, err := define[T](kind, text)
 		switch {
 		case err == nil && own == "":

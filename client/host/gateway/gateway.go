@@ -8,15 +8,34 @@
 //
 // # Names
 //
-// A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. Where
-// two would have the same name or URI, the first keeps it and the other is left out, which the log is told. What a name stands for is looked up; nothing is taken apart. A resource that no
-// server lists is looked for at those servers that list others of its scheme.
+// A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. What a name stands for
+// is looked up; nothing is taken apart.
+//
+// Where several servers have the same name or URI, it belongs to the first of them in the order in which they were added,
+// or that [Gateway.Order] says, whichever of them is faster, and also while that one is down. A URI belongs as well to a
+// server with a template that matches it: a resource of a server whose URI a template of one ahead of it matches, and a
+// template for whose URIs one ahead of it has a template, collide with that. What collides is withheld from every list,
+// [Gateway.Withheld] has it, and the log is told. Where two templates have only some URIs in common, both are offered, and
+// the first server answers for these.
+//
+// So that a faster server does not get what belongs to another, resources and templates are offered when the servers ahead
+// have said what they have for the first time, or could not be started; without prefixes, tools and prompts too. What they
+// had the last time, as far as it is remembered, is theirs already. A server that is disabled or removed gives its names up.
+//
+// A client reads a URI at the first of its servers that has it, or a template for it. One that none has is looked for at
+// those that have others of its scheme, in order.
 //
 // Definitions go through byte by byte, but for what strict clients would refuse a whole list for. Where it is clear what is meant that is repaired: null stands for an optional member that is not
 // there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition is left out, which the log is told. Legacy clients do not get what their revision does not have: see
 // [server.Tool].
 //
 // With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
+//
+// # Pins
+//
+// With Options.Pins, a tool, prompt, resource or resource template that is not what it was when it was first used is
+// withheld until it is accepted, and a resource, or what a template is for, is not read either. One that its server did not
+// have then is not in a list until it is accepted; a new resource can be read, as it could be in no list at all.
 //
 // # Calls
 //
@@ -96,14 +115,14 @@ import (
 type Options struct {
 	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
 	MaxName int
-	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName is: of two with the same name only the first is there.
+	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName is: of two with the same name that of the first server in order is there.
 	NoPrefix bool
 	// NoDescriptionPrefix leaves descriptions as they are.
 	NoDescriptionPrefix bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
-	// Pins, if set, remember what tools looked like when they were first used, or came within 10 s of that. One that is another now, or new to a server that is known, is not offered until it is accepted with
-	// [pin.Lock.Accept]. With PinsWarn it is offered, and the log told.
+	// Pins, if set, remember what tools, prompts, resources and templates looked like when they were first used, or came within 10 s of that. What is another now, or new to a server that is known, is withheld until it is
+	// accepted with [pin.Lock.Accept], and [Gateway.Recheck] or the next list of the server has seen that. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
 	// Before sees each call of a tool before it is made, and After what has come of it, unless that is an error or a question. Each sees what the one ahead of it has made of the call.
@@ -135,20 +154,16 @@ type Gateway struct {
 	cancel   context.CancelFunc
 	wg       sync.WaitGroup
 	watched  chan struct{} // capacity 1: what clients watch may be something else
-	fronting sync.Mutex    // held by who changes the fronts; before mu
+	fronting sync.Mutex    // held by who changes the fronts; before offering
+	offering sync.Mutex    // held by who changes what is offered, and whose it is; before mu
+	claims   *claims
+	notes    []note // with offering
 
 	mu     sync.Mutex
 	closed bool
 	fronts []*front // replaced, never changed
 	mounts map[string]*mount
-	owners map[name]owner
 }
-
-// A name is what something is called by the gateway.
-type name struct{ kind, public string }
-
-// An owner is whose it is, and what it is called there.
-type owner struct{ id, own string }
 
 // New returns a gateway without servers, that adds what they have to s. If s is nil, only [Gateway.Offer] says where it is offered.
 func New(s *server.Server) *Gateway { return Options{}.New(s) }
@@ -157,7 +172,7 @@ func New(s *server.Server) *Gateway { return Options{}.New(s) }
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	g := &Gateway{o: o, mounts: make(map[string]*mount), owners: make(map[name]owner)}
+	g := &Gateway{o: o, mounts: make(map[string]*mount), claims: newClaims()}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.watched = make(chan struct{}, 1)
@@ -194,12 +209,17 @@ func (g *Gateway) Add(s host.Server) error {
 		}
 	}
 	err := g.manager.Add(s)
+	if err == nil { // before the old one gives up what it had: nobody else is to have it meanwhile
+		g.claims.enter(s.ID)
+	}
 	if old != nil {
 		old.withdraw()
 	}
 	if err != nil {
 		m.cancel()
 		g.manager.Remove(s.ID)
+		g.claims.leave(s.ID)
+		g.heard(s.ID)
 		return err
 	}
 	g.mu.Lock()
@@ -211,6 +231,14 @@ func (g *Gateway) Add(s host.Server) error {
 	g.mounts[s.ID] = m
 	g.wg.Go(m.run)
 	return nil
+}
+
+// Order has these servers stand first, in this order, which says whose a name or URI is that several have. The others stand
+// behind them, in the order in which they were added. Those that are not there yet have their place when they are added.
+func (g *Gateway) Order(ids ...string) {
+	defer g.changing()()
+	g.claims.order(ids)
+	g.arrange(g.allMounts())
 }
 
 // Settle blocks until all servers that were added have said what they have, or could not be started, or ctx ends: for clients that look only once.
@@ -263,6 +291,8 @@ func (g *Gateway) Remove(id string) bool {
 	}
 	g.manager.Remove(id)
 	m.withdraw()
+	g.claims.leave(id)
+	g.heard(id)
 	return true
 }
 
@@ -281,15 +311,24 @@ func (g *Gateway) unmount(id string) *mount {
 
 // Tools returns how many tools of each server are offered, but for those that offer none.
 func (g *Gateway) Tools() map[string]int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	all := map[string]int{}
-	for n, o := range g.owners {
-		if n.kind == kindTool {
-			all[o.id]++
+	for _, m := range g.allMounts() {
+		if n := m.tools.count(); n > 0 {
+			all[m.id] = n
 		}
 	}
 	return all
+}
+
+func (g *Gateway) allMounts() []*mount {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.mounts))
+}
+
+// mountsOf returns those of these servers, each once.
+func (g *Gateway) mountsOf(ids []string) []*mount {
+	return slices.DeleteFunc(g.allMounts(), func(m *mount) bool { return !slices.Contains(ids, m.id) })
 }
 
 // stateChanged has a mount look at its server, that has come or gone.
@@ -323,33 +362,53 @@ func (g *Gateway) look() {
 	}
 }
 
-// own gives a name to its owner, unless it is another's.
-func (g *Gateway) own(n name, o owner) (whose owner, ok bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if other, taken := g.owners[n]; taken && other != o {
-		return other, false
-	}
-	g.owners[n] = o
-	g.look()
-	return o, true
+// A note is for the log.
+type note struct {
+	message string
+	attrs   []any
 }
 
-func (g *Gateway) disown(n name) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.owners, n)
-}
-
-// fillIn has those mounts look that have something left out, because a name has become free.
-func (g *Gateway) fillIn(changed *mount) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, m := range g.mounts {
-		if m != changed && m.isShort() {
-			m.look()
+// changing has nobody else change what is offered until done is called, which tells the log of what is left out.
+func (g *Gateway) changing() (done func()) {
+	g.offering.Lock()
+	return func() {
+		notes := g.notes
+		g.notes = nil
+		g.offering.Unlock()
+		for _, n := range notes {
+			g.o.Logger.Warn(n.message, n.attrs...)
 		}
 	}
+}
+
+// note has the log told of something when the change is done. With offering.
+func (g *Gateway) note(message string, attrs ...any) {
+	g.notes = append(g.notes, note{message, attrs})
+}
+
+// arrange has fronts offer what is to be offered of these mounts now. With offering.
+func (g *Gateway) arrange(mounts []*mount) {
+	for _, f := range g.allFronts() {
+		defer f.server.Hold()()
+	}
+	for _, m := range mounts { // first: what one gives up another may get
+		for _, s := range m.shelves {
+			s.shrink()
+		}
+	}
+	for _, m := range mounts {
+		for _, s := range m.shelves {
+			s.grow()
+		}
+	}
+	g.look()
+}
+
+// heard has what waits for a server offered, as it has said what it has, or cannot.
+func (g *Gateway) heard(id string) {
+	defer g.changing()()
+	g.claims.hear(id)
+	g.arrange(slices.DeleteFunc(g.allMounts(), func(m *mount) bool { return !m.isWaiting() }))
 }
 
 // Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.

@@ -506,7 +506,7 @@ func TestPins(t *testing.T) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
-					assert.NilError(t, lock.Accept(s, definitions, "new"))
+					assert.NilError(t, lock.Accept(s, pin.Tool, definitions, "new"))
 				})
 				assert.NilError(t, w.gateway.Manager().Restart("up"))
 				w.mount("up", func(*client.Client) {})

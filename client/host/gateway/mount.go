@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -32,11 +31,10 @@ type mount struct {
 	asked      chan chan<- error // who waits until the server is looked at; the channels have room for one
 	looked     chan struct{}     // closed when the server was looked at for the first time, whatever came of it
 	disabled   atomic.Bool
-	listed     *client.Client    // whose lists are offered; of the goroutine
-	pinned     time.Time         // when its tools were pinned, if it was now; of the goroutine
-	told       map[string]string // what the log was told of tools that are not what they were; of the goroutine
-	level      mcp.LoggingLevel  // from which on the server is to log anyway
-	astray     atomic.Int64      // log messages of which nobody knows whose they are
+	recheck    chan struct{}    // capacity 1: pins have changed
+	listed     *client.Client   // whose lists are offered; of the goroutine
+	level      mcp.LoggingLevel // from which on the server is to log anyway
+	astray     atomic.Int64     // log messages of which nobody knows whose they are
 
 	maxArguments, maxResult int // bytes
 
@@ -48,20 +46,23 @@ type mount struct {
 	templates *shelf[mcp.ResourceTemplate, *server.Server]
 	shelves   []interface { // all of them
 		sync(ctx context.Context, c *client.Client, anew bool) error
-		spread()
-		withdraw()
-		isShort() bool
+		again()
+		withdraw() (affected []string)
+		shrink()
+		grow()
+		isWaiting() bool
+		out() []Withheld
 	}
 }
 
 func (g *Gateway) newMount(s *host.Server) *mount {
-	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), done: make(chan struct{})}
+	m := &mount{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answers: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1), asked: make(chan chan<- error), looked: make(chan struct{}), recheck: make(chan struct{}, 1), done: make(chan struct{})}
 	m.disabled.Store(s.Disabled) // until it is enabled
 	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
 	m.level = s.Options.LogLevel
 	m.watch.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindTool, list: (*client.Client).ToolDefinitions, admit: m.admit, put: m.putTool, remove: (*server.Server).RemoveTools,
+	m.tools = &shelf[mcp.Tool, *server.Server]{m: m, fronts: m.fronts, kind: kindTool, shared: g.o.NoPrefix, list: (*client.Client).ToolDefinitions, put: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
 				return t.Name, ""
@@ -71,11 +72,11 @@ func (g *Gateway) newMount(s *host.Server) *mount {
 	if g.o.Catalog != nil {
 		m.tools.also = m.newOperations(g.o.Catalog)
 	}
-	m.prompts = &shelf[mcp.Prompt, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindPrompt, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
+	m.prompts = &shelf[mcp.Prompt, *server.Server]{m: m, fronts: m.fronts, kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions, put: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.public(p.Name) }}
-	m.resources = &shelf[mcp.Resource, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindResource, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
+	m.resources = &shelf[mcp.Resource, *server.Server]{m: m, fronts: m.fronts, kind: kindResource, shared: true, list: (*client.Client).ResourceDefinitions, put: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &shelf[mcp.ResourceTemplate, *server.Server]{m: m, fronts: m.fronts, hold: (*server.Server).Hold, kind: kindTemplate, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
+	m.templates = &shelf[mcp.ResourceTemplate, *server.Server]{m: m, fronts: m.fronts, kind: kindTemplate, shared: true, list: (*client.Client).ResourceTemplateDefinitions, put: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
 	m.shelves = append(m.shelves, m.tools, m.prompts, m.resources, m.templates)
 	return m
@@ -114,9 +115,14 @@ func (m *mount) run() {
 	if m.disabled.Load() || !m.recall() {
 		m.update()
 	}
+	m.g.heard(m.id)
 	close(m.looked)
 	for {
 		select {
+		case <-m.recheck:
+			for _, s := range m.shelves {
+				s.again()
+			}
 		case <-m.wake:
 			m.update()
 		case done := <-m.asked:
@@ -161,32 +167,31 @@ func (m *mount) sync() error {
 // fronts are the servers that offer what this one has.
 func (m *mount) fronts() []*server.Server { return m.g.frontsOf(m.id) }
 
-// updated tells who watches a resource that it has changed.
+// updated tells who watches a resource that it has changed, wherever it is not another server's.
 func (m *mount) updated(uri string) {
-	for _, s := range m.fronts() {
-		s.ResourceUpdated(uri)
+	for _, f := range m.g.allFronts() {
+		if owner := m.g.ownerOf(f, uri); f.includes(m.id) && (owner == m || owner == nil) {
+			f.server.ResourceUpdated(uri)
+		}
 	}
 }
 
-// spread has the fronts offer what is offered, as they are now.
-func (m *mount) spread() {
-	for _, s := range m.shelves {
-		s.spread()
-	}
-}
-
-// withdraw takes away what is offered.
+// withdraw takes away all that the server has.
 func (m *mount) withdraw() {
+	g := m.g
+	defer g.changing()()
+	var affected []string
 	for _, s := range m.shelves {
-		s.withdraw()
+		affected = append(affected, s.withdraw()...)
 	}
+	g.arrange(append(g.mountsOf(affected), m))
 	m.listed = nil
 }
 
-// isShort reports whether something is left out, as its name is another's.
-func (m *mount) isShort() bool {
+// isWaiting reports whether something may be offered when servers ahead have said what they have.
+func (m *mount) isWaiting() bool {
 	for _, s := range m.shelves {
-		if s.isShort() {
+		if s.isWaiting() {
 			return true
 		}
 	}
@@ -257,7 +262,7 @@ func (m *mount) putResource(s *server.Server, _ string, d definition[mcp.Resourc
 func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.ResourceTemplate]) error {
 	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, Definition: d.passed,
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
-			return m.read(ctx, uri)
+			return m.readMatched(ctx, s, uri)
 		},
 		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
 	})

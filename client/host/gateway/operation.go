@@ -38,7 +38,7 @@ func (m *mount) putOperation(catalog *dispatch.Catalog, name string, d definitio
 		if op, err = m.operation(name, t, nil); err != nil {
 			return err
 		}
-		m.g.o.Logger.Warn("gateway: the arguments of an operation are checked by its server only", slog.String("operation", name), slog.String("server", m.id),
+		m.g.note("gateway: the arguments of an operation are checked by its server only", slog.String("operation", name), slog.String("server", m.id),
 			slog.String("tool", t.Name), slog.Any("error", strict))
 	}
 	if _, again := m.tools.also.on[catalog][name]; again {

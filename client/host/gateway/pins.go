@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -28,7 +30,7 @@ func Declare(o *client.Options) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNobody }
 }
 
-// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of its tools they know all that is passed on: [client.Client.ToolDefinitions].
+// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of what it has they know all that is passed on: [client.Client.ToolDefinitions] and its like.
 func Pinned(id string, c *client.Client) (pin.Server, error) { return pinned(id, c.ServerInfo().Name) }
 
 func pinned(id, name string) (pin.Server, error) {
@@ -38,69 +40,117 @@ func pinned(id, name string) (pin.Server, error) {
 	return pin.Server{ID: id, Name: name, Declared: declared}, err
 }
 
-// firstUse is how long after a server was pinned the tools that it has more belong to its first use, as many have some only when they have seen the client's capabilities.
+// Definitions returns what a server has of a kind, as pins know it: what has no name or URI, or one that something else has already, is left out. A server that does not know the kind has nothing of it.
+func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage, err error) {
+	list := map[pin.Kind]func(context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]{
+		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions, pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
+	}[kind]
+	for text, err := range list(ctx) {
+		if errors.Is(err, rpc.ErrMethodNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return pin.Distinct(kind, all), nil
+}
+
+// firstUse is how long after a server was pinned what it has more belongs to its first use, as many have some tools only when they have seen the client's capabilities.
 const firstUse = 10 * time.Second
 
-// check compares tools with their pins.
-func (m *mount) check(lock *pin.Lock, server pin.Server, definitions []json.RawMessage) (pin.Report, error) {
-	report, err := lock.Check(server, definitions)
+// A judge compares what a server has of one kind with its pins. It is of the mount's goroutine.
+type judge struct {
+	pinned time.Time         // when that was pinned, if it was now
+	told   map[string]string // what the log was told of what is not what it was
+}
+
+// check compares definitions with their pins.
+func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definitions []json.RawMessage) (pin.Report, error) {
+	report, err := lock.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
 	if report.First {
-		m.pinned = time.Now()
+		j.pinned = time.Now()
 	}
 	var more []string
 	for _, v := range report.Verdicts {
 		if v.State == pin.New {
-			more = append(more, v.Tool)
+			more = append(more, v.Name)
 		}
 	}
-	if more == nil || report.Another != "" || time.Since(m.pinned) > firstUse {
+	if more == nil || report.Another != "" || time.Since(j.pinned) > firstUse {
 		return report, nil
 	}
-	if err := lock.Accept(server, definitions, more...); err != nil {
+	if err := lock.Accept(server, kind, definitions, more...); err != nil {
 		return report, err
 	}
-	return lock.Check(server, definitions)
+	return lock.Check(server, kind, definitions)
 }
 
-// admit leaves out those tools that are not what they were when they were first used, and tells the log; of each way in which one is another, once.
-func (m *mount) admit(name string, all []definition[mcp.Tool]) []definition[mcp.Tool] {
-	lock := m.g.o.Pins
+// admit leaves out what is not what it was when it was first used, and tells the log; of each way in which it is another, once. It adds that to what is withheld.
+func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[string]Withheld) (usable []definition[T]) {
+	lock := s.m.g.o.Pins
 	if lock == nil {
 		return all
 	}
-	server, err := pinned(m.id, name)
+	withhold := func(d definition[T], reason Reason, detail string) {
+		if own, public := s.name(d.item); public != "" {
+			withheld[public] = Withheld{Kind: s.kind, Name: own, Reason: reason, Detail: detail}
+		}
+	}
+	like, err := pinned(s.m.id, server)
 	var report pin.Report
 	if err == nil {
-		report, err = m.check(lock, server, texts(all))
+		report, err = s.judge.check(lock, like, pin.Kind(s.kind), texts(all))
 	}
 	if err != nil {
-		m.warn("its tools cannot be compared with what they were, and are not offered", err)
+		if len(all) > 0 {
+			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered", err)
+		}
+		for _, d := range all {
+			withhold(d, ReasonUnusable, err.Error())
+		}
 		return nil
 	}
-	var usable []definition[mcp.Tool]
 	told := make(map[string]string)
 	for i, v := range report.Verdicts {
-		if v.Usable() || m.g.o.PinsWarn {
+		if v.Usable() || s.m.g.o.PinsWarn {
 			usable = append(usable, all[i])
 		}
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", m.id), slog.String("tool", v.Tool), slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name), slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
-			attrs = append(attrs, slog.String("first_change", v.Changes[0].String()))
+			reason, detail = ReasonChanged, v.Changes[0].String()
+			attrs = append(attrs, slog.String("first_change", detail))
 		}
 		if report.Another != "" {
+			reason, detail = ReasonAnother, report.Another
 			attrs = append(attrs, slog.String("another", report.Another))
 		}
-		told[v.Tool] = fmt.Sprint(attrs...)
-		if m.told[v.Tool] != told[v.Tool] {
-			m.g.o.Logger.Warn("gateway: a tool is not what it was when it was first used", attrs...)
+		if told[v.Name] = fmt.Sprint(attrs...); s.judge.told[v.Name] != told[v.Name] {
+			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used", attrs...)
+		}
+		if !s.m.g.o.PinsWarn {
+			withhold(all[i], reason, detail)
 		}
 	}
-	m.told = told
+	s.judge.told = told
 	return usable
+}
+
+// Recheck compares what servers have with their pins again, as these have changed. No server is started for that. It does
+// not block.
+func (g *Gateway) Recheck() {
+	for _, m := range g.allMounts() {
+		select {
+		case m.recheck <- struct{}{}:
+		default:
+		}
+	}
 }

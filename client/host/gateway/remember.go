@@ -40,7 +40,7 @@ func (m *mount) recall() bool {
 	}
 	text, err := os.ReadFile(m.memory())
 	var r remembered
-	if err != nil || mcp.Unmarshal(text, &r) != nil || r.Digest != m.digest {
+	if err != nil || mcp.Unmarshal(text, &r) != nil {
 		return false
 	}
 	tools, oddTools, _ := collect[mcp.Tool](kindTool, each(r.Tools))
@@ -48,6 +48,13 @@ func (m *mount) recall() bool {
 	resources, oddResources, _ := collect[mcp.Resource](kindResource, each(r.Resources))
 	templates, oddTemplates, _ := collect[mcp.ResourceTemplate](kindTemplate, each(r.Templates))
 	if len(slices.Concat(oddTools, oddPrompts, oddResources, oddTemplates)) > 0 { // nothing such was written
+		return false
+	}
+	if r.Digest != m.digest { // what it has now is another thing; what it had is still not another server's
+		m.tools.reserve(tools)
+		m.prompts.reserve(prompts)
+		m.resources.reserve(resources)
+		m.templates.reserve(templates)
 		return false
 	}
 	m.saved = text

@@ -35,16 +35,18 @@ func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
 	}}
 }
 
-func (s scripted) serve(stream io.ReadWriteCloser) {
-	_ = rpc.NewPeer(stream, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+func (s scripted) serve(stream io.ReadWriteCloser) { _ = s.peer(stream).Wait() }
+
+func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
+	return rpc.NewPeer(stream, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
 		if r.Method == mcp.MethodInitialize {
-			return json.RawMessage(`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{}}}`), nil
+			return json.RawMessage(`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}}}`), nil
 		}
 		if result, ok := s[r.Method]; ok {
 			return json.RawMessage(result), nil
 		}
 		return nil, rpc.ErrMethodNotFound
-	}}).Wait()
+	}})
 }
 
 // One definition that clients cannot take costs neither the others of its server nor those of other servers: it is repaired where what it means is clear, and withheld otherwise.
@@ -119,7 +121,7 @@ func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	gateway.Declare(&o)
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
-	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Declared: declared}, []json.RawMessage{json.RawMessage(definition)})
+	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Declared: declared}, pin.Tool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
 }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/internal/uritemplate"
 )
 
 // A watch is which resources of a mount clients of the gateway have subscribed to, at any of its fronts. The server is subscribed to in their place, and stays in use as long.
@@ -58,21 +57,17 @@ func (g *Gateway) spreadWatches() {
 
 // ownerOf returns the mount whose resource that is, among those that a front includes; nil if it is nobody's. Where there is one only, what is on no list is its own too.
 func (g *Gateway) ownerOf(f *front, uri string) *mount {
+	m, err := g.owner(f, uri)
+	if m != nil || err != nil {
+		return m
+	}
+	return g.onlyOf(f)
+}
+
+// onlyOf returns the mount that everything of a front is of, nil if there may be several.
+func (g *Gateway) onlyOf(f *front) *mount {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if o, ok := g.owners[name{kindResource, uri}]; ok && f.includes(o.id) {
-		return g.mounts[o.id]
-	}
-	for n, o := range g.owners {
-		if n.kind != kindTemplate || !f.includes(o.id) {
-			continue
-		}
-		if t, err := uritemplate.Parse(n.public); err == nil {
-			if _, ok := t.Match(uri); ok {
-				return g.mounts[o.id]
-			}
-		}
-	}
 	return g.mounts[f.only()]
 }
 

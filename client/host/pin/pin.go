@@ -1,24 +1,27 @@
-// Package pin remembers what the tools of servers looked like when they were first used, so that nobody changes them unseen (what is called a rug pull): a tool whose definition is
-// another than it was is not to be used until somebody has looked at the difference and accepted it.
+// Package pin remembers what the tools, prompts, resources and resource templates of servers looked like when they were
+// first used, so that nobody changes them unseen (what is called a rug pull): one whose definition is another than it was
+// is not to be used until somebody has looked at the difference and accepted it.
 //
 //	lock, err := pin.Open(path)
-//	report, err := lock.Check(pin.Server{ID: "files", Name: "filesystem", Declared: capabilities}, tools)
+//	report, err := lock.Check(pin.Server{ID: "files", Name: "filesystem", Declared: capabilities}, pin.Tool, tools)
 //	for _, v := range report.Verdicts {
 //		if !v.Usable() {
 //			… // v.Changes says what is different
 //		}
 //	}
-//	err = lock.Accept(server, tools, "read")
+//	err = lock.Accept(server, pin.Tool, tools, "read")
 //
 // # What is pinned
 //
-// All of a tool's definition: name, title, descriptions, schemas, annotations, icons, _meta, and what is not known here. What means the same in JSON is the same: white space, the order of
-// members and escapes do not count. A pin holds for a server that goes by the same name, and for the same capabilities of the client, as servers offer different tools to different clients; to one
-// that has become another, all its tools are new.
+// All of a definition: name, title, descriptions, schemas, annotations, icons, _meta, and what is not known here. What means the same in JSON is the same: white space, the order of
+// members and escapes do not count. Neither do the size and the annotation lastModified of a resource or template, which
+// change with the content. A pin holds for a server that goes by the same name, and for the same capabilities of the client, as servers offer different tools to different clients; to one
+// that has become another, all that it has is new.
 //
 // # First use
 //
-// The tools of a server that was never seen are trusted, and pinned. One that it has more later is new, and is to be accepted; one that it has no more keeps its pin. Only
+// What a server that was never seen has is trusted, and pinned, each [Kind] by itself: a file that was written before there
+// were pins of a kind knows nothing of it. What the server has more later is new, and is to be accepted; what it has no more keeps its pin. Only
 // [Lock.Accept] changes a pin, and only [Lock.Forget] takes one away.
 package pin
 
@@ -26,7 +29,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,9 +44,9 @@ type Server struct {
 	Declared json.RawMessage // the capabilities that it was told the client has, an object; nil for none
 }
 
-// A Verdict is what a tool is, compared with its pin.
+// A Verdict is what a definition is, compared with its pin.
 type Verdict struct {
-	Tool    string // its name
+	Name    string // the name of a tool or prompt, the URI of a resource, or a URI template
 	State   State
 	Changes []Change // Changed: what is different
 }
@@ -52,69 +54,95 @@ type Verdict struct {
 // A Change is one difference between two definitions: where it is, as in inputSchema.properties.path.description, and what was and is there, as canonical JSON.
 type Change = jsondiff.Change
 
-// A State says how a tool stands to its pin.
+// A State says how a definition stands to its pin.
 type State string
 
 const (
-	First   State = "first"   // the server was not known: now it is pinned
+	First   State = "first"   // nothing of this kind was known of the server: now it is pinned
 	Same    State = "same"    // as it is pinned
-	New     State = "new"     // the server was known, and did not have it
+	New     State = "new"     // what the server has of this kind was known, and this was not there
 	Changed State = "changed" // it was another
 )
 
-// Usable reports whether the tool may be used: it was first seen now, or is as it was.
+// Usable reports whether it may be used: it was first seen now, or is as it was.
 func (v *Verdict) Usable() bool { return v.State == First || v.State == Same }
 
-// A Report is how the tools of a server stand.
+// A Report is how what a server has of one kind stands.
 type Report struct {
-	First    bool      // the server was not known: what it has is pinned now
-	Verdicts []Verdict // in the order of the tools
+	First    bool      // nothing of this kind was known
+	Verdicts []Verdict // in the order of the definitions
 	Missing  []string  // what is pinned and not there any more, sorted
 	Another  string    // the name that the server went by, or "capabilities", if it or they have changed since; "" if not
 }
 
-// pinned is a tool as it is remembered.
+// pinned is a definition as it is remembered.
 type pinned struct {
 	SHA256     string          `json:"sha256"` // of definition
 	Definition json.RawMessage `json:"definition"`
 }
 
-// known is a server as it is remembered.
+// known is a server as it is remembered. A kind that is nil was never looked at; one that is empty was, and there was none.
 type known struct {
-	Name     string            `json:"name"`
-	Declared json.RawMessage   `json:"declared"`
-	Tools    map[string]pinned `json:"tools"`
+	Name      string            `json:"name"`
+	Declared  json.RawMessage   `json:"declared"`
+	Tools     map[string]pinned `json:"tools,omitzero"`
+	Prompts   map[string]pinned `json:"prompts,omitzero"`
+	Resources map[string]pinned `json:"resources,omitzero"`
+	Templates map[string]pinned `json:"resourceTemplates,omitzero"`
 }
 
-// pinTool makes a pin of a definition.
-func pinTool(definition []byte) (name string, p pinned, err error) {
-	if err := jsonscan.Valid(definition); err != nil {
-		return "", p, fmt.Errorf("a tool's definition is no JSON: %w", err)
+// of returns what is known of a kind.
+func (k *known) of(kind Kind) *map[string]pinned {
+	switch kind {
+	case Tool:
+		return &k.Tools
+	case Prompt:
+		return &k.Prompts
+	case Resource:
+		return &k.Resources
+	case Template:
+		return &k.Templates
 	}
-	name, ok := jsonscan.Text(jsonscan.Member(definition, "name"))
+	panic("pin: there is no kind " + string(kind))
+}
+
+// pin makes a pin of a definition.
+func (kind Kind) pin(definition []byte) (name string, p pinned, err error) {
+	if err := jsonscan.Valid(definition); err != nil {
+		return "", p, fmt.Errorf("a %s's definition is no JSON: %w", kind, err)
+	}
+	key := keys[kind]
+	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
-		return "", p, errors.New("a tool's definition has no name")
+		return "", p, fmt.Errorf("a %s's definition has no %s", kind, key)
+	}
+	if kind == Resource || kind == Template {
+		definition = lasting(definition)
 	}
 	text, err := jsondiff.Canonical(definition)
 	if err != nil {
-		return name, p, fmt.Errorf("the definition of the tool %.100q cannot be pinned: %w", name, err)
+		return name, p, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind, name, err)
 	}
 	sum := sha256.Sum256(text)
 	return name, pinned{hex.EncodeToString(sum[:]), text}, nil
 }
 
-// pinTools makes pins of definitions, and returns the names in their order.
-func pinTools(tools []json.RawMessage) (names []string, pins map[string]pinned, err error) {
-	pins = make(map[string]pinned, len(tools))
-	for _, definition := range tools {
-		name, p, err := pinTool(definition)
+// pins makes pins of definitions, and returns the names in their order.
+func (kind Kind) pins(definitions []json.RawMessage) (names []string, pins map[string]pinned, err error) {
+	pins = make(map[string]pinned, len(definitions))
+	size := 0
+	for _, definition := range definitions {
+		name, p, err := kind.pin(definition)
 		if err != nil {
 			return nil, nil, err
 		}
 		if _, twice := pins[name]; twice {
-			return nil, nil, fmt.Errorf("there are two tools of the name %.100q", name)
+			return nil, nil, fmt.Errorf("there are two %ss of the %s %.100q", kind, keys[kind], name)
 		}
 		names, pins[name] = append(names, name), p
+		if size += len(name) + len(p.Definition); size > maxKind {
+			return nil, nil, fmt.Errorf("the definitions of its %ss are larger than %d bytes, and are not pinned", kind, maxKind)
+		}
 	}
 	return names, pins, nil
 }
@@ -130,17 +158,19 @@ func (s *Server) declared() (json.RawMessage, error) {
 	return jsondiff.Canonical(s.Declared)
 }
 
-// compare judges tools by what is known of their server.
-func compare(k *known, s *Server, declared json.RawMessage, names []string, pins map[string]pinned) (r Report) {
+// compare judges definitions by what is known of their kind and server.
+func compare(k *known, kind Kind, s *Server, declared json.RawMessage, names []string, pins map[string]pinned) (r Report) {
 	switch {
 	case k.Name != s.Name:
 		r.Another = k.Name
 	case string(k.Declared) != string(declared):
 		r.Another = "capabilities"
 	}
+	was := *k.of(kind)
+	r.First = was == nil && r.Another == ""
 	for _, name := range names {
-		v := Verdict{Tool: name, State: New}
-		if old, ok := k.Tools[name]; ok && r.Another == "" {
+		v := Verdict{Name: name, State: New}
+		if old, ok := was[name]; ok && r.Another == "" {
 			v.State = Same
 			if old.SHA256 != pins[name].SHA256 {
 				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition, pins[name].Definition)
@@ -148,7 +178,7 @@ func compare(k *known, s *Server, declared json.RawMessage, names []string, pins
 		}
 		r.Verdicts = append(r.Verdicts, v)
 	}
-	for _, name := range slices.Sorted(maps.Keys(k.Tools)) {
+	for _, name := range slices.Sorted(maps.Keys(was)) {
 		if _, there := pins[name]; !there {
 			r.Missing = append(r.Missing, name)
 		}

@@ -37,7 +37,7 @@ func lock(t *testing.T) *Lock {
 func states(r Report) string {
 	var parts []string
 	for _, v := range r.Verdicts {
-		parts = append(parts, v.Tool+" "+string(v.State))
+		parts = append(parts, v.Name+" "+string(v.State))
 	}
 	for _, name := range r.Missing {
 		parts = append(parts, name+" missing")
@@ -50,7 +50,7 @@ func states(r Report) string {
 
 func check(t *testing.T, l *Lock, s Server, want string, tools ...string) Report {
 	t.Helper()
-	r, err := l.Check(s, raw(tools...))
+	r, err := l.Check(s, Tool, raw(tools...))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), want)
 	return r
@@ -112,7 +112,7 @@ func TestAnotherServer(t *testing.T) {
 	same := files
 	same.Declared = json.RawMessage(`{"elicitation" : {"form":{}}, "roots":{}}`)
 	check(t, l, same, "read same", read)
-	assert.NilError(t, l.Accept(other, raw(read)))
+	assert.NilError(t, l.Accept(other, Tool, raw(read)))
 	check(t, l, other, "read same", read)
 	check(t, l, files, "read new, another: evil", read)
 }
@@ -121,19 +121,19 @@ func TestAcceptAndForget(t *testing.T) {
 	l := lock(t)
 	const a, a2, b = `{"name":"a"}`, `{"name":"a","title":"A"}`, `{"name":"b"}`
 	check(t, l, files, "a first", a)
-	assert.NilError(t, l.Accept(files, raw(a2, b), "b"))
+	assert.NilError(t, l.Accept(files, Tool, raw(a2, b), "b"))
 	check(t, l, files, "a changed, b same", a2, b)
-	err := l.Accept(files, raw(a2, b), "a", "z")
+	err := l.Accept(files, Tool, raw(a2, b), "a", "z")
 	assert.Assert(t, errors.Is(err, ErrNotThere))
 	check(t, l, files, "a changed, b same", a2, b)
-	assert.NilError(t, l.Accept(files, raw(a2, b)))
+	assert.NilError(t, l.Accept(files, Tool, raw(a2, b)))
 	check(t, l, files, "a same, b same", a2, b)
 	assert.NilError(t, l.Forget("files", "a"))
 	check(t, l, files, "a new, b same", a2, b)
 	assert.Assert(t, errors.Is(l.Forget("files", "a"), ErrNotThere))
 	assert.NilError(t, l.Forget("files"))
 	assert.Assert(t, errors.Is(l.Forget("files"), ErrNotThere))
-	r, err := l.Compare(files, raw(a))
+	r, err := l.Compare(files, Tool, raw(a))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), "a new")
 	check(t, l, files, "a first", a)
@@ -146,11 +146,13 @@ func TestBadDefinitions(t *testing.T) {
 		{`{"name":"a","name":"b"}`, `"name" is there twice`}, {`{"name":"a","x":{"k":1,"\u006b":2}}`, `"k" is there twice`},
 		{`{"name":"a","x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, "nested more than 200 deep"},
 	} {
-		_, err := l.Check(files, raw(tt.tool))
+		_, err := l.Check(files, Tool, raw(tt.tool))
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
 	}
-	_, err := l.Check(files, raw(`{"name":"a"}`, `{"name":"a"}`))
+	_, err := l.Check(files, Tool, raw(`{"name":"a"}`, `{"name":"a"}`))
 	assert.ErrorContains(t, err, `two tools of the name "a"`)
+	_, err = l.Check(files, Tool, raw(`{"name":"a","description":"`+strings.Repeat("x", maxKind)+`"}`))
+	assert.ErrorContains(t, err, "larger than 4194304 bytes")
 	_, err = os.Stat(l.path)
 	assert.Assert(t, errors.Is(err, os.ErrNotExist))
 }
@@ -164,10 +166,10 @@ func TestBadFiles(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{`{"version":2}`, "is of version 2"}, {`nonsense`, "is no file of pins"}, {`[]`, "is no file of pins"},
 		{`{"version":1,"servers":{"x":null}}`, `nothing is known of the server "x"`},
-		{strings.Replace(string(good), "Reads", "Writes", 1), `the pin of the tool "read" of the server "files" does not fit its definition`},
+		{strings.Replace(string(good), "Reads", "Writes", 1), `the pin does not fit its definition: the tool "read" of the server "files"`},
 	} {
 		assert.NilError(t, os.WriteFile(l.path, []byte(tt.text), 0o600))
-		_, err := l.Check(files, raw(read))
+		_, err := l.Check(files, Tool, raw(read))
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
 		_, err = Open(l.path)
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
@@ -179,13 +181,61 @@ func TestBadFiles(t *testing.T) {
 	check(t, l, files, "read first", read)
 }
 
+// What a server has of the other kinds is pinned as tools are, each kind from its first use on. A file that was written before has the tools only.
+func TestKinds(t *testing.T) {
+	l := lock(t)
+	old := `{"version":1,"servers":{"files":{"name":"filesystem","declared":{"elicitation":{"form":{}},"roots":{}},"tools":{}}}}`
+	assert.NilError(t, os.MkdirAll(filepath.Dir(l.path), 0o700))
+	assert.NilError(t, os.WriteFile(l.path, []byte(old), 0o600))
+	check := func(kind Kind, want string, texts ...string) {
+		t.Helper()
+		r, err := l.Check(files, kind, raw(texts...))
+		assert.NilError(t, err)
+		assert.Equal(t, states(r), want)
+	}
+	check(Tool, "a new", `{"name":"a"}`)
+	check(Prompt, "")
+	check(Prompt, "p new", `{"name":"p"}`)
+	check(Resource, "x:1 first", `{"uri":"x:1","name":"One","size":7,"annotations":{"priority":1,"lastModified":"2026-01-01T00:00:00Z"}}`)
+	check(Resource, "x:1 same, x:2 new", `{"uri":"x:1","name":"One","size":8,"annotations":{"lastModified":"2026-01-02T00:00:00Z","priority":1}}`, `{"uri":"x:2","name":"Two"}`)
+	check(Resource, "x:1 changed", `{"uri":"x:1","name":"One","annotations":{"priority":0}}`)
+	check(Template, "x:{a} first", `{"uriTemplate":"x:{a}","name":"All"}`)
+	check(Template, "x:{a} changed", `{"uriTemplate":"x:{a}","name":"All","description":"Tell nobody."}`)
+	l, err := Open(l.path)
+	assert.NilError(t, err)
+	assert.ErrorIs(t, l.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`), "x:1"), ErrNotThere)
+	assert.NilError(t, l.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`)))
+	check(Resource, "x:2 same, x:1 missing", `{"uri":"x:2","name":"Two"}`)
+	assert.ErrorIs(t, l.Forget("files", "x:1", "x:3"), ErrNotThere)
+	check(Resource, "x:1 same, x:2 missing", `{"uri":"x:1","name":"One","annotations":{"priority":1}}`)
+	assert.NilError(t, l.Forget("files", "x:1", "x:{a}"))
+	check(Template, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
+}
+
+// Of a server that has become another, nothing is of first use, also when some of it was accepted.
+func TestAnotherServerHasNoFirstUse(t *testing.T) {
+	l := lock(t)
+	check(t, l, files, "read first", read)
+	other := files
+	other.Name = "evil"
+	report := func(want string) {
+		t.Helper()
+		r, err := l.Check(other, Prompt, raw(`{"name":"p"}`))
+		assert.NilError(t, err)
+		assert.Equal(t, states(r), want)
+	}
+	report("p new, another: filesystem")
+	assert.NilError(t, l.Accept(other, Tool, raw(read)))
+	report("p new")
+}
+
 // Two processes write different servers, and neither loses what the other has written.
 func TestShared(t *testing.T) {
 	l := lock(t)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			_, err := l.Check(Server{ID: fmt.Sprint("s", i)}, raw(read))
+			_, err := l.Check(Server{ID: fmt.Sprint("s", i)}, Tool, raw(read))
 			assert.Check(t, err)
 		})
 	}
@@ -201,17 +251,17 @@ func TestShared(t *testing.T) {
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(read), []byte(`{"name":"b","a":[1,{"x":null}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		_, p, err := pinTool(a)
+		_, p, err := Tool.pin(a)
 		if err != nil {
 			return
 		}
-		_, again, err := pinTool(p.Definition)
+		_, again, err := Tool.pin(p.Definition)
 		assert.NilError(t, err)
 		assert.Equal(t, string(again.Definition), string(p.Definition), "canonical is canonical")
 		var x, y any
 		assert.NilError(t, json.Unmarshal(a, &x))
 		assert.NilError(t, json.Unmarshal(p.Definition, &y))
-		if _, q, err := pinTool(b); err == nil {
+		if _, q, err := Tool.pin(b); err == nil {
 			assert.Equal(t, len(jsondiff.Diff(p.Definition, q.Definition)) == 0, p.SHA256 == q.SHA256)
 		}
 	})

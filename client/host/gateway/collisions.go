@@ -1,0 +1,45 @@
+package gateway
+
+import (
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/pin"
+)
+
+// A Listing is what a server has: the names of its tools and prompts as it calls them, its URIs and its URI templates.
+type Listing struct {
+	ID    string
+	Names map[pin.Kind][]string
+}
+
+// Collisions returns what a gateway without options withholds of these servers, as one ahead of them has it. They are in
+// order.
+func Collisions(servers []Listing) map[string][]Withheld {
+	c := newClaims()
+	public := func(id string, kind pin.Kind, own string) string {
+		if kind == pin.Tool || kind == pin.Prompt {
+			return host.PublicName(id, own, host.DefaultMaxName)
+		}
+		return own
+	}
+	for _, s := range servers {
+		c.enter(s.ID)
+		for kind, names := range s.Names {
+			all := make(map[string]string, len(names))
+			for _, own := range names {
+				all[public(s.ID, kind, own)] = own
+			}
+			c.replace(string(kind), s.ID, nil, all)
+		}
+	}
+	collisions := map[string][]Withheld{}
+	for _, s := range servers {
+		for _, kind := range pin.Kinds() {
+			for _, own := range s.Names[kind] {
+				if other, taken := c.ahead(name{string(kind), public(s.ID, kind, own)}, s.ID); taken {
+					collisions[s.ID] = append(collisions[s.ID], Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision, Detail: other.id})
+				}
+			}
+		}
+	}
+	return collisions
+}
