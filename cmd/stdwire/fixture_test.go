@@ -42,6 +42,7 @@ func fixture(name string, args ...string) []string {
 }
 
 var fixtures = map[string]func(args []string){
+	"stocked": serveStocked,
 	// crash ends at once.
 	"crash": func([]string) {
 		fmt.Fprint(os.Stderr, "loading\nboom: missing API key\n")

@@ -42,7 +42,7 @@ func (m *mounted) flags() []flag {
 	return append(m.configuration.flags(),
 		profileFlag(&m.profile),
 		toggle(&m.all, "--servers", "offer what all servers of the configuration have"),
-		choice(&m.pins, "--pins", "a tool of these servers that is not what it was when it was first used: leave it out, warn only, or do not compare (default block)", "block", "warn", "off"),
+		choice(&m.pins, "--pins", "a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)", "block", "warn", "off"),
 		toggle(&m.noPrefix, "--no-prefix", "let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
 		toggle(&m.noDescPrefix, "--no-desc-prefix", "leave their descriptions as they are, without [ID] before them"),
 		toggle(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
@@ -104,7 +104,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	o.Remember = rememberDir()
 	m.env, m.store = c.env, config.UserStore(c.env)
 	st := newStanding(m, o.New(s), s, std, log)
-	st.now = c.all
+	st.now, st.pins = c.all, o.Pins
 	err = ops.Register(catalog, st.operations())
 	if m.operations != nil { // before the tools, which stand back for them
 		err = errors.Join(err, ops.Register(m.operations, st.operations()))

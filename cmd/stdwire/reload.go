@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
 	ops "github.com/stdwire/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/server"
@@ -28,7 +29,8 @@ type standing struct {
 	std     *streams
 	log     *slog.Logger
 	began   time.Time
-	control *control // nil if there is none
+	control *control  // nil if there is none
+	pins    *pin.Lock // nil for none
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
@@ -65,6 +67,10 @@ func (st *standing) start(ctx context.Context) {
 	})
 	files := st.files()
 	st.wg.Go(func() { files.run(ctx, hangup, func() { st.reload(ctx) }) })
+	if st.pins != nil {
+		pins := &fileWatch{paths: []string{st.pins.Path()}, read: os.ReadFile}
+		st.wg.Go(func() { pins.run(ctx, nil, st.gateway.Recheck) })
+	}
 }
 
 // close ends what start began, and the gateway.
@@ -88,7 +94,7 @@ func (st *standing) reachedAt(endpoint string) {
 
 // operations are what the operations that look after servers are about.
 func (st *standing) operations() ops.Options {
-	return ops.Options{Manager: st.gateway.Manager(), Tools: st.gateway.Tools, Profile: st.profile, About: st.about}
+	return ops.Options{Manager: st.gateway.Manager(), Tools: st.gateway.Tools, Withheld: st.withheld, Profile: st.profile, About: st.about}
 }
 
 func (st *standing) profile(name string) (ids []string, err error) {
@@ -162,6 +168,11 @@ func (st *standing) apply(c *chosen) string {
 	for _, d := range c.diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
+	var ids []string
+	for _, s := range c.servers {
+		ids = append(ids, s.ID)
+	}
+	st.gateway.Order(ids...)
 	wanted, stays := map[string]host.Server{}, map[string]bool{}
 	var order, replaced, added, gone []string
 	for _, s := range c.servers {

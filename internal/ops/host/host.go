@@ -17,9 +17,11 @@ const Gate dispatch.Gate = "host"
 // Options are what the operations are about. Only Manager is required. The functions may be called by any number of goroutines at a time.
 type Options struct {
 	Manager *host.Manager
-	Tools   func() map[string]int               // how many tools of each server are offered; nil: that is not told
-	Profile func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
-	About   func() About                        // what the gateway is, for [RegisterLocal]
+	Tools   func() map[string]int // how many tools of each server are offered; nil: that is not told
+	// Withheld says what each server has that is not offered; nil: that is not told.
+	Withheld func() map[string][]Withheld
+	Profile  func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
+	About    func() About                        // what the gateway is, for [RegisterLocal]
 }
 
 // A Choice names a server or several.

@@ -18,7 +18,22 @@ type Status struct {
 	Tools    *int   `json:"tools,omitempty" doc:"How many of its tools are offered."`
 	Pid      int    `json:"pid,omitempty"`
 	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and those that this has started, where the system tells."`
+
+	Withheld     []Withheld `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
+	WithheldMore int        `json:"withheld_more,omitempty" doc:"How many more are withheld."`
 }
+
+// A Withheld is something that a server has and that is not offered.
+type Withheld struct {
+	Kind   string `json:"kind" doc:"tool, prompt, resource or resource template."`
+	Name   string `json:"name" doc:"As the server calls it, or its URI or URI template."`
+	Reason string `json:"reason" doc:"changed, new or another (its server), since it was first used; collision (with a server that comes first) or unusable."`
+	Why    string `json:"why"`
+	Remedy string `json:"remedy" doc:"What the user can do about it."`
+}
+
+// maxWithheld is how many of a server are told.
+const maxWithheld = 100
 
 // Statuses are those of all servers.
 type Statuses struct {
@@ -30,6 +45,10 @@ func (o *Options) statuses() Statuses {
 	var tools map[string]int
 	if o.Tools != nil {
 		tools = o.Tools()
+	}
+	var withheld map[string][]Withheld
+	if o.Withheld != nil {
+		withheld = o.Withheld()
 	}
 	all := Statuses{Servers: []Status{}}
 	for _, s := range o.Manager.Status() {
@@ -49,6 +68,11 @@ func (o *Options) statuses() Statuses {
 		}
 		if s.Process != nil {
 			status.Pid, status.Memory = s.Process.Pid, memory(s.Process.Pid)
+		}
+		if out := withheld[s.ID]; out != nil { // with the first session of a server that is not shared
+			status.Withheld = out[:min(maxWithheld, len(out))]
+			status.WithheldMore = len(out) - len(status.Withheld)
+			delete(withheld, s.ID)
 		}
 		all.Servers = append(all.Servers, status)
 	}
