@@ -139,7 +139,7 @@ func legacyListing(all *listing[*tool]) *listing[*tool] {
 		legacy := i.value.legacy
 		if !bytes.Equal(legacy, i.definition) {
 			same = false
-			i = &item[*tool]{key, i.value, legacy}
+			i = &item[*tool]{key, i.value, legacy, i.session}
 		}
 		if legacy != nil {
 			items[key] = i

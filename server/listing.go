@@ -45,6 +45,7 @@ type item[T any] struct {
 	key        string // unique in the list
 	value      T
 	definition []byte // as it stands in the list
+	session    bool   // it is only for clients that have a session
 }
 
 // listed is what a list has of something: what somebody else has written, or its fields.
@@ -62,12 +63,14 @@ func listed(written json.RawMessage, fields any) ([]byte, error) {
 type listing[T any] struct {
 	byKey  map[string]*item[T]
 	sorted []*item[T] // by key
+	some   bool       // of them are only for clients that have a session
 }
 
 func newListing[T any](items map[string]*item[T]) *listing[T] {
 	l := &listing[T]{byKey: items, sorted: make([]*item[T], 0, len(items))}
 	for _, i := range items {
 		l.sorted = append(l.sorted, i)
+		l.some = l.some || i.session
 	}
 	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
 	return l
@@ -146,7 +149,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00", func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
 	p := &page[T]{server: s, era: r.era, name: name, items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+s.o.PageSize < len(l.sorted)}
-	if s.o.Visible != nil {
+	if s.o.Visible != nil || l.some && r.conn.shared() {
 		p.items, p.more = visible(r, kind, l.sorted[from:], s.o.PageSize)
 	}
 	return p, nil
@@ -155,7 +158,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 // visible returns the first of the items that the client may see.
 func visible[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T], more bool) {
 	for _, i := range items {
-		if !r.conn.server.visible(r, kind, i.key) {
+		if i.session && r.conn.shared() || !r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
 		if len(seen) == most {

@@ -21,8 +21,9 @@ type Prompt struct {
 	// Complete suggests values for an argument; nil: there are no suggestions.
 	Complete Completer
 
-	// Definition is as that of [Tool].
-	Definition json.RawMessage
+	// Definition and NeedsSession are as those of [Tool].
+	Definition   json.RawMessage
+	NeedsSession bool
 }
 
 // AddPrompt offers a prompt, in place of one with the same name.
@@ -37,7 +38,7 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if p.Complete != nil {
 		s.completes.Store(true)
 	}
-	s.prompts.add(&item[*Prompt]{p.Name, &p, definition})
+	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession})
 	s.announce(news{method: mcp.NotificationPromptListChanged})
 	return nil
 }

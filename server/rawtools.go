@@ -43,6 +43,10 @@ type Tool struct {
 	// server has said. To clients of the legacy era it, like any tool, is listed without an OutputSchema that their revision does not have, which is any but that of an
 	// object; and not at all if its InputSchema is none of an object.
 	Definition json.RawMessage
+
+	// NeedsSession leaves the tool out of lists for requests that come without a session, as those of modern clients over HTTP
+	// (see [Server.Stateless]). They can still be made: it is up to the function to refuse them, and to say why.
+	NeedsSession bool
 }
 
 // AddTool offers a tool, in place of one with the same name that was added this way. An operation of the catalog with that name goes first.

@@ -25,8 +25,9 @@ type Resource struct {
 	// of goroutines at a time.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition is as that of [Tool].
-	Definition json.RawMessage
+	// Definition and NeedsSession are as those of [Tool].
+	Definition   json.RawMessage
+	NeedsSession bool
 }
 
 // A ResourceTemplate is many resources, whose URIs a template describes (RFC 6570, all levels).
@@ -39,8 +40,9 @@ type ResourceTemplate struct {
 	// Complete suggests values for a variable; nil: there are no suggestions.
 	Complete Completer
 
-	// Definition is as that of [Tool].
-	Definition json.RawMessage
+	// Definition and NeedsSession are as those of [Tool].
+	Definition   json.RawMessage
+	NeedsSession bool
 }
 
 // AddResource offers a resource, in place of one with the same URI.
@@ -52,7 +54,7 @@ func (s *Server) AddResource(r Resource) error {
 	if err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
-	s.resources.add(&item[*Resource]{r.URI, &r, definition})
+	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession})
 	s.announce(news{method: mcp.NotificationResourceListChanged})
 	return nil
 }
@@ -95,7 +97,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if t.Complete != nil {
 		s.completes.Store(true)
 	}
-	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition})
+	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
 	s.announce(news{method: mcp.NotificationResourceListChanged})
 	return nil
 }

@@ -176,7 +176,7 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 	for key, i := range items {
 		if isTask(i.value.tasks) {
 			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
-			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...)}
+			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...), i.session}
 		}
 	}
 	return all

@@ -78,7 +78,7 @@ func toolItem(name string, t *tool, definition []byte) *item[*tool] {
 	if legacy, ok := legacyDefinition(definition); ok {
 		t.legacy = legacy
 	}
-	return &item[*tool]{name, t, definition}
+	return &item[*tool]{name, t, definition, t.raw != nil && t.raw.NeedsSession}
 }
 
 func same(a, b []*dispatch.Operation) bool {

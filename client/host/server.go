@@ -30,7 +30,7 @@ type Server struct {
 	// Disabled has it not started until [Manager.Enable].
 	Disabled bool
 
-	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own, until [Manager.EndSession].
+	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own, until [Manager.EndSession]. A gateway refuses requests without a session.
 	PerSession bool
 	// MaxSessions is how many sessions have one at a time; the uses of others fail with ErrSessions. Default 64.
 	MaxSessions int

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Over HTTP each legacy session has a process of a server that is not shared, with its roots and its logs, and modern clients of one principal have one together. They end with the session, and with the gateway.
+// Over HTTP each legacy session has a process of a server that is not shared, with its roots and its logs, which ends with the session, and with the gateway. Modern clients and those of the HTTP API have no session: they never share a process, as they get none, and are told why.
 func TestServeOwnProcesses(t *testing.T) {
 	ownHome(t)
 	notes := newNotes(t)
@@ -64,17 +64,28 @@ func TestServeOwnProcesses(t *testing.T) {
 	c, d := connect(mcp.Modern), connect(mcp.Modern)
 	assert.Equal(t, call(a, "own__roots"), `[{"uri":"file:///a"}]`)
 	assert.Equal(t, call(b, "own__roots"), `[{"uri":"file:///b"}]`)
-	pids := map[string]bool{me(a): true, me(b): true, me(c): true}
-	assert.Equal(t, len(pids), 3)
-	assert.Assert(t, pids[me(d)] && pids[me(b)])
+	pids := map[string]bool{me(a): true, me(b): true}
+	assert.Equal(t, len(pids), 2)
+	const why = `server "own" gives each client a process of its own, and a request without a session is no client's: use it on stdio or, over HTTP, in a session`
+	for _, modern := range []*client.Client{c, d} {
+		_, err := modern.CallTool(t.Context(), "own__me", nil)
+		assert.ErrorContains(t, err, why)
+		for tool, err := range modern.Tools(t.Context()) {
+			assert.NilError(t, err)
+			assert.Assert(t, !strings.HasPrefix(tool.Name, "own__"), tool.Name)
+		}
+	}
+	status, answer := post(t.Context(), t, strings.TrimSuffix(address, "/mcp"), "own", `{"action":"me","params":{},"confirm":true}`)
+	assert.Equal(t, status, 409, answer)
+	assert.Assert(t, strings.Contains(answer, `"code":"state_error"`) && strings.Contains(answer, "a request without a session is no client's"), answer)
 	ends := "ended " + me(a) + "\n"
 	assert.NilError(t, a.Close())
 	assert.Equal(t, notes.line(t), ends)
-	assert.Assert(t, pids[me(b)] && pids[me(c)])
+	assert.Assert(t, pids[me(b)])
 
 	assert.NilError(t, cmd.Process.Signal(os.Interrupt))
 	assert.Equal(t, exitCode(cmd.Wait()), 0)
-	assert.Equal(t, strings.Count(notes.all(t), "ended "), 3, "two more, and the gateway's own")
+	assert.Equal(t, strings.Count(notes.all(t), "ended "), 2, "one more, and the gateway's own")
 	for _, c := range []*client.Client{b, c, d} {
 		_ = c.Close()
 	}

@@ -44,7 +44,7 @@
 //	callTimeoutMs         of a call
 //	timeout               what the application means by it: milliseconds of a call; in Zed seconds; in opencode milliseconds of the start; in mcp-proxy nanoseconds
 //	idleStop              "10m": without calls, until the server is stopped
-//	perSession            true: the server must not be shared
+//	perSession            true: the server must not be shared; it cannot be used without a session, as by modern clients over HTTP
 //	maxArguments          bytes of the arguments of a call through stdwire serve, 8 MiB if it is not said
 //	maxResult             bytes of a result, 8 MiB, 1 GiB at most; over stdio no client gets more than 10 MiB
 //

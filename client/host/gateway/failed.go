@@ -55,7 +55,7 @@ func failed(ctx context.Context, err error) error {
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
-	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed):
+	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed), errors.Is(err, ErrNoSession):
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)

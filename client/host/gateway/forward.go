@@ -20,7 +20,8 @@ import (
 type upstream struct {
 	id, name   string // the name is the server's own
 	idempotent bool
-	session    string           // of a server that is not shared
+	perSession bool             // the server is not shared
+	session    string           // of such a server; "" where there is none
 	conn       *server.Conn     // the client's; nil where an operation is called
 	owner      string           // who may go on with the call
 	answered   bool             // what it asks, the options of its client answer
@@ -270,7 +271,7 @@ func told(err error) error {
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrSessions) {
+	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrSessions) || errors.Is(err, ErrNoSession) {
 		return &reply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)

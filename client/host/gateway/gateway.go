@@ -66,8 +66,9 @@
 //
 // # Sessions
 //
-// With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends; modern clients over HTTP, which have neither, share one
-// with those of the same principal, until nobody has used it for host.Server.IdleStop. Such a server is told the roots of its client only, and only that one hears its logs. What it has, and what of that changes, is asked of one more process, which has no client.
+// With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends. Modern clients over HTTP and callers of operations
+// have neither, so that nobody could tell them apart: what such a server has is not in their lists, and their calls of it fail
+// with [ErrNoSession]. Such a server is told the roots of its client only, and only that one hears its logs. What it has, and what of that changes, is asked of one more process, which has no client.
 //
 // # Operations
 //

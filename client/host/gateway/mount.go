@@ -200,8 +200,8 @@ func (m *mount) isWaiting() bool {
 
 // upstream is something of the server's for the client of a request.
 func (m *mount) upstream(ctx context.Context, own string, idempotent bool) upstream {
-	u := upstream{id: m.id, name: own, idempotent: idempotent, conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: m.level, maxArguments: m.maxArguments, maxResult: m.maxResult}
-	if m.perSession {
+	u := upstream{perSession: m.perSession, id: m.id, name: own, idempotent: idempotent, conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: m.level, maxArguments: m.maxArguments, maxResult: m.maxResult}
+	if m.perSession && !u.stateless() {
 		u.session = u.owner
 	}
 	return u
@@ -230,7 +230,7 @@ func (m *mount) putTool(s *server.Server, public string, d definition[mcp.Tool])
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	return s.AddTool(server.Tool{Tool: offered, Definition: m.announce(d.passed, name, public, d.item.Description),
+	return s.AddTool(server.Tool{Tool: offered, NeedsSession: m.perSession, Definition: m.announce(d.passed, name, public, d.item.Description),
 		Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return m.g.call(ctx, m.upstream(ctx, name, idempotent), arguments)
 		}})
@@ -240,7 +240,7 @@ func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prom
 	offered := *d.item
 	offered.Name = public
 	name := d.item.Name
-	return s.AddPrompt(server.Prompt{Prompt: offered, Definition: m.announce(d.passed, name, public, d.item.Description),
+	return s.AddPrompt(server.Prompt{Prompt: offered, NeedsSession: m.perSession, Definition: m.announce(d.passed, name, public, d.item.Description),
 		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			text, err := mcp.Marshal(arguments)
 			if err != nil {
@@ -256,11 +256,11 @@ func (m *mount) putPrompt(s *server.Server, public string, d definition[mcp.Prom
 }
 
 func (m *mount) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
-	return s.AddResource(server.Resource{Resource: *d.item, Definition: d.passed, Read: m.read})
+	return s.AddResource(server.Resource{Resource: *d.item, NeedsSession: m.perSession, Definition: d.passed, Read: m.read})
 }
 
 func (m *mount) putTemplate(s *server.Server, _ string, d definition[mcp.ResourceTemplate]) error {
-	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, Definition: d.passed,
+	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, NeedsSession: m.perSession, Definition: d.passed,
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			return m.readMatched(ctx, s, uri)
 		},

@@ -2,11 +2,16 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
 
-// sessions are the clients that have servers of their own (host.Server.PerSession) and whose end is seen: a connection, or a legacy session over HTTP. Modern clients over HTTP have neither; theirs are
-// stopped when nobody uses them.
+// ErrNoSession matches the error of a use of a server with host.Server.PerSession by a request that belongs to no connection
+// and no session. Who it is from says the principal at most, and one principal may be any number of clients.
+var ErrNoSession = errors.New("gives each client a process of its own, and a request without a session is no client's: " +
+	"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
+
+// sessions are the clients that have servers of their own (host.Server.PerSession): a connection, or a legacy session over HTTP. Modern clients over HTTP have neither, and no such server.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session
@@ -20,7 +25,7 @@ type session struct {
 
 // enter notes that a server is used; leave is to be called when that is over. When the client goes, its servers end, and so does one that a late use of it has started.
 func (g *Gateway) enter(u *upstream) (leave func()) {
-	if u.session == "" || u.stateless() {
+	if u.session == "" {
 		return func() {}
 	}
 	name := u.session

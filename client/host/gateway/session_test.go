@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -232,7 +234,7 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 	})
 }
 
-// Over HTTP, modern clients come without a connection: of one principal they share a server, and nothing else. A session of the same principal has another.
+// What a modern client over HTTP was asked another client of the same principal may answer, but nobody else, nor a session of that principal.
 func TestPrincipalsAndSessions(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -242,7 +244,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 			}
 			return text("%s", answer.Content), nil
 		})
-		live := w.own(nil)
+		w.reopen(gateway.Options{}, w.server("up", w.era))
 		modern := func(c *server.Conn, arguments string) (string, error) { return call(t, c, "up__ask", arguments) }
 		ada, session, bob := w.front.Stateless("ada"), w.front.NewConn(t.Context(), nil, "ada"), w.front.Stateless("bob")
 		defer session.Close()
@@ -258,27 +260,79 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		got, err := modern(w.front.Stateless("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
-		assert.Equal(t, live(), 1)
-		_, err = modern(session, "")
-		assert.NilError(t, err)
-		_, err = modern(bob, "")
-		assert.NilError(t, err)
-		_, err = modern(w.front.Stateless(""), "")
-		assert.NilError(t, err)
-		assert.Equal(t, live(), 4)
-		session.Close()
-		time.Sleep(time.Second)
-		assert.Equal(t, live(), 3)
-		time.Sleep(time.Hour)
-		assert.Equal(t, live(), 0, "nobody uses them")
 	})
 }
 
-// call makes a modern request, as a transport without connections does, and returns its result.
+// Requests without a session, as of modern clients over HTTP and of who calls operations, are no client's: they do not reach a server that is not shared, whoever's they are, nor do they see what it has.
+func TestNoSessionNoOwnServer(t *testing.T) {
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		w.readable()
+		w.second("shared")
+		c := dispatch.NewCatalog()
+		s := w.server("up", w.era)
+		starts := new(atomic.Int64)
+		connect := s.Connect
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			if session != "" {
+				starts.Add(1)
+			}
+			return connect(ctx, session, o)
+		}
+		s.PerSession = true
+		w.reopen(gateway.Options{Catalog: c}, s)
+		w.second("shared")
+		const why = `server "up" gives each client a process of its own, and a request without a session is no client's: `
+		for _, principal := range []string{"", "ada", "ada"} {
+			conn := w.front.Stateless(principal)
+			_, err := call(t, conn, "up__verbatim", "")
+			assert.Check(t, cmp.ErrorContains(err, why))
+			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
+			assert.Check(t, cmp.ErrorContains(err, why))
+			_, err = request(t, conn, "resources/read", `"uri":"mem://all/1"`)
+			assert.Check(t, cmp.ErrorContains(err, why))
+			_, err = request(t, conn, "prompts/get", `"name":"up__greet","arguments":{"who":"a"}`)
+			assert.Check(t, cmp.ErrorContains(err, why))
+			_, err = request(t, conn, "completion/complete", `"ref":{"type":"ref/prompt","name":"up__greet"},"argument":{"name":"who","value":""}`)
+			assert.Check(t, cmp.ErrorContains(err, why))
+			_, err = call(t, conn, "shared__who", "")
+			assert.Check(t, err)
+			for method, want := range map[string]string{"tools/list": "shared__who", "resources/list": "", "resources/templates/list": "", "prompts/list": ""} {
+				got, err := request(t, conn, method, "")
+				assert.Check(t, err)
+				assert.Check(t, !strings.Contains(got, "up__") && !strings.Contains(got, "mem://") && strings.Contains(got, want), got)
+			}
+		}
+		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
+		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`), Confirmed: true, Principal: "ada"})
+		if assert.Check(t, e.Err != nil) {
+			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
+			assert.Check(t, cmp.ErrorContains(e.Err, why))
+		}
+		session := w.front.NewConn(t.Context(), nil, "ada")
+		defer session.Close()
+		_, err := call(t, session, "up__verbatim", "")
+		assert.Check(t, err)
+		got, err := request(t, session, "tools/list", "")
+		assert.Check(t, err)
+		assert.Check(t, strings.Contains(got, "up__verbatim"), got)
+		assert.Check(t, cmp.Equal(starts.Load(), int64(1)))
+	})
+}
+
+// call calls a tool as [request] does.
 func call(t *testing.T, c *server.Conn, tool, more string) (string, error) {
 	t.Helper()
-	m, err := rpc.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":{}%s,"_meta":{`+
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, tool, more))
+	return request(t, c, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, tool, more))
+}
+
+// request makes a modern request, as a transport without connections does, and returns its result.
+func request(t *testing.T, c *server.Conn, method, params string) (string, error) {
+	t.Helper()
+	if params != "" {
+		params += ","
+	}
+	m, err := rpc.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, method, params))
 	assert.NilError(t, err)
 	response, err := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
 	if err != nil {

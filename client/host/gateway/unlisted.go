@@ -70,6 +70,9 @@ func (g *Gateway) readUnlisted(ctx context.Context, f *front, uri string) (*mcp.
 			continue
 		}
 		result, err := m.read(ctx, uri)
+		if errors.Is(err, ErrNoSession) { // it is nothing to this client
+			continue
+		}
 		if what != "" || !hasNot(err) {
 			return result, err
 		}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -180,6 +181,9 @@ func (vs *visits) level(address string) (level mcp.LoggingLevel) {
 
 // use has f use a server for the client of the request that ctx belongs to. call says that a question of the server may be about that.
 func (g *Gateway) use(ctx context.Context, u *upstream, call bool, f func(*client.Client) error) error {
+	if u.perSession && u.session == "" {
+		return fmt.Errorf("server %q %w", u.id, ErrNoSession)
+	}
 	defer g.enter(u)()
 	v := g.visit(ctx, u, nil, call)
 	defer v.leave()
