@@ -108,6 +108,45 @@ func (f *Filter) Allows(name string) bool {
 	return f.Allow == nil
 }
 
+// And returns a filter of which every tool passes f and g. It is g if that passes nothing that f does not. Of two sets
+// of patterns that only overlap, what is in both is left out if no pattern says it.
+func (f Filter) And(g Filter) Filter {
+	both := Filter{Allow: g.Allow, Deny: g.Deny}
+	for _, pattern := range f.Deny {
+		if !slices.Contains(g.Deny, pattern) {
+			both.Deny = append(slices.Clip(both.Deny), pattern)
+		}
+	}
+	switch {
+	case f.Allow == nil:
+	case g.Allow == nil:
+		both.Allow = f.Allow
+	default:
+		both.Allow = []string{}
+		for _, pattern := range g.Allow {
+			if coveredBy(f.Allow, pattern) {
+				both.Allow = append(both.Allow, pattern)
+			}
+		}
+		for _, pattern := range f.Allow {
+			if coveredBy(g.Allow, pattern) && !coveredBy(both.Allow, pattern) {
+				both.Allow = append(both.Allow, pattern)
+			}
+		}
+	}
+	return both
+}
+
+// coveredBy reports whether one of the patterns is sure to match every name that another pattern matches.
+func coveredBy(patterns []string, pattern string) bool {
+	return slices.ContainsFunc(patterns, func(wide string) bool {
+		if strings.Contains(wide, "?") && strings.Contains(pattern, "*") { // which may stand for less or more than one character
+			return wide == pattern
+		}
+		return match(wide, pattern)
+	})
+}
+
 // match takes time in proportion to the product of both lengths.
 func match(pattern, name string) bool {
 	star, back := -1, 0 // the latest '*', and up to where of the name that has been taken to match it

@@ -62,6 +62,26 @@ func (s *Server) definition() definition {
 	return d
 }
 
+// A Setting is a field of a definition, as text.
+type Setting struct{ Name, Value string }
+
+// Settings are those fields of the definition, in stdwire's own form, that say how a server is dealt with: the era, times,
+// limits, sharing, whether it is disabled, and which of its tools there are. Those that are not said are left out.
+func (s *Server) Settings() (all []Setting) {
+	d := s.definition()
+	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil
+	d.Type, d.URL, d.Headers, d.OAuth = "", "", nil, nil
+	for name, value := range jsonscan.Members(encode(d)) {
+		text, ok := jsonscan.Text(value)
+		if !ok {
+			text = string(value)
+		}
+		key, _ := jsonscan.Text(name)
+		all = append(all, Setting{key, text})
+	}
+	return all
+}
+
 // short is 5m for 5m0s.
 func short(d time.Duration) string {
 	text := d.String()

@@ -8,26 +8,27 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// envFile returns the variables of the server's EnvFile, never nil.
-func (x *expansion) envFile() map[string]string {
+// envFile returns the path of the server's EnvFile, and its variables, never nil.
+func (x *expansion) envFile() (path string, env map[string]string) {
+	env = map[string]string{}
 	if x.server.EnvFile == "" {
-		return map[string]string{}
+		return "", env
 	}
-	path := x.path("envFile", x.server.EnvFile)
+	path = x.path("envFile", x.server.EnvFile)
 	if len(x.missing) > 0 {
-		return map[string]string{}
+		return "", env
 	}
 	path = x.absolute(path)
 	data, err := x.env.ReadFile(path)
 	if err != nil {
 		x.fail("envFile: %w", err)
-		return map[string]string{}
+		return path, env
 	}
-	env, err := parseEnv(string(data))
+	env, err = parseEnv(string(data))
 	if err != nil {
 		x.fail("envFile: %s:%w", path, err)
 	}
-	return env
+	return path, env
 }
 
 // parseEnv reads lines of NAME=value: with "export" before them or not, empty, or comments behind a #. A value between double quotes may have \n, \r, \t, \" and

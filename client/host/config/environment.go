@@ -19,6 +19,9 @@ type Environment struct {
 	ReadFile  func(path string) ([]byte, error) // an error is [fs.ErrNotExist] if there is no such file
 	Exists    func(path string) bool            // there is a file of that name
 
+	// Trusts reports whether the user has agreed to a profile of a project's file: see [Config.Claims]. Nil is never.
+	Trusts func(*Profile) bool
+
 	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask
 	// they have no value.
 	Inputs map[string]string
@@ -42,7 +45,10 @@ func System(dir string) (*Environment, error) {
 		info, err := os.Stat(path)
 		return err == nil && !info.IsDir()
 	}
-	return &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile, Exists: exists}, nil
+	env := &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile, Exists: exists}
+	store := UserStore(env)
+	env.Trusts = func(p *Profile) bool { return store.CheckProfile(p) == nil }
+	return env, nil
 }
 
 // readFile reads a file, unless it is none or has more than [MaxFile] bytes.

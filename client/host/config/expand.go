@@ -115,9 +115,11 @@ func (x *expansion) endpoint() *Endpoint {
 	} else if filepath.Base(cmd.Path) != cmd.Path { // no name to be found on the PATH
 		cmd.Path = x.absolute(cmd.Path)
 	}
-	cmd.Env = x.envFile()
+	e := &Endpoint{}
+	e.EnvFile, cmd.Env = x.envFile()
 	maps.Copy(cmd.Env, x.pairs("env", s.Env))
-	return &Endpoint{Command: cmd}
+	e.Command = cmd
+	return e
 }
 
 // absolute is a path that does not depend on where this process is.

@@ -32,10 +32,13 @@ type Found struct {
 
 // A Config is all that is configured, from all files.
 type Config struct {
-	Servers     []*Server // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
-	Profiles    map[string][]string
-	Files       []Found // that were looked for, what wins first
+	Servers     []*Server           // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
+	Profiles    map[string][]string // that are in effect; see [Config.Profile]
+	Claims      []*Profile          // of a project, that are in effect only if they are trusted, whether they are or not
+	Files       []Found             // that were looked for, what wins first
 	Diagnostics []Diagnostic
+
+	inEffect map[string]*Profile
 }
 
 // Load finds out what is configured.
@@ -46,7 +49,8 @@ type Config struct {
 //	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
 //	stdwire/mcp.json                                                                          in XDG_CONFIG_HOME or ~/.config
 //
-// Servers of the former hide those of the same id in the latter. Whatever is hidden is told in a warning. A file that is broken hides what it might have hidden: the
+// Servers of the former hide those of the same id in the latter; profiles of the former do so only if the user has agreed
+// to that, see [Config].Claims. Whatever is hidden is told in a warning. A file that is broken hides what it might have hidden: the
 // rest of its directory.
 //
 // All servers start in env.Dir, and relative paths start there too; but in the user's own file and that of STDWIRE_CONFIG at the directory of the file, so that they mean the
@@ -54,19 +58,20 @@ type Config struct {
 //
 // Load does not fail: what is wrong is in the Diagnostics, and in the servers.
 func Load(env *Environment, files ...string) *Config {
-	c := &Config{Profiles: map[string][]string{}}
-	l := &loader{Config: c, env: env, profileAt: map[string]Position{}}
+	c := &Config{Profiles: map[string][]string{}, inEffect: map[string]*Profile{}}
+	l := &loader{Config: c, env: env}
 	for _, place := range search(env, files) {
 		l.place(place)
 	}
+	l.profiles()
 	l.checkProfiles()
 	return c
 }
 
 type loader struct {
 	*Config
-	env       *Environment
-	profileAt map[string]Position
+	env *Environment
+	all []*Profile // of all files, what wins first
 }
 
 func (l *loader) place(sources place) {
@@ -134,6 +139,9 @@ func (l *loader) warn(at Position, format string, args ...any) {
 func (l *loader) take(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
+			if l.Servers[i].Project && !s.Project {
+				l.Servers[i].Hides = s.Position
+			}
 			message := "it is not used: there is another at " + l.Servers[i].Position.String()
 			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
 			continue
@@ -141,11 +149,7 @@ func (l *loader) take(f *File) {
 		l.Servers = append(l.Servers, s)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Profiles)) {
-		if _, taken := l.Profiles[name]; taken {
-			l.warn(f.profileAt[name], "the profile %q is not used: there is another at %s", name, l.profileAt[name])
-			continue
-		}
-		l.Profiles[name], l.profileAt[name] = f.Profiles[name], f.profileAt[name]
+		l.all = append(l.all, &Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name], Workspace: f.Workspace, Project: f.Project})
 	}
 }
 
@@ -154,7 +158,7 @@ func (l *loader) checkProfiles() {
 		for _, id := range l.Profiles[name] {
 			if !slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.ID == id }) {
 				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s", name, id, nearest(id, l.Servers))
-				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.profileAt[name], Severity: Error, Message: message})
+				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.inEffect[name].Position, Severity: Error, Message: message})
 				break
 			}
 		}
@@ -193,12 +197,15 @@ func (c *Config) Server(id string) (*Server, error) {
 }
 
 // Select returns the servers of a profile, in its order; for "" all there are. Those with errors are among them, and disabled ones. The error is an
-// [*UnknownError].
+// [*UnknownError], or an [*UntrustedError] for one of the Claims.
 func (c *Config) Select(profile string) (servers []*Server, err error) {
 	if profile == "" {
 		return c.Servers, nil
 	}
 	ids, ok := c.Profiles[profile]
+	if i := slices.IndexFunc(c.Claims, func(p *Profile) bool { return p.Name == profile }); !ok && i >= 0 {
+		return nil, &UntrustedError{Profile: profile, Position: c.Claims[i].Position}
+	}
 	if !ok {
 		return nil, &UnknownError{"profile", profile, near.Instead(profile, slices.Sorted(maps.Keys(c.Profiles)))}
 	}

@@ -90,8 +90,8 @@ warning: /project/.mcp.json: its servers are not used: /project/mcp.json is ther
 b /home/ada/.config/stdwire/mcp.json false
 used /project/mcp.json 1
 used /home/ada/.config/stdwire/mcp.json 1
-warning: /home/ada/.config/stdwire/mcp.json:1:51: the profile "web" is not used: there is another at /project/mcp.json:1:51
-error: /project/mcp.json:1:51: the profile "web" has a server "bb", which there is not; there are a, b
+warning: /project/mcp.json:1:71: the profile "all" is not used: it has servers of other files, b, and is not trusted
+warning: /project/mcp.json:1:51: the profile "web" is not used: it would take the place of the one at /home/ada/.config/stdwire/mcp.json:1:51, and is not trusted
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -105,6 +105,7 @@ func TestFindAServer(t *testing.T) {
 		"/project/mcp.json":                  `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
 		"/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
 	})
+	env.Trusts = func(*Profile) bool { return true }
 	c := Load(env)
 	s, err := c.Server("web")
 	assert.NilError(t, err)

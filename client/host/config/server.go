@@ -18,6 +18,9 @@ type Server struct {
 	Workspace string // the directory that it belongs to: where it starts, and ${workspaceFolder}
 	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
 
+	// Hides is where the user's own file has a server of this id, which this one takes the place of; zero if it does not.
+	Hides Position
+
 	// Either the command of a server on stdio, or the URL of one over HTTP.
 	Command    string
 	Args       []string
@@ -74,6 +77,9 @@ type Endpoint struct {
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth // nil if there is nothing to say
+
+	// EnvFile is the path of the file that some of Command.Env is from, "" if there is none.
+	EnvFile string
 }
 
 // An Input is a value that the user is to be asked for: ${input:ID}.

@@ -17,7 +17,7 @@ import (
 // maxTrusted is how many servers a [Store] holds.
 const maxTrusted = 10_000
 
-// A Store remembers which servers from project files the user has trusted, in a file that only the user can read. It may be used by several processes and
+// A Store remembers which servers and profiles from project files the user has trusted, in a file that only the user can read. It may be used by several processes and
 // goroutines: a change reads the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so that the user is asked once more.
 type Store struct {
 	// Path of the file. It need not be there, nor its directory.
@@ -29,14 +29,26 @@ func UserStore(env *Environment) *Store {
 	return &Store{inHome(env, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust.json")}
 }
 
-// A trusted is one server that may be started.
+// A trusted is one server or profile that may have an effect.
 type trusted struct {
 	Workspace string `json:"workspace"`
-	Server    string `json:"server"`
+	Server    string `json:"server,omitempty"`
+	Profile   string `json:"profile,omitempty"`
 	Digest    string `json:"sha256"`
 }
 
-func (t trusted) is(s *Server) bool { return t.Workspace == s.Workspace && t.Server == s.ID }
+// is reports whether both are about the same thing.
+func (t trusted) is(o trusted) bool {
+	return t.Workspace == o.Workspace && t.Server == o.Server && t.Profile == o.Profile
+}
+
+func (s *Server) trusted() trusted {
+	return trusted{Workspace: s.Workspace, Server: s.ID, Digest: s.TrustDigest()}
+}
+
+func (p *Profile) trusted() trusted {
+	return trusted{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
+}
 
 // Check returns nil for a server that may be started: one from a file that the user named, or one that is trusted as it is. Otherwise the error is an
 // [*UntrustedError], or says why the store cannot be read.
@@ -44,38 +56,88 @@ func (st *Store) Check(s *Server) error {
 	if !s.Project {
 		return nil
 	}
+	wanted := []trusted{s.trusted()}
+	if s.Disabled { // which takes away from what may have been agreed to
+		enabled := *s
+		enabled.Disabled = false
+		wanted = append(wanted, enabled.trusted())
+	}
+	known, err := st.has(wanted...)
+	if err == nil && known != trustedAsIs {
+		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: known == trustedOtherwise}
+	}
+	return err
+}
+
+// CheckProfile returns nil for a profile that may have an effect: see [Config.Claims]. Its errors are those of Check.
+func (st *Store) CheckProfile(p *Profile) error {
+	known, err := st.has(p.trusted())
+	if err == nil && known != trustedAsIs {
+		err = &UntrustedError{Profile: p.Name, Position: p.Position, Changed: known == trustedOtherwise}
+	}
+	return err
+}
+
+// What a store knows of something.
+const (
+	trustedNever = iota
+	trustedOtherwise
+	trustedAsIs
+)
+
+// has looks something up that may be trusted in any of these forms.
+func (st *Store) has(forms ...trusted) (known int, err error) {
 	all, err := st.read()
 	if err != nil {
-		return err
+		return trustedNever, err
 	}
-	i := slices.IndexFunc(all, func(t trusted) bool { return t.is(s) })
-	if i >= 0 && all[i].Digest == s.Digest() {
-		return nil
+	i := slices.IndexFunc(all, forms[0].is)
+	switch {
+	case i < 0:
+		return trustedNever, nil
+	case slices.ContainsFunc(forms, func(t trusted) bool { return t.Digest == all[i].Digest }):
+		return trustedAsIs, nil
 	}
-	return &UntrustedError{s.ID, s.Position, i >= 0}
+	return trustedOtherwise, nil
 }
 
 // Trust remembers servers as they are now.
 func (st *Store) Trust(servers ...*Server) error {
-	_, err := st.change(servers, true)
+	_, err := st.change(each(servers), true)
+	return err
+}
+
+// TrustProfile remembers profiles as they are now.
+func (st *Store) TrustProfile(profiles ...*Profile) error {
+	_, err := st.change(each(profiles), true)
 	return err
 }
 
 // Revoke forgets servers, and returns how many of them were known, trusted as they are or not.
-func (st *Store) Revoke(servers ...*Server) (int, error) { return st.change(servers, false) }
+func (st *Store) Revoke(servers ...*Server) (int, error) { return st.change(each(servers), false) }
 
-func (st *Store) change(servers []*Server, trust bool) (forgotten int, err error) {
+// RevokeProfile does that with profiles.
+func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
+	return st.change(each(profiles), false)
+}
+
+func each[T interface{ trusted() trusted }](all []T) (entries []trusted) {
+	for _, one := range all {
+		entries = append(entries, one.trusted())
+	}
+	return entries
+}
+
+func (st *Store) change(entries []trusted, trust bool) (forgotten int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return 0, err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, func(t trusted) bool { return slices.ContainsFunc(servers, t.is) })
+	all = slices.DeleteFunc(all, func(t trusted) bool { return slices.ContainsFunc(entries, t.is) })
 	forgotten = before - len(all)
 	if trust {
-		for _, s := range servers {
-			all = append(all, trusted{s.Workspace, s.ID, s.Digest()})
-		}
+		all = append(all, entries...)
 	} else if forgotten == 0 {
 		return 0, nil
 	}
@@ -83,7 +145,7 @@ func (st *Store) change(servers []*Server, trust bool) (forgotten int, err error
 		return 0, fmt.Errorf("%s has %d servers already; revoke some", st.Path, maxTrusted)
 	}
 	slices.SortFunc(all, func(a, b trusted) int {
-		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server))
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Profile, b.Profile))
 	})
 	text, err := json.MarshalIndent(struct {
 		Trusted []trusted `json:"trusted"`

@@ -11,13 +11,43 @@ import (
 func (s *Server) Digest() string {
 	d := s.definition()
 	d.Disabled = false
-	sum := sha256.Sum256(encode([]any{s.Workspace, s.ID, d})) // the keys of maps are sorted
+	return digest(s.Workspace, s.ID, d)
+}
+
+// TrustDigest is the SHA-256 of all that a server's file says of it: what [Server.Digest] is of, whether it is disabled,
+// and how its inputs are described. It is what a user agrees to.
+func (s *Server) TrustDigest() string {
+	if !s.Disabled && len(s.Inputs) == 0 {
+		return s.Digest()
+	}
+	return digest(s.Workspace, s.ID, s.definition(), s.Inputs)
+}
+
+// TrustDigest is the SHA-256 of all that a profile is. What it hides is decided by its name.
+func (p *Profile) TrustDigest() string { return digest(p.Workspace, "profile", p.Name, p.Servers) }
+
+func digest(parts ...any) string {
+	sum := sha256.Sum256(encode(parts)) // the keys of maps are sorted
 	return hex.EncodeToString(sum[:])
 }
 
-// An UntrustedError says that a server comes from a file that the user need not have written, and that the user has not said yet that it may be started.
+// Within returns what s is without giving anything that was does not give: was itself, disabled if s is, with the tools
+// that both let pass. It is s, and whole is true, if that is all by which they differ.
+func (s *Server) Within(was *Server) (less *Server, whole bool) {
+	within := *was
+	within.Disabled = was.Disabled || s.Disabled
+	within.Filter = was.Filter.And(s.Filter)
+	if within.TrustDigest() == s.TrustDigest() {
+		return s, true
+	}
+	return &within, false
+}
+
+// An UntrustedError says that a server or profile comes from a file that the user need not have written, and that the
+// user has not said yet that it may have an effect.
 type UntrustedError struct {
-	Server   string
+	Server   string // "" if it is a profile
+	Profile  string
 	Position Position
 	Changed  bool // it was trusted, and has changed since
 }
@@ -26,6 +56,9 @@ func (e *UntrustedError) Error() string {
 	what := "is not trusted"
 	if e.Changed {
 		what = "has changed since it was trusted"
+	}
+	if e.Profile != "" {
+		return fmt.Sprintf("%s: profile %q %s", e.Position, e.Profile, what)
 	}
 	return fmt.Sprintf("%s: server %q %s", e.Position, e.Server, what)
 }

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+const (
+	ownProfiles     = `{"servers": {"files": {"command": "f"}, "danger": {"command": "d"}}, "profiles": {"safe": ["files"]}}`
+	projectProfiles = `{"servers": {"db": {"command": "x"}}, "profiles": {"safe": ["files", "danger"], "data": ["db"], "mixed": ["db", "danger"], "odd": ["dbb"]}}`
+)
+
+// What a project's file says of the user's servers has no effect before the user has agreed to it.
+func TestProjectProfiles(t *testing.T) {
+	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
+	load := func(project string) *Config {
+		env := world(nil, map[string]string{"/project/mcp.json": project, "/home/ada/.config/stdwire/mcp.json": ownProfiles})
+		env.Trusts = func(p *Profile) bool { return st.CheckProfile(p) == nil }
+		return Load(env)
+	}
+	c := load(projectProfiles)
+	assert.Equal(t, fmt.Sprint(c.Profiles), "map[data:[db] odd:[dbb] safe:[files]]")
+	assert.Equal(t, len(c.Claims), 2)
+	mixed, safe := c.Claims[0], c.Claims[1]
+	assert.Equal(t, mixed.Name+" "+mixed.Elsewhere[0].ID, "mixed danger")
+	assert.Equal(t, safe.Hides.String(), "/home/ada/.config/stdwire/mcp.json:1:83")
+	assert.Equal(t, len(safe.Elsewhere), 2)
+	_, err := c.Select("mixed")
+	var untrusted *UntrustedError
+	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
+	assert.Error(t, err, `/project/mcp.json:1:97: profile "mixed" is not trusted`)
+	some, err := c.Select("safe")
+	assert.NilError(t, err)
+	assert.Equal(t, len(some), 1)
+
+	assert.NilError(t, st.TrustProfile(safe))
+	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files danger]]")
+	assert.Equal(t, len(load(projectProfiles).Claims), 2)
+	c = load(`{"servers": {}, "profiles": {"safe": ["danger"]}}`)
+	assert.Equal(t, fmt.Sprint(c.Profiles), "map[safe:[files]]")
+	assert.Error(t, st.CheckProfile(c.Claims[0]), `/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
+
+	n, err := st.RevokeProfile(safe, mixed)
+	assert.NilError(t, err)
+	assert.Equal(t, n, 1)
+	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files]]")
+	assert.NilError(t, st.Trust(projectServer(t, "/project", "safe", `{"command": "x"}`)))
+	assert.ErrorContains(t, st.CheckProfile(safe), "is not trusted", "a server of that name is another thing")
+}
+
+// A project's server says whose place it takes.
+func TestProjectServerHides(t *testing.T) {
+	c := Load(world(nil, map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, "/home/ada/.config/stdwire/mcp.json": ownProfiles}))
+	s, err := c.Server("files")
+	assert.NilError(t, err)
+	assert.Equal(t, s.Hides.String(), "/home/ada/.config/stdwire/mcp.json:1:14")
+}
