@@ -54,9 +54,15 @@ func serving(t *testing.T, servers obj, more ...string) *served {
 
 func servingFile(t *testing.T, path string, more ...string) *served {
 	t.Helper()
+	return servingHTTP(t, append([]string{"--config", path}, more...)...)
+}
+
+// servingHTTP is one with these flags.
+func servingHTTP(t *testing.T, flags ...string) *served {
+	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	s := &served{t: t, cmd: exec.Command(self, append([]string{"serve", "--config", path, "--http", "127.0.0.1:0"}, more...)...), stderr: make(chan string, 1000)}
+	s := &served{t: t, cmd: exec.Command(self, append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...), stderr: make(chan string, 1000)}
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	s.cmd.Stderr = w
@@ -350,7 +356,9 @@ func TestHangup(t *testing.T) {
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new b; gone a")
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"b": good(), "c": good()}), 0o600))
-	g.says("new c") // by itself
+	assert.Assert(t, cmp.Contains(g.says(`server "c" is new, and waits`), "stdwire restart c lets it in, SIGHUP all")) // by itself
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
+	g.says("new c")
 
 	gone := false
 	h := &hangups{}

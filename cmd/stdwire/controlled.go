@@ -125,7 +125,12 @@ func (g *controlled) ask(ctx context.Context, operation string, arguments, data 
 func (g *controlled) name() string { return "gateway " + strconv.Itoa(g.Pid) }
 
 func (g *controlled) has(id string) bool {
-	return slices.ContainsFunc(g.Servers, func(s ops.Status) bool { return s.Server == id })
+	return g.waits(ops.WaitingServer, id) || slices.ContainsFunc(g.Servers, func(s ops.Status) bool { return s.Server == id })
+}
+
+// waits reports whether what the files say of a server or profile waits.
+func (g *controlled) waits(kind, name string) bool {
+	return slices.ContainsFunc(g.Waiting, func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
 }
 
 // pidFlag is the flag --pid.
@@ -184,6 +189,11 @@ func withServer(all []*controlled, id string) (*controlled, error) {
 	return only(all, "server", id, func(g *controlled) bool { return g.has(id) }, func(g *controlled) (ids []string) {
 		for _, s := range g.Servers {
 			ids = append(ids, s.Server)
+		}
+		for _, w := range g.Waiting {
+			if w.Kind == ops.WaitingServer {
+				ids = append(ids, w.Name)
+			}
 		}
 		return ids
 	})

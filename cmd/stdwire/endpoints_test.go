@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -187,7 +188,8 @@ func TestProfilesChange(t *testing.T) {
 	l.end(t)
 }
 
-// Profiles follow the configuration: who is new is served, who is gone is not any more, and who has other servers offers those.
+// Profiles follow the configuration: who is gone is not served any more, who has other servers offers those, and who is new is served
+// when the operator says so.
 func TestProfilesFollow(t *testing.T) {
 	ownHome(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -208,13 +210,18 @@ func TestProfilesFollow(t *testing.T) {
 	old, err := client.Connect(t.Context(), streamable.Dial(l.url+"/old"))
 	assert.NilError(t, err)
 	write(map[string]any{"both": []string{"hand"}, "new": []string{"lib"}})
-	const told = "stdwire: the configuration has changed: "
-	for line := range l.stderr {
-		if what, ok := strings.CutPrefix(line, told); ok {
-			assert.Equal(t, what, "new profile new; gone profile old")
-			break
+	changed := func() string {
+		for line := range l.stderr {
+			if what, ok := strings.CutPrefix(line, "stdwire: the configuration has changed: "); ok {
+				return what
+			}
 		}
+		return ""
 	}
+	assert.Equal(t, changed(), "gone profile old")
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "no such profile"), "it waits")
+	assert.NilError(t, l.cmd.Process.Signal(syscall.SIGHUP))
+	assert.Equal(t, changed(), "new profile new")
 	for <-changes != 8 { // of hand's
 	}
 	got := run(t, "tools", "--url", l.url+"/new")

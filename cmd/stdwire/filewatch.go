@@ -21,7 +21,7 @@ const coarse = 3 * time.Second
 
 // A fileWatch notices that files have changed, have come or gone. It reads those only that may have.
 type fileWatch struct {
-	paths []string
+	paths func() []string
 	read  func(path string) ([]byte, error)
 	last  map[string]fingerprint
 }
@@ -29,33 +29,35 @@ type fileWatch struct {
 // watchEvery is how often it is looked whether files have changed. A change counts when they look the same twice: an editor may write in several steps, and what is half written may be valid.
 const watchEvery = time.Second
 
-// run calls changed when the files have changed, at once when something is sent on now, and once at the beginning for what happened before it was looked; until ctx ends.
-func (f *fileWatch) run(ctx context.Context, now <-chan struct{}, changed func()) {
+// run calls changed when the files have changed, at once when something is sent on now, and once at the beginning for what
+// happened before it was looked; until ctx ends. Asked says that it was because of now.
+func (f *fileWatch) run(ctx context.Context, now <-chan struct{}, changed func(asked bool)) {
 	var told map[string][sha256.Size]byte
 	seen := f.look()
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
-		before := seen
+		before, asked := seen, false
 		select {
 		case <-ticker.C:
 			if seen = f.look(); !maps.Equal(seen, before) || maps.Equal(seen, told) {
 				continue
 			}
 		case <-now:
-			seen = f.look()
+			seen, asked = f.look(), true
 		case <-ctx.Done():
 			return
 		}
 		told = seen // as they are before they are read: what changes from now on is told again
-		changed()
+		changed(asked)
 	}
 }
 
 // look returns what the files look like now: maps are equal if the files are.
 func (f *fileWatch) look() map[string][sha256.Size]byte {
-	now, sums := make(map[string]fingerprint, len(f.paths)), make(map[string][sha256.Size]byte, len(f.paths))
-	for _, path := range f.paths {
+	paths := f.paths()
+	now, sums := make(map[string]fingerprint, len(paths)), make(map[string][sha256.Size]byte, len(paths))
+	for _, path := range paths {
 		print, known := f.last[path]
 		if info, err := os.Stat(path); err != nil {
 			print = fingerprint{sum: sha256.Sum256([]byte(err.Error()))}

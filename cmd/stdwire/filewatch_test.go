@@ -21,8 +21,8 @@ func TestFileWatch(t *testing.T) {
 		write(one, "a")
 		now := make(chan struct{}, 1)
 		var told atomic.Int32
-		f := &fileWatch{paths: []string{one, other}, read: os.ReadFile}
-		go f.run(t.Context(), now, func() { told.Add(1) })
+		f := &fileWatch{paths: func() []string { return []string{one, other} }, read: os.ReadFile}
+		go f.run(t.Context(), now, func(bool) { told.Add(1) })
 		expect := func(want int, why string) {
 			t.Helper()
 			synctest.Wait()
@@ -104,7 +104,7 @@ func TestFileWatchReadsWhatMayHaveChanged(t *testing.T) {
 		assert.NilError(t, os.Chtimes(path, at, at))
 	}
 	reads := 0
-	f := &fileWatch{paths: []string{path}, read: func(path string) ([]byte, error) {
+	f := &fileWatch{paths: func() []string { return []string{path} }, read: func(path string) ([]byte, error) {
 		reads++
 		return os.ReadFile(path)
 	}}

@@ -229,7 +229,7 @@ func (f *found) add(s *config.Server) error {
 	if f.asks {
 		env.Ask = askInput(f.ctx, f.std, s.ID)
 	}
-	up := new(mounted).server(s, &env, f.gateway, f.log)
+	up := new(mounted).server(s, func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
 	up.PerSession = false // all of this is one session
 	if f.remembered {
 		up.Connect = func(context.Context, string, client.Options) (*client.Client, error) { return nil, errNotStarted }

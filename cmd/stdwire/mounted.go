@@ -86,6 +86,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	if err != nil {
 		return nil, err
 	}
+	m.env, m.store = c.env, config.UserStore(c.env)
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values, Catalog: m.operations}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
@@ -102,7 +103,6 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		}
 	}
 	o.Remember = rememberDir()
-	m.env, m.store = c.env, config.UserStore(c.env)
 	st := newStanding(m, o.New(s), s, std, log)
 	st.now, st.pins = c.all, o.Pins
 	err = ops.Register(catalog, st.operations())
@@ -113,7 +113,7 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		st.close()
 		return nil, err
 	}
-	st.apply(c)
+	st.apply(c, release{all: true})
 	return st, nil
 }
 
@@ -134,8 +134,8 @@ func (m *mounted) close() error {
 	return m.trail.Close()
 }
 
-// server is one of the configuration as the gateway keeps it.
-func (m *mounted) server(s *config.Server, env *config.Environment, g *gateway.Gateway, log *slog.Logger) host.Server {
+// server is one of the configuration as the gateway keeps it. Resolve says what to start whenever it is to be started.
+func (m *mounted) server(s *config.Server, resolve func() (*config.Endpoint, error), g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
@@ -145,7 +145,11 @@ func (m *mounted) server(s *config.Server, env *config.Environment, g *gateway.G
 			if err != nil {
 				return nil, err // it was removed meanwhile
 			}
-			c, err := reach(ctx, s, env, o, stderr)
+			endpoint, err := resolve()
+			if err != nil {
+				return nil, err
+			}
+			c, err := connect(ctx, endpoint, o, stderr)
 			return c, sayLogin(s.ID, err)
 		},
 	}

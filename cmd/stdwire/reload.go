@@ -34,20 +34,18 @@ type standing struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
-	// Of the goroutine that applies.
-	offered map[string]offering
-	off     map[string]bool // servers that are not offered now, and were disabled by hand
-	told    []string        // the last time, so that it is told once
+	applying sync.Mutex // by one goroutine at a time
+	offered  map[string]offering
+	off      map[string]bool // servers that are not offered now, and were disabled by hand
+	told     []string        // the last time, so that it is told once
+	order    []string        // of the servers
 
 	mu       sync.Mutex
 	now      *config.Config
+	profiles map[string][]string // that are in effect
+	waiting  []ops.Waiting
+	watched  []string // files that decide what is offered, there or not
 	endpoint string
-}
-
-// An offering is what a server was configured as, when it was offered.
-type offering struct {
-	digest   string
-	disabled bool
 }
 
 func newStanding(m *mounted, g *gateway.Gateway, s *server.Server, std *streams, log *slog.Logger) *standing {
@@ -56,7 +54,9 @@ func newStanding(m *mounted, g *gateway.Gateway, s *server.Server, std *streams,
 
 // start has the user's commands let in, and follows the configuration, until close.
 func (st *standing) start(ctx context.Context) {
-	c, err := newControl(st.operations(), st.log)
+	operations := st.operations()
+	operations.Release, operations.Waiting = st.release, st.allWaiting
+	c, err := newControl(operations, st.log)
 	if err != nil {
 		st.std.err.printf("warning: stdwire status and its like do not find this: %v", err)
 	}
@@ -65,11 +65,16 @@ func (st *standing) start(ctx context.Context) {
 	hangup := onHangup(ctx, func() bool {
 		return st.std.inTerminal && !terminal.Is(os.Stdin) || st.std.err.terminal && !terminal.Is(os.Stderr)
 	})
-	files := st.files()
-	st.wg.Go(func() { files.run(ctx, hangup, func() { st.reload(ctx) }) })
+	files := &fileWatch{paths: st.files, read: st.m.env.ReadFile}
+	st.wg.Go(func() {
+		files.run(ctx, hangup, func(asked bool) {
+			_ = st.reload(ctx, release{all: asked}) // which was told
+		})
+	})
 	if st.pins != nil {
-		pins := &fileWatch{paths: []string{st.pins.Path()}, read: os.ReadFile}
-		st.wg.Go(func() { pins.run(ctx, nil, st.gateway.Recheck) })
+		path := st.pins.Path()
+		pins := &fileWatch{paths: func() []string { return []string{path} }, read: os.ReadFile}
+		st.wg.Go(func() { pins.run(ctx, nil, func(bool) { st.gateway.Recheck() }) })
 	}
 }
 
@@ -97,14 +102,14 @@ func (st *standing) operations() ops.Options {
 	return ops.Options{Manager: st.gateway.Manager(), Tools: st.gateway.Tools, Withheld: st.withheld, Profile: st.profile, About: st.about}
 }
 
-func (st *standing) profile(name string) (ids []string, err error) {
+func (st *standing) profile(name string) ([]string, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	servers, err := st.now.Select(name)
-	for _, s := range servers {
-		ids = append(ids, s.ID)
+	ids, ok := st.profiles[name]
+	if !ok {
+		return nil, &config.UnknownError{What: "profile", Name: name}
 	}
-	return ids, err
+	return ids, nil
 }
 
 func (st *standing) about() ops.About {
@@ -116,39 +121,43 @@ func (st *standing) about() ops.About {
 			about.Files = append(about.Files, f.Path)
 		}
 	}
-	for name := range st.now.Profiles {
-		about.Profiles = append(about.Profiles, name)
+	about.Profiles = append(about.Profiles, slices.Sorted(maps.Keys(st.profiles))...)
+	for _, w := range st.waiting {
+		w.Definition = ""
+		about.Waiting = append(about.Waiting, w)
 	}
-	slices.Sort(about.Profiles)
 	return about
 }
 
 // files are those that decide what is offered, there or not.
-func (st *standing) files() *fileWatch {
-	f := &fileWatch{paths: []string{st.m.store.Path}, read: st.m.env.ReadFile}
-	for _, found := range st.now.Files {
-		f.paths = append(f.paths, found.Path)
-	}
-	return f
+func (st *standing) files() []string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.watched
 }
 
-// reload applies what is configured now, and has clients hear of all of it at once. If it cannot be used, everything stays as it is.
-func (st *standing) reload(ctx context.Context) {
+// reload applies what is configured now, and has clients hear of all of it at once. What that gives beyond what the
+// operator has let in waits, unless by lets it in. If the configuration cannot be used, everything stays as it is, and
+// the error says why.
+func (st *standing) reload(ctx context.Context, by release) error {
+	st.applying.Lock()
+	defer st.applying.Unlock()
 	c, err := st.m.choose(st.m.profile)
 	if err != nil {
 		st.tell([]string{fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v", err)})
-		return
+		return err
 	}
-	release := st.server.Hold()
-	defer release()
-	changes := st.apply(c)
+	announce := st.server.Hold()
+	defer announce()
+	changes := st.apply(c, by)
 	if changes == "" {
-		return
+		return nil
 	}
 	st.std.err.printf("stdwire: the configuration has changed: %s", changes)
 	settling, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
 	st.gateway.Settle(settling)
+	return nil
 }
 
 // tell prints those of the lines that were not among them the last time.
@@ -161,43 +170,58 @@ func (st *standing) tell(lines []string) {
 	st.told = lines
 }
 
-// apply makes the gateway offer what is configured, and returns what was changed for that, "" for nothing. What is the same is left alone. A server whose configuration has an error stays as it was, and
-// is not offered if it was not; nor is one that is not trusted as it is now.
-func (st *standing) apply(c *chosen) string {
+// apply makes the gateway offer what is configured, as far as the operator has let it in or by does, and returns what was
+// changed for that, "" for nothing. What is the same is left alone. A server whose configuration has an error stays as it
+// was, and is not offered if it was not; nor is one that is not trusted as it is now.
+func (st *standing) apply(c *chosen, by release) string {
 	var lines []string
 	for _, d := range c.diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
-	var ids []string
-	for _, s := range c.servers {
-		ids = append(ids, s.ID)
-	}
-	st.gateway.Order(ids...)
-	wanted, stays := map[string]host.Server{}, map[string]bool{}
+	st.arrange(c.servers, by)
+	wanted, stays := map[string]offering{}, map[string]bool{}
 	var order, replaced, added, gone []string
+	var waiting []ops.Waiting
 	for _, s := range c.servers {
 		if s.Err != nil {
 			stays[s.ID] = true // why was told
 			continue
 		}
 		if err := st.m.store.Check(s); err != nil {
-			lines = append(lines, fmt.Sprintf("warning: %v, and not offered: see stdwire trust", err))
+			what := "offered"
+			if was, there := st.offered[s.ID]; there && !was.definition.Project { // a file that nobody trusts does not end it
+				what, stays[s.ID] = "used in place of your own", true
+			}
+			lines = append(lines, fmt.Sprintf("warning: %v, and not %s: see stdwire trust", err, what))
+			waiting = append(waiting, waitingServer(s, waitsForTrust))
 			continue
 		}
-		wanted[s.ID] = st.m.server(s, c.env, st.gateway, st.log)
+		o, why := st.admit(s, c.env, by)
+		if why != "" {
+			waiting = append(waiting, waitingServer(s, why))
+		}
+		if o.server.ID == "" {
+			continue
+		}
+		wanted[s.ID] = o
 		order = append(order, s.ID)
 	}
+	profiles, more := st.admitProfiles(c.all, by)
+	waiting = append(waiting, more...)
+	for _, w := range waiting {
+		if w.Why != waitsForTrust || w.Kind == ops.WaitingProfile {
+			lines = append(lines, "warning: "+waitingText(w))
+		}
+	}
+	st.note(c, profiles, waiting, wanted) // first, so that whoever was told finds it
 	st.tell(lines)
-	st.mu.Lock()
-	st.now = c.all
-	st.mu.Unlock()
 
 	disabled, before := st.disabled(), maps.Clone(st.offered)
 	for id, was := range before {
 		switch {
 		case !disabled[id]:
 			delete(st.off, id)
-		case !was.disabled:
+		case !was.definition.Disabled:
 			st.off[id] = true
 		}
 		if _, there := wanted[id]; !there && !stays[id] {
@@ -205,18 +229,18 @@ func (st *standing) apply(c *chosen) string {
 		}
 	}
 	for _, id := range order {
-		s := wanted[id]
+		o := wanted[id]
 		was, there := before[id]
-		st.offered[id] = offering{s.Digest, s.Disabled}
-		enabled := there && was.disabled && !disabled[id] // by hand
-		s.Disabled = s.Disabled && !enabled || st.off[id]
+		st.offered[id] = o
+		enabled := there && was.definition.Disabled && !disabled[id] // by hand
+		o.server.Disabled = o.server.Disabled && !enabled || st.off[id]
 		switch {
 		case !there:
 			added = append(added, id)
-		case was.digest != s.Digest || disabled[id] != s.Disabled:
+		case was.server.Digest != o.server.Digest || !was.resolved.same(o.resolved) || disabled[id] != o.server.Disabled:
 			replaced = append(replaced, id)
 		}
-		wanted[id] = s
+		wanted[id] = o
 	}
 	for _, id := range gone {
 		delete(st.offered, id)
@@ -226,17 +250,37 @@ func (st *standing) apply(c *chosen) string {
 		wg.Go(func() { st.gateway.Remove(id) })
 	}
 	for _, id := range replaced {
-		wg.Go(func() { st.offer(wanted[id]) })
+		wg.Go(func() { st.offer(wanted[id].server) })
 	}
 	wg.Wait()
 	for _, id := range added {
-		st.offer(wanted[id])
+		st.offer(wanted[id].server)
 	}
 	var opened, closed []string
 	if st.m.endpoints != nil {
-		opened, closed = st.m.endpoints.follow(c.all.Profiles, st.gateway.Offer)
+		opened, closed = st.m.endpoints.follow(profiles, st.gateway.Offer)
 	}
 	return summary([]batch{{"new", added}, {"changed", replaced}, {"gone", gone}, {"new profile", opened}, {"gone profile", closed}})
+}
+
+// arrange sets the order of the servers, by which names belong to the first of several that have them. A file that
+// changes does not change it by itself: a server would get what is another's.
+func (st *standing) arrange(configured []*config.Server, by release) {
+	var ids []string
+	for _, s := range configured {
+		ids = append(ids, s.ID)
+	}
+	order := ids
+	if !by.all {
+		order = slices.DeleteFunc(slices.Clone(st.order), func(id string) bool { return !slices.Contains(ids, id) })
+		for _, id := range ids {
+			if !slices.Contains(order, id) {
+				order = append(order, id)
+			}
+		}
+	}
+	st.order = order
+	st.gateway.Order(order...)
 }
 
 // offer adds a server to the gateway.

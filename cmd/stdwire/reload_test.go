@@ -113,11 +113,17 @@ func (st *stand) write(text []byte) {
 	assert.NilError(st.t, os.WriteFile(st.path, text, 0o600))
 }
 
+// reloads has what is configured now applied, as the operator asks for with SIGHUP.
+func (st *stand) reloads() { _ = st.reload(st.t.Context(), release{all: true}) }
+
+// follows has it applied as when it was noticed that a file has changed.
+func (st *stand) follows() { _ = st.reload(st.t.Context(), release{}) }
+
 // becomes writes a configuration, has it applied, and checks which servers clients see then, and what was told on stderr.
 func (st *stand) becomes(servers map[string]any, want string, told string) {
 	st.t.Helper()
 	st.write(configText(st.t, servers))
-	st.reload(st.t.Context())
+	st.reloads()
 	st.sees(want)
 	if told != "" {
 		told = "stdwire: the configuration has changed: " + told + "\n"
@@ -218,7 +224,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	} {
 		st.write([]byte(text))
 		for range 3 {
-			st.reload(t.Context())
+			st.reloads()
 		}
 		told := st.stderr.take()
 		assert.Equal(t, strings.Count(told, "\n"), 1, told)
@@ -227,13 +233,13 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 		st.sees("a b")
 	}
 	assert.NilError(t, os.Remove(path))
-	st.reload(t.Context())
+	st.reloads()
 	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": no such file"))
 	m.profile = ""
 	// A server with an error stays as it was; the others follow.
 	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))
 	for range 2 {
-		st.reload(t.Context())
+		st.reloads()
 	}
 	st.sees("a b c")
 	told := st.stderr.take()
@@ -276,7 +282,7 @@ func TestManyReloads(t *testing.T) {
 			servers["b"] = good("disabled", true, "env", obj{"X": fmt.Sprint(i)})
 		}
 		st.write(configText(t, servers))
-		st.reload(t.Context())
+		st.reloads()
 	}
 	assert.Equal(t, strings.Count(st.stderr.take(), "the configuration has changed: "), 100)
 	st.becomes(obj{"a": good(), "z": good()}, "a z", "new z")
@@ -301,21 +307,25 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.sees("a b")
 	st.write(configText(t, obj{"a": good("env", obj{"X": "1"}), "b": good()}))
 	for range 2 {
-		st.reload(t.Context())
+		st.reloads()
 	}
+	st.follows()
 	st.sees("b")
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told, `server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
-	assert.Assert(t, cmp.Contains(st.files().paths, filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
+	assert.Equal(t, st.about().Waiting[0].Why, waitsForTrust)
+	assert.Assert(t, cmp.Contains(st.files(), filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
 	trust("a")
-	st.reload(t.Context())
+	st.follows()
+	st.sees("b") // the store is a file, too
+	st.reloads()
 	st.sees("a b")
 	assert.Equal(t, run(t, "trust", "--revoke", "b").code, 0)
-	st.reload(t.Context())
+	st.reloads()
 	st.sees("a")
 	assert.NilError(t, os.Remove(path)) // nothing is looked for that has to be there
 	st.stderr.take()
-	st.reload(t.Context())
+	st.reloads()
 	st.sees("")
 	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: gone a\n")
 }

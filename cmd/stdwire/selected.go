@@ -154,6 +154,9 @@ func misconfigured(err error) error {
 	if e, ok := errors.AsType[*config.UntrustedError](err); ok {
 		f.code = "untrusted"
 		f.hint = fmt.Sprintf("look at what it runs, and agree to it: stdwire trust %s", e.Server)
+		if e.Profile != "" {
+			f.hint = fmt.Sprintf("look at what it has, and agree to it: stdwire trust %s", e.Profile)
+		}
 	}
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {
 		f.code, f.hint = "usage", e.Hint

@@ -20,8 +20,10 @@ func serveCommand() command {
 			"asks by itself.\n\n" +
 			"With --config, --profile or --servers, what other servers have is offered: tools and prompts by their server's id and name, as in files__read, unless --no-prefix says otherwise. Their own tools stdwire then offers only " +
 			"with --root or one of the other flags for them. A server is started when it is wanted, again when it has died, and stopped after ten minutes without a call. What it has stays in the lists meanwhile.\n\n" +
-			"When a configuration file has changed, what is new is started, what is gone ends, and what is different is replaced; the other servers go on. A second passes first, because more may be " +
-			"written; on Unix SIGHUP has it done at once. A file that is not valid changes nothing, and is told on stderr. stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
+			"When a configuration file has changed, what is gone ends, what is disabled is stopped, and of what has a narrower filter fewer tools are offered. A second passes first, because more may be " +
+			"written. What is new or different waits: a client that can write the file must not have programs run. On Unix SIGHUP lets all of it in, at once; stdwire trust and stdwire restart let in one thing. " +
+			"A file that is not valid changes nothing, and is told on stderr.\n\n" +
+			"stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
 			"restart and logs look after them.\n\n" +
 			"With --audit there is a line of JSON for each of their calls, reads and prompts: when, for whom, which, how long, what came of it, and of the arguments the names, types, sizes and a digest. " +
 			"The digest has a key, which is kept in FILE.key: it shows which arguments are the same, and nobody without the key can find them by trying. No call waits for it, and what cannot be written is counted. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +

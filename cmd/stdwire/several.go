@@ -69,15 +69,21 @@ func (c *chosen) only(ids []string) error {
 // reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. What it writes to stderr goes to stderr as well, unless that is nil. An
 // error is one of the configuration, or a [*client.StartError].
 func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, stderr io.Writer) (*client.Client, error) {
-	endpoint, err := s.Resolve(env) // anew each time: a variable may have another value by now
+	endpoint, err := s.Resolve(env)
 	if err != nil {
 		return nil, err
 	}
+	return connect(ctx, endpoint, o, stderr)
+}
+
+// connect is reach for what has been resolved.
+func connect(ctx context.Context, endpoint *config.Endpoint, o client.Options, stderr io.Writer) (*client.Client, error) {
 	if endpoint.URL != "" {
 		return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
 	}
-	endpoint.Command.Stderr = stderr
-	return o.Spawn(ctx, endpoint.Command)
+	command := endpoint.Command
+	command.Stderr = stderr
+	return o.Spawn(ctx, command)
 }
 
 // maxAtOnce is how many servers are started at a time: each may be some processes of 100 MiB.

@@ -18,7 +18,8 @@ func statusCommand() command {
 		summary: "look at the gateways that are running, and the servers behind them",
 		help: "Shows each stdwire serve of yours that offers other servers: its process, since when it runs, where its clients find it, its configuration files; and of each server the state and since when, " +
 			"the revision that is spoken, how many tools are offered, what memory it and its descendants have, what is under way, when it last sent anything; or why it does not work, and when it is started again. " +
-			"What a server has and is not offered is told with the reason and the remedy: it is not what it was when it was first used, or a server that comes first in the configuration has it too, which is an error.\n\n" +
+			"What a server has and is not offered is told with the reason and the remedy: it is not what it was when it was first used, or a server that comes first in the configuration has it too, which is an error. " +
+			"What the files say by now and is not in effect, because it gives more than you have let in, is shown as waiting, with what lets it in.\n\n" +
 			"Servers are switched off and on with stdwire disable and enable, started anew with restart; logs shows what they write.",
 		make: func() (grammar, runner) {
 			var output string
@@ -78,6 +79,9 @@ func (g *controlled) text(now time.Time) string {
 	for _, s := range g.Servers {
 		row := fmt.Sprintf("  %-*s  %-8s  %4s  %s", wide, s.Server, s.State, age(s.Since, now), strings.Join(details(s, now), ", "))
 		b.WriteString(strings.TrimRight(row, " ") + "\n" + withheldLines(s))
+	}
+	for _, w := range g.Waiting {
+		fmt.Fprintf(&b, "  waiting: %s\n", printable.Line(waitingText(w)))
 	}
 	return b.String()
 }

@@ -19,7 +19,7 @@ func disableCommand() command {
 
 func restartCommand() command {
 	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew", "is started anew",
-		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. stdwire status shows what came of it, and "+
+		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. What its file says of it by now is let in, if it waits for that. stdwire status shows what came of it, and "+
 			"stdwire logs what it says.")
 }
 
@@ -93,7 +93,11 @@ func (s *switching) run(ctx context.Context, std *streams) error {
 		if err := c.g.ask(ctx, s.operation, c.what, &after); err != nil {
 			return err
 		}
-		std.err.printf("%s %s", c.name, s.done)
+		done := s.done
+		if s.operation == "host.restart" && c.g.waits(ops.WaitingServer, c.what.Server) {
+			done += ", as its file has it by now"
+		}
+		std.err.printf("%s %s", c.name, done)
 		for _, id := range after.Missing {
 			std.err.printf("note: %s is not offered by %s", id, c.g.name())
 		}

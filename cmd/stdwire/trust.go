@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,15 +13,18 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/internal/near"
+	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
 func trustCommand() command {
 	return command{
-		name: "trust", usage: "[FILE|SERVER] [--revoke] [--yes]",
+		name: "trust", usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
 		summary: "agree to what the servers of a project run",
 		help: `Whoever writes a project's files decides what its servers run, with your rights. So a server from a file that was found in the working directory is not started before you have seen what it is. Without an argument it is about all servers of the project; with one, about those of a file, or one server.
 
-What is shown is all that is written down of the server, uncut; variables are shown as such. What you agree to is remembered for this directory, and for as long as nothing of it changes. The content of programs and files that it names is not looked at.`,
+What is shown is all that is written down of the server, uncut; variables are shown as such. What you agree to is remembered for this directory, and for as long as nothing of it changes. The content of programs and files that it names is not looked at. A profile of the project that takes the place of one of yours, or has servers from elsewhere, wants to be agreed to in the same way; until then it has no effect.
+
+A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
 		make: func() (grammar, runner) {
 			tr := new(trusting)
 			flags := []flag{toggle(&tr.revoke, "--revoke", "no longer trust them"), toggle(&tr.yes, "--yes", "do not ask")}
@@ -49,42 +53,28 @@ func (tr *trusting) run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return err
 	}
-	servers, err := tr.choose(c, env)
+	waiting := gatewaysWaiting(ctx, std)
+	defer waiting.hangUp()
+	found, err := tr.choose(c, env)
+	if failure, ok := errors.AsType[*failure](err); ok && failure.code == "usage" && !tr.revoke {
+		if more := waiting.named(tr.what); more != nil { // of files of the user's own
+			found, err = more, nil
+		}
+	}
 	if err != nil {
 		return err
 	}
 	store := config.UserStore(env)
 	if tr.revoke {
-		n, err := store.Revoke(servers...)
-		if err == nil {
-			std.err.printf("%s no longer trusted", count(n, "server"))
-		}
-		return err
+		return revoke(std, store, found)
+	}
+	if tr.what == "" {
+		found = append(found, waiting.named("")...)
 	}
 	declined := 0
 	typist := newTypist(std.in, std.err)
-	for _, s := range servers {
-		if s.Err != nil {
-			std.err.printf("error: %v", s.Err)
-			declined++
-			continue
-		}
-		switch err := store.Check(s); err.(type) {
-		case nil:
-			std.err.printf("%s is trusted already", s.ID)
-			continue
-		case *config.UntrustedError:
-			std.err.printf("%v", err)
-		default:
-			return &failure{code: "config", why: err.Error()}
-		}
-		shown := definition(s)
-		std.err.printf("%s", shown)
-		const muchToRead = 2000
-		if len(shown) > muchToRead {
-			std.err.printf("These were %d characters: read all of them.", len(shown))
-		}
-		agreed, err := tr.ask(ctx, std, typist, s)
+	for _, one := range found {
+		agreed, err := tr.consider(ctx, std, store, typist, one)
 		if err != nil {
 			return err
 		}
@@ -92,19 +82,134 @@ func (tr *trusting) run(ctx context.Context, std *streams) error {
 			declined++
 			continue
 		}
-		if err := store.Trust(s); err != nil {
+		if err := waiting.release(ctx, std, env.Dir, one); err != nil {
 			return err
 		}
-		std.err.printf("%s is trusted", s.ID)
 	}
 	if declined > 0 {
-		return &failure{code: "untrusted", why: count(declined, "server") + " not trusted"}
+		what := "server"
+		if slices.ContainsFunc(found, func(one trustable) bool { return one.profile != nil }) {
+			what = "server or profile"
+		}
+		return &failure{code: "untrusted", why: count(declined, what) + " not trusted"}
 	}
 	return nil
 }
 
-// choose returns the project's servers that it is about.
-func (tr *trusting) choose(c *config.Config, env *config.Environment) (servers []*config.Server, err error) {
+// A trustable is what can be agreed to: a server or a profile of the project, or what waits in a running gateway.
+type trustable struct {
+	server  *config.Server
+	profile *config.Profile
+	waiting *ops.Waiting
+	g       *controlled // where it waits
+}
+
+func (one trustable) name() string {
+	switch {
+	case one.server != nil:
+		return one.server.ID
+	case one.profile != nil:
+		return one.profile.Name
+	}
+	return one.waiting.Name
+}
+
+// check is what the store says of it.
+func (one trustable) check(store *config.Store) error {
+	switch {
+	case one.server != nil:
+		return store.Check(one.server)
+	case one.profile != nil:
+		return store.CheckProfile(one.profile)
+	}
+	return &config.UntrustedError{}
+}
+
+// trust has the store remember it; what is of a file of the user's own needs that not.
+func (one trustable) trust(store *config.Store) error {
+	switch {
+	case one.server != nil:
+		return store.Trust(one.server)
+	case one.profile != nil:
+		return store.TrustProfile(one.profile)
+	}
+	return nil
+}
+
+// consider shows something, asks about it, and remembers the answer. It reports whether it is trusted now.
+func (tr *trusting) consider(ctx context.Context, std *streams, store *config.Store, typist *typist, one trustable) (bool, error) {
+	if one.server != nil && one.server.Err != nil {
+		std.err.printf("error: %v", one.server.Err)
+		return false, nil
+	}
+	switch err := one.check(store); err.(type) {
+	case nil:
+		std.err.printf("%s is trusted already", one.name())
+		return true, nil
+	case *config.UntrustedError:
+		if one.waiting != nil {
+			err = errors.New(waitingText(*one.waiting))
+		}
+		std.err.printf("%v", err)
+	default:
+		return false, &failure{code: "config", why: err.Error()}
+	}
+	var shown string
+	switch {
+	case one.server != nil:
+		shown = definition(one.server)
+	case one.profile != nil:
+		shown = profileDefinition(one.profile)
+	default:
+		shown = one.waiting.Definition
+	}
+	std.err.printf("%s", shown)
+	const muchToRead = 2000
+	if len(shown) > muchToRead {
+		std.err.printf("These were %d characters: read all of them.", len(shown))
+	}
+	agreed, err := tr.ask(ctx, std, typist, one.name())
+	if err != nil || !agreed {
+		return false, err
+	}
+	if err := one.trust(store); err != nil {
+		return false, err
+	}
+	std.err.printf("%s is trusted", one.name())
+	return true, nil
+}
+
+func revoke(std *streams, store *config.Store, found []trustable) error {
+	var servers []*config.Server
+	var profiles []*config.Profile
+	for _, one := range found {
+		if one.profile != nil {
+			profiles = append(profiles, one.profile)
+		} else {
+			servers = append(servers, one.server)
+		}
+	}
+	n, err := store.Revoke(servers...)
+	if err != nil {
+		return err
+	}
+	m, err := store.RevokeProfile(profiles...)
+	if err != nil {
+		return err
+	}
+	text := count(n, "server")
+	switch {
+	case m > 0 && n > 0:
+		text += " and " + count(m, "profile")
+	case m > 0:
+		text = count(m, "profile")
+	}
+	std.err.printf("%s no longer trusted", text)
+	return nil
+}
+
+// choose returns the project's servers and profiles that it is about.
+func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []trustable, err error) {
 	for _, f := range c.Files {
 		if f.Project && f.Err != nil {
 			return nil, misconfigured(f.Err)
@@ -125,13 +230,19 @@ func (tr *trusting) choose(c *config.Config, env *config.Environment) (servers [
 		case !s.Project:
 			continue
 		case tr.what == "" || s.ID == tr.what || s.File == path:
-			servers = append(servers, s)
+			found = append(found, trustable{server: s})
 		}
 		names = append(names, s.ID)
 	}
+	for _, p := range c.Claims {
+		if tr.what == "" || p.Name == tr.what || p.File == path {
+			found = append(found, trustable{profile: p})
+		}
+		names = append(names, p.Name)
+	}
 	switch {
-	case servers != nil:
-		return servers, nil
+	case found != nil || tr.what == "" && names != nil:
+		return found, nil
 	case names == nil:
 		return nil, usagef("no project file in %s has servers", env.Dir).withHint("stdwire config where shows which files are searched")
 	}
@@ -139,15 +250,15 @@ func (tr *trusting) choose(c *config.Config, env *config.Environment) (servers [
 }
 
 // ask asks whether to trust a server.
-func (tr *trusting) ask(ctx context.Context, std *streams, typist *typist, s *config.Server) (bool, error) {
+func (tr *trusting) ask(ctx context.Context, std *streams, typist *typist, name string) (bool, error) {
 	if tr.yes {
 		return true, nil
 	}
 	if !std.answers() {
-		return false, &failure{code: "untrusted", server: s.ID, why: "there is nobody to ask", hint: "if what is above is what you want: --yes"}
+		return false, &failure{code: "untrusted", server: name, why: "there is nobody to ask", hint: "if what is above is what you want: --yes"}
 	}
 	std.forget() // what was typed before this was seen
-	answer, err := typist.line(ctx, fmt.Sprintf("Trust %s? [y/N] ", s.ID))
+	answer, err := typist.line(ctx, fmt.Sprintf("Trust %s? [y/N] ", name))
 	if err != nil && err != io.EOF {
 		return false, err
 	}
@@ -191,6 +302,37 @@ func definition(s *config.Server) string {
 		if o.AllowPrivate {
 			row("oauth", "allowPrivate: true")
 		}
+		if o.Off {
+			row("oauth", "false")
+		}
+	}
+	for _, f := range s.Settings() {
+		row(f.Name, exact(f.Value))
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Inputs)) {
+		input := s.Inputs[id]
+		hidden := ""
+		if input.Password {
+			hidden = " (a password)"
+		}
+		row("input", exact(id)+": "+exact(input.Description)+hidden)
+	}
+	if s.Hides.File != "" {
+		row("in place of", exact(s.Hides.String()))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// profileDefinition shows all of a profile, as definition does with a server.
+func profileDefinition(p *config.Profile) string {
+	var b strings.Builder
+	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
+	row("servers", exactly(p.Servers))
+	for _, s := range p.Elsewhere {
+		row("elsewhere", exact(s.ID)+" at "+exact(s.Position.String()))
+	}
+	if p.Hides.File != "" {
+		row("in place of", exact(p.Hides.String()))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -232,3 +232,29 @@ func TestSelectedServerInTheShell(t *testing.T) {
 	assert.Equal(t, shell("hang").code, 6)
 	assert.Assert(t, strings.HasPrefix(shell(".timeout", "--timeout", "0").stdout, "for ever"))
 }
+
+// What is agreed to is all that the file says of a server, and so all of it is shown.
+func TestTrustShowsTheWholeEffect(t *testing.T) {
+	dir := project(t, map[string]string{"mcp.json": `{"servers": {"s": {
+		"command": "x", "args": ["${input:key}"], "era": "legacy", "callTimeoutMs": 1000, "startTimeoutMs": 0, "idleStop": "5m", "perSession": true, "maxResult": 9, "disabled": true,
+		"tools": {"allow": ["a*"], "deny": ["ab"]}}}, "inputs": [{"id": "key", "description": "your password\u202e", "password": true}]}`})
+	own := filepath.Join(os.Getenv("HOME"), ".config", "stdwire", "mcp.json")
+	assert.NilError(t, os.MkdirAll(filepath.Dir(own), 0o700))
+	assert.NilError(t, os.WriteFile(own, []byte(`{"servers": {"s": {"command": "mine"}}}`), 0o600))
+	got := run(t, "trust", "s")
+	assert.Equal(t, got.code, 7)
+	assert.Assert(t, cmp.Contains(got.stderr, `
+  command    x ${input:key}
+  in         `+dir+`
+  era        legacy
+  startTimeoutMs 0
+  callTimeoutMs 1000
+  idleStop   5m
+  perSession true
+  maxResult  9
+  disabled   true
+  tools      "{\"allow\":[\"a*\"],\"deny\":[\"ab\"]}"
+  input      key: "your password\u202e" (a password)
+  in place of `+own+`:1:14
+`))
+}

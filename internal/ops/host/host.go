@@ -22,6 +22,11 @@ type Options struct {
 	Withheld func() map[string][]Withheld
 	Profile  func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
 	About    func() About                        // what the gateway is, for [RegisterLocal]
+
+	// For the operator, and nil for clients. Release lets in what waits of a server or profile, if anything does; its
+	// error is one of dispatch. It may block while servers are replaced.
+	Release func(context.Context, Release) error
+	Waiting func() []Waiting
 }
 
 // A Choice names a server or several.
@@ -46,9 +51,7 @@ func Register(c *dispatch.Catalog, o Options) error {
 	changes.Name, changes.Summary = "host.disable", "Stop a server, or those of a profile, and withdraw what they offer, until host.enable. Calls that are under way fail."
 	add(&r, changes, func(_ context.Context, in Choice) (Statuses, error) { return o.change(in, o.Manager.Disable) })
 	changes.Name, changes.Summary = "host.restart", "Stop a server and start it anew. Calls that are under way fail."
-	add(&r, changes, func(_ context.Context, in Server) (Statuses, error) {
-		return o.change(Choice{Server: in.Server}, o.Manager.Restart)
-	})
+	add(&r, changes, func(ctx context.Context, in Server) (Statuses, error) { return o.restart(ctx, in.Server) })
 	return r.register(c)
 }
 
@@ -58,6 +61,9 @@ func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	add(&r, dispatch.Spec{Name: "host.about", Summary: "What this gateway is.", Kind: dispatch.Read},
 		func(context.Context, struct{}) (About, error) { return o.About(), nil })
 	add(&r, dispatch.Spec{Name: "host.logs", Summary: "What the processes of a server have written to stderr, and what has become of them.", Kind: dispatch.Wait, Timeout: beyond, Errors: []dispatch.Code{dispatch.NotFound}}, o.logs)
+	if o.Release != nil {
+		o.registerWaiting(&r)
+	}
 	return r.register(c)
 }
 

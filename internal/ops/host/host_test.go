@@ -145,3 +145,35 @@ func TestLogs(t *testing.T) {
 		assert.Equal(d.t, logs(`{"server":"b","after":2}`).Text, "ü\uFFFD")
 	})
 }
+
+// What waits is let in by the operator's restart or release, and by nothing that clients have.
+func TestRelease(t *testing.T) {
+	atDesk(t, []dispatch.Gate{ops.Gate}, func(d *desk) {
+		for _, operation := range []string{"host.release", "host.waiting"} {
+			assert.Assert(d.t, cmp.Contains(d.call(operation, `{"kind":"server","name":"a"}`), "unknown_operation"))
+		}
+		var released []ops.Release
+		refusal := error(nil)
+		o := ops.Options{
+			Manager: d.m, About: func() ops.About { return ops.About{} },
+			Release: func(_ context.Context, what ops.Release) error {
+				released = append(released, what)
+				return refusal
+			},
+			Waiting: func() []ops.Waiting {
+				return []ops.Waiting{{Kind: ops.WaitingServer, Name: "a", Definition: "command x"}}
+			},
+		}
+		c := dispatch.NewCatalog(ops.Gate)
+		assert.NilError(d.t, errors.Join(ops.Register(c, o), ops.RegisterLocal(c, o)))
+		local := &desk{d.t, d.m, dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})}
+		assert.Assert(d.t, cmp.Contains(local.call("host.waiting", `{}`), `"definition":"command x"`))
+		assert.Assert(d.t, cmp.Contains(local.call("host.release", `{"kind":"profile","name":"p","sha256":"00"}`), `"waiting":[`))
+		assert.Assert(d.t, cmp.Contains(local.call("host.release", `{"kind":"file","name":"p"}`), "invalid_input"))
+		assert.Assert(d.t, cmp.Contains(local.call("host.restart", `{"server":"a"}`), `"servers":[`))
+		assert.DeepEqual(d.t, released, []ops.Release{{Kind: "profile", Name: "p", SHA256: "00"}, {Kind: "server", Name: "a"}})
+		refusal = dispatch.Errorf(dispatch.StateError, "it is not trusted")
+		assert.Equal(d.t, local.call("host.restart", `{"server":"a"}`), "state_error: it is not trusted")
+		assert.Equal(d.t, local.call("host.release", `{"kind":"server","name":"a"}`), "state_error: it is not trusted")
+	})
+}

@@ -96,4 +96,6 @@ type About struct {
 	Endpoint string   `json:"endpoint" doc:"Where its clients find it: a URL, or stdio."`
 	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
 	Profiles []string `json:"profiles" doc:"The sets of servers that have a name."`
+
+	Waiting []Waiting `json:"waiting,omitempty" doc:"What the files say by now, and the operator has not let in."`
 }

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/dispatch"
+	ops "github.com/stdwire/stdwire/internal/ops/host"
+)
+
+// Whoever can write a configuration file decides what is started, and that may be a client with tools for files. So a file
+// that changes while a gateway runs takes away by itself: it drops and disables servers, and lets fewer of their tools
+// pass. What gives more waits for the operator.
+
+// An offering is a server as the operator has let it in, less what its file has taken away since.
+type offering struct {
+	definition *config.Server
+	resolved   resolution
+	server     host.Server
+}
+
+// A resolution is what a definition was when the operator let it in, with the values of its variables and the content of
+// its envFile: what these become later is not used without the operator either.
+type resolution struct {
+	endpoint *config.Endpoint
+	err      error
+}
+
+func resolve(s *config.Server, env *config.Environment) (r resolution) {
+	r.endpoint, r.err = s.Resolve(env)
+	return r
+}
+
+func (r resolution) get() (*config.Endpoint, error) { return r.endpoint, r.err }
+
+func (r resolution) same(o resolution) bool {
+	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
+}
+
+// A release is what the operator lets in: everything, or one thing, which must have a digest unless that is "".
+type release struct {
+	all bool
+	one ops.Release
+}
+
+func (r release) lets(kind, name, digest string) bool {
+	return r.all || r.one.Kind == kind && r.one.Name == name && (r.one.SHA256 == "" || r.one.SHA256 == digest)
+}
+
+// Why something waits.
+const (
+	waitsAsNew            = "new"
+	waitsAsChanged        = "changed"
+	waitsForItsEnvFile    = "environment"
+	waitsForTrust         = "untrusted"
+	waitsWithMore         = "more servers"
+	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, SIGHUP all that waits"
+	letInProfile          = "stdwire trust %[1]s lets it in, SIGHUP all that waits"
+	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
+)
+
+// admit returns what of a server may be offered; none has no ID. Why says why that is not all of it, "" if it is.
+func (st *standing) admit(s *config.Server, env *config.Environment, by release) (o offering, why string) {
+	was, there := st.offered[s.ID]
+	resolved := resolve(s, env)
+	if !by.lets(ops.WaitingServer, s.ID, s.TrustDigest()) {
+		if !there {
+			return offering{}, waitsAsNew
+		}
+		less, whole := s.Within(was.definition)
+		switch {
+		case !whole:
+			why = waitsAsChanged
+		case !resolved.same(was.resolved):
+			why = waitsForItsEnvFile
+		}
+		s, resolved = less, was.resolved
+	}
+	return offering{s, resolved, st.m.server(s, resolved.get, st.gateway, st.log)}, why
+}
+
+// admitProfiles returns the profiles that may be in effect, and what waits of them.
+func (st *standing) admitProfiles(c *config.Config, by release) (profiles map[string][]string, waiting []ops.Waiting) {
+	profiles = make(map[string][]string)
+	for _, p := range c.Claims {
+		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
+			waiting = append(waiting, waitingProfile(p, waitsForTrust))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profile(name)
+		was, there := st.profiles[name]
+		less := slices.DeleteFunc(slices.Clone(p.Servers), func(id string) bool { return !slices.Contains(was, id) })
+		switch {
+		case by.lets(ops.WaitingProfile, name, p.TrustDigest()):
+			profiles[name] = p.Servers
+		case !there:
+			waiting = append(waiting, waitingProfile(p, waitsAsNew))
+		default:
+			if len(less) < len(p.Servers) {
+				waiting = append(waiting, waitingProfile(p, waitsWithMore))
+			}
+			profiles[name] = less
+		}
+	}
+	return profiles, waiting
+}
+
+// note remembers what was found, for whoever asks.
+func (st *standing) note(c *chosen, profiles map[string][]string, waiting []ops.Waiting, wanted map[string]offering) {
+	watched := []string{st.m.store.Path}
+	for _, f := range c.all.Files {
+		watched = append(watched, f.Path)
+	}
+	for _, id := range slices.Sorted(maps.Keys(wanted)) {
+		if e := wanted[id].resolved.endpoint; e != nil && e.EnvFile != "" {
+			watched = append(watched, e.EnvFile)
+		}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.now, st.profiles, st.waiting, st.watched = c.all, profiles, waiting, watched
+}
+
+func waitingServer(s *config.Server, why string) ops.Waiting {
+	return ops.Waiting{
+		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(), Project: s.Project, SHA256: s.TrustDigest(),
+		Definition: definition(s),
+	}
+}
+
+func waitingProfile(p *config.Profile, why string) ops.Waiting {
+	return ops.Waiting{
+		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(), Project: p.Project, SHA256: p.TrustDigest(),
+		Definition: profileDefinition(p),
+	}
+}
+
+// waitingText says that something waits, and what lets it in.
+func waitingText(w ops.Waiting) string {
+	what := map[string]string{
+		waitsAsNew: "is new", waitsAsChanged: "has changed", waitsForItsEnvFile: "has another environment",
+		waitsForTrust: "is not trusted", waitsWithMore: "has more servers",
+	}[w.Why]
+	way := letInServer
+	switch {
+	case w.Why == waitsForTrust:
+		way = letInWhatIsOfAProject
+	case w.Kind == ops.WaitingProfile:
+		way = letInProfile
+	}
+	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) + fmt.Sprintf(way, w.Name)
+}
+
+func (st *standing) allWaiting() []ops.Waiting {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return append([]ops.Waiting{}, st.waiting...)
+}
+
+// release lets in what waits of a server or profile, at the operator's word.
+func (st *standing) release(ctx context.Context, what ops.Release) error {
+	err := st.reload(ctx, release{one: what})
+	for _, w := range st.allWaiting() {
+		switch {
+		case w.Kind != what.Kind || w.Name != what.Name:
+		case w.Why == waitsForTrust:
+			return dispatch.Errorf(dispatch.StateError, "%s", waitingText(w))
+		case what.SHA256 != "":
+			return dispatch.Errorf(dispatch.StateError, "the %s %q is not what was shown: it has changed again", w.Kind, w.Name)
+		}
+	}
+	if err != nil && what.SHA256 != "" {
+		return dispatch.Errorf(dispatch.StateError, "the configuration cannot be used: %w", err)
+	}
+	return nil
+}

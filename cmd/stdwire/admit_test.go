@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	ops "github.com/stdwire/stdwire/internal/ops/host"
+)
+
+// A file that has changed takes away by itself. What it gives waits, and what there was goes on.
+func TestReloadOnlyTakesAway(t *testing.T) {
+	m, path := newConfig(t, obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(), "c": good("disabled", true), "d": good()})
+	st := newStand(t, m, path)
+	st.sees("a b d")
+	a, b := st.pid("a"), st.pid("b")
+	waiting := func() string {
+		var all []string
+		for _, w := range st.about().Waiting {
+			assert.Equal(t, w.Definition, "", "it may be secret")
+			all = append(all, w.Kind+" "+w.Name+" "+w.Why)
+		}
+		return strings.Join(all, ", ")
+	}
+	follow := func(servers obj) {
+		t.Helper()
+		st.write(configText(t, servers))
+		for range 2 {
+			st.follows()
+		}
+	}
+	follow(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good(), "d": good("tools", obj{"deny": []string{"echo"}}), "e": good()})
+	st.sees("a b") // d has no echo any more
+	assert.Equal(t, waiting(), "server a changed, server b changed, server c changed, server e new")
+	assert.Equal(t, st.pid("a"), a)
+	assert.Equal(t, st.pid("b"), b)
+	for tool, err := range st.c.Tools(t.Context()) {
+		assert.NilError(t, err)
+		assert.Assert(t, tool.Name != "a__die", "it is still denied")
+	}
+	told := st.stderr.take()
+	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, SIGHUP all that waits`), 1, "once: %s", told)
+	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
+
+	// What was taken away is not given back by a file.
+	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good("disabled", true), "d": good()})
+	st.sees("a")
+	assert.Equal(t, waiting(), "server d changed")
+	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(), "c": good("disabled", true), "d": good()})
+	st.sees("a")
+	assert.Equal(t, waiting(), "server b changed, server c new, server d changed")
+	assert.Equal(t, st.pid("a"), a)
+
+	// One of them, and then all.
+	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
+	assert.ErrorContains(t, st.release(t.Context(), one), "it has changed again")
+	st.sees("a")
+	one.SHA256 = st.about().Waiting[0].SHA256
+	assert.NilError(t, st.release(t.Context(), one))
+	st.sees("a b")
+	assert.Equal(t, waiting(), "server c new, server d changed")
+	st.reloads()
+	st.sees("a b d")
+	assert.Equal(t, waiting(), "")
+}
+
+// What an envFile has is the environment that the operator let in; what it becomes waits as well.
+func TestReloadOfAnEnvironmentFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), ".env")
+	write := func(text string) { assert.NilError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	mark := filepath.Join(t.TempDir(), "mark")
+	write("VALUE=first\n")
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	m, path := newConfig(t, obj{"a": obj{"command": "sh", "args": []string{"-c", `echo "$VALUE" >> "$0"; exec "$1" fixture:good`, mark, self}, "envFile": file}})
+	st := newStand(t, m, path)
+	st.sees("a")
+	values := func() string {
+		text, err := os.ReadFile(mark)
+		assert.NilError(t, err)
+		lines := strings.Fields(string(text)) // once or twice: a server may be started again for another era
+		return strings.Join(slices.Compact(lines), " ")
+	}
+	assert.Assert(t, slices.Contains(st.files(), file), "it is watched")
+	write("VALUE=second\n")
+	st.follows()
+	assert.Equal(t, st.about().Waiting[0].Why, waitsForItsEnvFile)
+	assert.NilError(t, st.gateway.Manager().Restart("a")) // by a client
+	st.gateway.Settle(t.Context())
+	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
+	assert.NilError(t, err)
+	assert.Equal(t, values(), "first")
+	assert.NilError(t, st.release(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
+	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
+	assert.NilError(t, err)
+	assert.Equal(t, values(), "first second")
+	assert.Equal(t, len(st.about().Waiting), 0)
+}

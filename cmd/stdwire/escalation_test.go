@@ -1,0 +1,149 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
+)
+
+// editable is a directory with a configuration that names a file server for this directory, with --write.
+func editable(t *testing.T) (dir, path string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	assert.NilError(t, err)
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	path = filepath.Join(dir, "mcp.json")
+	files := obj{"command": self, "args": []string{"serve", "--root", dir, "--write"}}
+	assert.NilError(t, os.WriteFile(path, configText(t, obj{"files": files}), 0o600))
+	return dir, path
+}
+
+// planted is the definition of a server that leaves a mark where it is started.
+func planted(t *testing.T, mark string) string {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	text, err := json.Marshal(obj{"command": "sh", "args": []string{"-c", `echo started >> "$0"; exec "$1" fixture:good`, mark, self}})
+	assert.NilError(t, err)
+	return string(text)
+}
+
+// started says how often a planted server was started.
+func started(t *testing.T, mark string) int {
+	t.Helper()
+	text, err := os.ReadFile(mark)
+	if !os.IsNotExist(err) {
+		assert.NilError(t, err)
+	}
+	return strings.Count(string(text), "started")
+}
+
+// edit has a client change a file through the gateway.
+func edit(t *testing.T, c *client.Client, path, old, text string) {
+	t.Helper()
+	result, err := c.CallTool(t.Context(), "files__fs_edit", obj{"path": path, "old": old, "new": text})
+	assert.NilError(t, err)
+	assert.Assert(t, !result.IsError, "%s", result.StructuredContent)
+}
+
+// waits waits until stdwire status says that something waits, and checks that nothing was started meanwhile.
+func waits(t *testing.T, pid, mark string, want ...string) {
+	t.Helper()
+	before := started(t, mark)
+	waitFor(t, func() string {
+		got := run(t, "status")
+		for _, text := range want {
+			if !strings.Contains(got.stdout, text) {
+				return "stdwire status does not say " + strconv.Quote(text) + ": " + got.stdout + got.stderr + "; the planted command has run " + strconv.Itoa(started(t, mark)) + " times"
+			}
+		}
+		return ""
+	})
+	assert.Equal(t, started(t, mark), before, "the planted command has run")
+	about, _ := statuses(t, pid)
+	assert.Assert(t, len(about.Waiting) > 0)
+}
+
+// nothingWaits waits until stdwire status has nothing more to say of that.
+func nothingWaits(t *testing.T, pid string) {
+	t.Helper()
+	waitFor(t, func() string {
+		if about, _ := statuses(t, pid); len(about.Waiting) > 0 {
+			return "it still waits: " + about.Waiting[0].Name
+		}
+		return ""
+	})
+}
+
+// clientOf is a gateway in a process of its own, over stdio or HTTP, and a client of it.
+func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) {
+	t.Helper()
+	if transport == "http" {
+		l, _ := listen(t, "serve", "--no-auth", "--config", path)
+		c, err := client.Connect(t.Context(), streamable.Dial(l.url))
+		assert.NilError(t, err)
+		t.Cleanup(func() {
+			_ = c.Close()
+			_ = l.cmd.Wait() // it was killed by the end of the test's context
+		})
+		return c, l.cmd.Process.Pid
+	}
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	c, err = client.Options{}.Spawn(t.Context(), client.Command{Path: self, Args: []string{"serve", "--config", path}, InheritEnv: []string{"*"}})
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c, c.Process().Pid
+}
+
+// A client that can write files through a server behind the gateway cannot have a program run: what it puts into the configuration waits for the operator.
+func TestEditedConfigurationWaits(t *testing.T) {
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			ownRuntime(t)
+			_, path := editable(t)
+			mark := filepath.Join(t.TempDir(), "mark")
+			c, number := clientOf(t, transport, path)
+			pid := strconv.Itoa(number)
+
+			edit(t, c, "mcp.json", `"mcpServers":{`, `"mcpServers":{"planted":`+planted(t, mark)+`,`)
+			waits(t, pid, mark, "planted", "stdwire restart planted", "SIGHUP")
+			_, servers := statuses(t, pid)
+			assert.Equal(t, len(servers), 1)
+			assert.Equal(t, run(t, "restart", "planted"), ran{0, "", "planted is started anew, as its file has it by now\n"})
+			waitFor(t, func() string {
+				if started(t, mark) == 0 {
+					return "the operator's restart did not let it in"
+				}
+				return ""
+			})
+			nothingWaits(t, pid)
+
+			other := filepath.Join(t.TempDir(), "other")
+			edit(t, c, "mcp.json", mark, other)
+			waits(t, pid, other, "planted", "changed")
+			_, servers = statuses(t, pid)
+			assert.Equal(t, servers["planted"].State, "ready", "what the operator let in goes on")
+			assert.NilError(t, syscall.Kill(number, syscall.SIGHUP))
+			waitFor(t, func() string {
+				if started(t, other) == 0 {
+					return "SIGHUP did not let it in"
+				}
+				return ""
+			})
+			nothingWaits(t, pid)
+		})
+	}
+}
