@@ -95,19 +95,40 @@ type offer struct {
 // offers reports whether a flag was given that is about what there is.
 func (b *builtin) offers() bool { return b.roots != nil || b.write || b.exec || b.eval }
 
-// open makes the catalog, with these gates open beside those that the flags open. Closing is the caller's.
-func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error) {
+// directories are the roots as they were given, or the one that there is without.
+func (b *builtin) directories() (list []fs.Root, err error) {
 	given := b.roots
 	if given == nil {
 		given = []string{"."}
 	}
-	var list []fs.Root
 	for _, s := range given {
 		root, err := fs.ParseRoot(s)
 		if err != nil {
 			return nil, usagef("%v", err)
 		}
 		list = append(list, root)
+	}
+	return list, nil
+}
+
+// writable are the roots in which clients may change files, unless they may run any program and so change all files.
+func (b *builtin) writable() writableRoots {
+	if !b.write || b.exec && b.allow == nil || b.eval {
+		return nil
+	}
+	list, _ := b.directories() // an error was told when they were opened
+	var dirs []string
+	for _, root := range list {
+		dirs = append(dirs, root.Dir)
+	}
+	return openWritable(dirs)
+}
+
+// open makes the catalog, with these gates open beside those that the flags open. Closing is the caller's.
+func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error) {
+	list, err := b.directories()
+	if err != nil {
+		return nil, err
 	}
 	for _, g := range []struct {
 		open bool
@@ -118,7 +139,6 @@ func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error)
 		}
 	}
 	o := &offer{catalog: dispatch.NewCatalog(gates...)}
-	var err error
 	if o.roots, err = fs.OpenRoots(list); err != nil {
 		return nil, usagef("%v", err)
 	}

@@ -32,6 +32,7 @@ type mounted struct {
 	values        bool       // it has values
 	trail         *os.File   // it, when it is open
 
+	writable   writableRoots       // where clients may change files; nil if they may run any program, too
 	operations *dispatch.Catalog   // that has the tools, too; nil for none
 	endpoints  *endpoints          // of the profiles; nil for none
 	env        *config.Environment // when mounted
@@ -87,6 +88,9 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 		return nil, err
 	}
 	m.env, m.store = c.env, config.UserStore(c.env)
+	if err := m.refuseWritable(c); err != nil {
+		return nil, err
+	}
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values, Catalog: m.operations}
 	if m.audit != "" {
 		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {

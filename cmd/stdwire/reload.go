@@ -203,6 +203,10 @@ func (st *standing) apply(c *chosen, by release) string {
 		if o.server.ID == "" {
 			continue
 		}
+		if err := st.m.refuseProgram(o); err != nil {
+			lines = append(lines, fmt.Sprintf("warning: server %q is not offered: %s", s.ID, withRemedy(err)))
+			continue
+		}
 		wanted[s.ID] = o
 		order = append(order, s.ID)
 	}

@@ -23,6 +23,9 @@ func serveCommand() command {
 			"When a configuration file has changed, what is gone ends, what is disabled is stopped, and of what has a narrower filter fewer tools are offered. A second passes first, because more may be " +
 			"written. What is new or different waits: a client that can write the file must not have programs run. On Unix SIGHUP lets all of it in, at once; stdwire trust and stdwire restart let in one thing. " +
 			"A file that is not valid changes nothing, and is told on stderr.\n\n" +
+			"For the same reason nothing that this relies on may lie in a root, if --write is given: not the configuration, what stdwire keeps for itself, the audit log, nor a hook, its program or a file that it is given. " +
+			"A server whose program, or an argument of it that is a program, or whose envFile lies there is not offered. Files that programs read beyond that are not looked at. With --allow-eval, or --allow-exec without names, " +
+			"clients can run what they like, and so this is not looked at either.\n\n" +
 			"stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
 			"restart and logs look after them.\n\n" +
 			"With --audit there is a line of JSON for each of their calls, reads and prompts: when, for whom, which, how long, what came of it, and of the arguments the names, types, sizes and a digest. " +
@@ -75,6 +78,7 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 			m.operations = operations
 			m.serveProfiles(e, server.Options{Logger: log, StateKey: w.stateKey})
 		}
+		m.writable = b.writable()
 		defer func() { err = errors.Join(err, m.close()) }()
 		st, err := m.mount(s, o.catalog, std, log)
 		if err != nil {
