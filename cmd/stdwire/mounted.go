@@ -30,7 +30,7 @@ type mounted struct {
 	before, after [][]string // commands that see calls
 	audit         string     // the file of the audit log, "" for none
 	values        bool       // it has values
-	trail         *os.File   // it, when it is open
+	trail         *auditFile // it, when it is open
 
 	writable   writableRoots       // where clients may change files; nil if they may run any program, too
 	operations *dispatch.Catalog   // that has the tools, too; nil for none
@@ -93,10 +93,12 @@ func (m *mounted) mount(s *server.Server, catalog *dispatch.Catalog, std *stream
 	}
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.values, Catalog: m.operations}
 	if m.audit != "" {
-		if m.trail, err = os.OpenFile(m.audit, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		trail, err := openAudit(m.audit)
+		if err != nil {
 			return nil, usagef("--audit: %v", err)
 		}
-		if o.AuditKey, err = auditKey(m.trail, log); err != nil {
+		m.trail = trail
+		if o.AuditKey, err = auditKey(m.trail.f, log); err != nil {
 			return nil, usagef("--audit: %v", err)
 		}
 		o.Audit = m.trail
@@ -135,7 +137,7 @@ func (m *mounted) close() error {
 	if m.trail == nil {
 		return nil
 	}
-	return m.trail.Close()
+	return m.trail.close()
 }
 
 // server is one of the configuration as the gateway keeps it. Resolve says what to start whenever it is to be started.

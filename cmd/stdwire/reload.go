@@ -68,7 +68,8 @@ func (st *standing) start(ctx context.Context) {
 	files := &fileWatch{paths: st.files, read: st.m.env.ReadFile}
 	st.wg.Go(func() {
 		files.run(ctx, hangup, func(asked bool) {
-			_ = st.reload(ctx, release{all: asked}) // which was told
+			rotated := asked && st.m.rotateAudit(st.log)
+			_ = st.reload(ctx, release{all: asked && !rotated}) // which was told
 		})
 	})
 	if st.pins != nil {

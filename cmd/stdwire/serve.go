@@ -29,7 +29,7 @@ func serveCommand() command {
 			"stdwire status shows the servers of all gateways that run, and stdwire enable, disable, " +
 			"restart and logs look after them.\n\n" +
 			"With --audit there is a line of JSON for each of their calls, reads and prompts: when, for whom, which, how long, what came of it, and of the arguments the names, types, sizes and a digest. " +
-			"The digest has a key, which is kept in FILE.key: it shows which arguments are the same, and nobody without the key can find them by trying. No call waits for it, and what cannot be written is counted. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +
+			"The digest has a key, which is kept in FILE.key: it shows which arguments are the same, and nobody without the key can find them by trying. No call waits for it, and what cannot be written is counted. On Unix SIGHUP has the file opened anew; if it was moved away, by what rotates logs, the signal does nothing else. A command of --before gets {\"phase\":\"before\",\"server\":…,\"tool\":…,\"arguments\":{…}} on stdin, one of --after " +
 			"{\"phase\":\"after\",…,\"result\":{…}}. It writes nothing to let the call pass, {\"arguments\":{…}} or {\"result\":{…}} to put another in its place, or {\"deny\":\"why\"}. The call is refused as well if it " +
 			"exits with another status than 0, writes anything else, or takes more than 10 seconds. It is started without a shell; several are asked in their order.\n\n" +
 			"  stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'\n\n" +

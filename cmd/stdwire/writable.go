@@ -200,7 +200,7 @@ func (m *mounted) refuseWritable(c *chosen) error {
 		all = append(all, reliance{"stdwire's own", dir})
 	}
 	if m.audit != "" {
-		all = append(all, reliance{"the audit log", m.audit})
+		all = append(all, reliance{"the audit log", m.audit}, reliance{"the key of the audit log", m.audit + ".key"})
 	}
 	for _, dir := range socketDirs() {
 		all = append(all, reliance{"the directory of the control socket", dir})
