@@ -149,6 +149,8 @@ func waitingText(w ops.Waiting) string {
 	}[w.Why]
 	way := letInServer
 	switch {
+	case w.Kind == ops.WaitingOrder:
+		return w.Source + ": the order of the servers has changed, and waits: SIGHUP lets it in"
 	case w.Why == waitsForTrust:
 		way = letInWhatIsOfAProject
 	case w.Kind == ops.WaitingProfile:

@@ -179,7 +179,6 @@ func (st *standing) apply(c *chosen, by release) string {
 	for _, d := range c.diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
-	st.arrange(c.servers, by)
 	wanted, stays := map[string]offering{}, map[string]bool{}
 	var order, replaced, added, gone []string
 	var waiting []ops.Waiting
@@ -213,6 +212,9 @@ func (st *standing) apply(c *chosen, by release) string {
 	}
 	profiles, more := st.admitProfiles(c.all, by)
 	waiting = append(waiting, more...)
+	if !st.arrange(c.servers, by) {
+		waiting = append(waiting, ops.Waiting{Kind: ops.WaitingOrder, Why: waitsAsChanged, Source: c.servers[0].Position.String()})
+	}
 	for _, w := range waiting {
 		if w.Why != waitsForTrust || w.Kind == ops.WaitingProfile {
 			lines = append(lines, "warning: "+waitingText(w))
@@ -269,23 +271,23 @@ func (st *standing) apply(c *chosen, by release) string {
 }
 
 // arrange sets the order of the servers, by which names belong to the first of several that have them. A file that
-// changes does not change it by itself: a server would get what is another's.
-func (st *standing) arrange(configured []*config.Server, by release) {
-	var ids []string
+// changes does not by itself change the order of those that are offered: one would get what is another's. It reports
+// whether the order is as configured.
+func (st *standing) arrange(configured []*config.Server, by release) bool {
+	var order []string
 	for _, s := range configured {
-		ids = append(ids, s.ID)
+		order = append(order, s.ID)
 	}
-	order := ids
-	if !by.all {
-		order = slices.DeleteFunc(slices.Clone(st.order), func(id string) bool { return !slices.Contains(ids, id) })
-		for _, id := range ids {
-			if !slices.Contains(order, id) {
-				order = append(order, id)
-			}
-		}
+	isNew := func(id string) bool { _, offered := st.offered[id]; return !offered }
+	now := slices.DeleteFunc(slices.Clone(order), isNew)
+	before := slices.DeleteFunc(slices.Clone(st.order), func(id string) bool { return isNew(id) || !slices.Contains(now, id) })
+	same := by.all || slices.Equal(now, before)
+	if !same {
+		order = append(before, slices.DeleteFunc(order, func(id string) bool { return slices.Contains(before, id) })...)
 	}
 	st.order = order
 	st.gateway.Order(order...)
+	return same
 }
 
 // offer adds a server to the gateway.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,5 +101,13 @@ func TestCollisionIsAnError(t *testing.T) {
 	other, err := json.Marshal(first)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"b":%s,"a":%s}}`, text, other), 0o600))
+	waitFor(t, func() string {
+		if status := run(t, "status").stdout; !strings.Contains(status, "  waiting: "+path+":1:") || !strings.Contains(status, ": the order of the servers has changed, and waits: SIGHUP lets it in\n") {
+			return status
+		}
+		return ""
+	})
+	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })
+	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 0 })
 }

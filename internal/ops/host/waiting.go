@@ -10,17 +10,18 @@ import (
 const (
 	WaitingServer  = "server"
 	WaitingProfile = "profile"
+	WaitingOrder   = "order" // of the servers
 )
 
-// A Waiting is what the configuration files say of a server or profile since they have changed, and what is not in
+// A Waiting is what the configuration files say of a server, a profile or the order since they have changed, and what is not in
 // effect: it gives more than the operator has let in.
 type Waiting struct {
-	Kind    string `json:"kind" doc:"server or profile"`
-	Name    string `json:"name"`
+	Kind    string `json:"kind" doc:"server, profile or order"`
+	Name    string `json:"name,omitempty"`
 	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
 	Source  string `json:"source" doc:"Where it is written."`
 	Project bool   `json:"project,omitempty" doc:"It is of a project's file, and has to be trusted."`
-	SHA256  string `json:"sha256" doc:"Of all of it."`
+	SHA256  string `json:"sha256,omitempty" doc:"Of all of it."`
 
 	Definition string `json:"definition,omitempty" doc:"All of it, with what may be secret; host.waiting alone has it."`
 }
@@ -32,7 +33,7 @@ type Everything struct {
 
 // A Release names what is to wait no longer.
 type Release struct {
-	Kind   string `json:"kind" doc:"server or profile" enum:"server,profile"`
+	Kind   string `json:"kind" doc:"server, profile or order" enum:"server,profile"`
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256,omitempty" doc:"What it has to be, so that nothing else is let in than what was shown."`
 }
