@@ -21,6 +21,10 @@ type Options struct {
 	// do not count. A word is not found within another, or if it ends in * as the beginning of one.
 	Blocklist []string
 
+	// Missing, if set, is asked for an operation that there is not, and may wait until there is. When it has returned nil, the operation is looked up once more. An error that is an [*Error] is the
+	// caller's, as is that of the context; any other is internal_error.
+	Missing func(ctx context.Context, operation string) error
+
 	// Interceptors wrap the life of every call of an operation that exists, validation included. The first is the outermost.
 	Interceptors []Interceptor
 }
@@ -40,6 +44,7 @@ type Dispatcher struct {
 	timeout time.Duration
 	slow    time.Duration
 	blocked blocklist
+	missing func(context.Context, string) error
 	handle  Handler
 }
 
@@ -50,7 +55,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	if o.Blocklist == nil {
 		o.Blocklist = DefaultBlocklist()
 	}
-	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow, blocked: newBlocklist(o.Blocklist)}
+	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow, blocked: newBlocklist(o.Blocklist), missing: o.Missing}
 	if d.log == nil {
 		d.log = slog.Default()
 	}
@@ -91,6 +96,12 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope) {
 	start := time.Now()
 	op, ok := d.catalog.Lookup(call.Operation)
+	if !ok && d.missing != nil {
+		if err := d.await(ctx, call.Operation); err != nil {
+			return Envelope{Err: err, Session: call.Session}
+		}
+		op, ok = d.catalog.Lookup(call.Operation)
+	}
 	if !ok {
 		return Envelope{Err: Errorf(UnknownOperation, "there is no operation %.100q", call.Operation), Session: call.Session}
 	}

@@ -64,6 +64,12 @@ func getPrompt(r *request) (any, error) {
 	}
 	s := r.conn.server
 	found := s.prompts.listing().byKey[string(name)]
+	if found == nil {
+		if err := r.awaitMissing(KindPrompt, name); err != nil {
+			return r.failed(err)
+		}
+		found = s.prompts.listing().byKey[string(name)]
+	}
 	if found == nil || !s.visible(r, KindPrompt, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}

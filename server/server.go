@@ -121,6 +121,7 @@ type Server struct {
 	completes  atomic.Bool // something of these does
 	tasks      tasks
 	unlisted   atomic.Pointer[unlisted]
+	missing    atomic.Pointer[missing]
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}

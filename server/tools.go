@@ -170,6 +170,12 @@ func callTool(r *request) (any, error) {
 		return nil, err
 	}
 	found := s.toolList().byKey[string(name)]
+	if found == nil {
+		if err := r.awaitMissing(KindTool, name); err != nil {
+			return r.failed(err)
+		}
+		found = s.toolList().byKey[string(name)]
+	}
 	if found == nil || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}

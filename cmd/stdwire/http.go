@@ -28,7 +28,8 @@ type web struct {
 	sse      bool
 	stateKey []byte // nil: a random one
 
-	listening func(url string) // hears where; nil if nobody wants to
+	listening func(url string)                                  // hears where; nil if nobody wants to
+	missing   func(ctx context.Context, operation string) error // waits for an operation that there is not yet; nil: nobody does
 }
 
 func (w *web) flags() []flag {
@@ -113,7 +114,7 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
-		mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log})))
+		mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log, Missing: w.missing})))
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	if w.listening != nil {

@@ -86,7 +86,7 @@ func TestServeToolsByHTTP(t *testing.T) {
 		{"my_hand", `{"action":"refuse","confirm":true}`, 502, `"details":{"code":-32602}`},
 		{"my_hand", `{"action":"die","confirm":true}`, 502, `server \"my.hand\": tool \"die\": exited with status 7`},
 		{"small", `{"action":"big","confirm":true}`, 403, `"code":"blocked"`},
-		{"gone", `{"action":"x"}`, 404, `"code":"unknown_operation"`},
+		{"gone", `{"action":"x"}`, 502, `server \"gone\" is not available`},
 		{"off", `{"action":"x"}`, 404, `"code":"unknown_operation"`},
 	} {
 		status, answer := post(t.Context(), t, address, tt.service, tt.body)

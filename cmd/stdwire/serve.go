@@ -49,7 +49,7 @@ func serveCommand() command {
 	}
 }
 
-// settleWithin is how long clients wait for what other servers have, before they are told of it as a change: some look only once, and none waits for long.
+// settleWithin is how long clients wait for the lists of what other servers have, before they are told of it as a change: some look only once, and none waits for long.
 const settleWithin = 5 * time.Second
 
 func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {
@@ -88,7 +88,7 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 		if w.address != "" {
 			st.reachedAt("http://" + w.address + "/mcp") // until it is known better
 		}
-		w.listening = st.reachedAt
+		w.listening, w.missing = st.reachedAt, st.gateway.AwaitOperation
 		st.start(ctx)
 		settling, cancel := context.WithTimeout(ctx, settleWithin)
 		st.gateway.Settle(settling)

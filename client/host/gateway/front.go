@@ -24,11 +24,13 @@ func (f *front) attach(g *Gateway) {
 	f.server.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		return g.readUnlisted(ctx, f, uri)
 	})
+	f.server.AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error { return g.await(ctx, f, name) })
 }
 
 func (f *front) detach() {
 	f.unwatch()
 	f.server.ReadUnlisted(nil)
+	f.server.AwaitMissing(nil)
 }
 
 func (f *front) includes(id string) bool { return f.all || slices.Contains(f.ids, id) }

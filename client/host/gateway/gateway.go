@@ -43,7 +43,8 @@
 // the tool is declared idempotent or read-only.
 //
 // What a server has stays in the lists while it is down. A call waits for it if it is to be started again within 5 s, and within the deadline of the call; otherwise the error says when that is.
-// One that has failed too many times is started by the next call: see package host.
+// One that has failed too many times is started by the next call: see package host. A call of a tool or prompt that is not there waits if it may be one of a server that has not said yet what it has,
+// as the server is starting for the first time; if that cannot be started, the error says why.
 //
 // # Questions
 //
@@ -135,7 +136,7 @@ type Options struct {
 	// AuditKey is the key of the digests in the audit log, secret and of 32 random bytes. nil is one of this gateway's own: then the same arguments have
 	// another digest in the lines of the next.
 	AuditKey []byte
-	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. It must not be the catalog of the gateway's own server, which has the tools already.
+	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. [Gateway.AwaitOperation] is for its dispatcher. It must not be the catalog of the gateway's own server, which has the tools already.
 	Catalog *dispatch.Catalog
 	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
 	Logger *slog.Logger

@@ -31,6 +31,7 @@ type mount struct {
 	asked      chan chan<- error // who waits until the server is looked at; the channels have room for one
 	looked     chan struct{}     // closed when the server was looked at for the first time, whatever came of it
 	disabled   atomic.Bool
+	known      atomic.Bool      // what the server has, or had the last time
 	recheck    chan struct{}    // capacity 1: pins have changed
 	listed     *client.Client   // whose lists are offered; of the goroutine
 	level      mcp.LoggingLevel // from which on the server is to log anyway
@@ -159,6 +160,7 @@ func (m *mount) sync() error {
 			}
 		}
 		m.listed = c
+		m.known.Store(true)
 		m.remember(c.ServerInfo().Name)
 		return nil
 	})

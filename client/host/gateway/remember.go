@@ -58,6 +58,7 @@ func (m *mount) recall() bool {
 		return false
 	}
 	m.saved = text
+	m.known.Store(true)
 	m.tools.show(r.Name, tools, nil)
 	m.prompts.show(r.Name, prompts, nil)
 	m.resources.show(r.Name, resources, nil)

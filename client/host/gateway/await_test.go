@@ -1,0 +1,95 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A call to a server that is still starting for the first time waits until it has said what it has; one to a server that cannot be started is told why.
+func TestCallWaitsForFirstStart(t *testing.T) {
+	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
+		w.readable()
+		catalog := dispatch.NewCatalog()
+		w.gateway.Close()
+		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
+		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
+		w.gateway.Settle(t.Context())
+		slow := w.server("slow", w.era)
+		connect := slow.Connect
+		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			time.Sleep(20 * time.Second)
+			return connect(ctx, session, o)
+		}
+		broken := host.Server{ID: "broken", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, errors.New("boom") }}
+		off := host.Server{ID: "off", Disabled: true, Connect: broken.Connect}
+		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation})
+		operate := func(ctx context.Context, name string) dispatch.Envelope {
+			return d.Dispatch(ctx, &dispatch.Call{Operation: name, Arguments: json.RawMessage(`{}`), Confirmed: true})
+		}
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			began := time.Now()
+			after := func(want time.Duration) {
+				t.Helper()
+				assert.Equal(t, time.Since(began), want)
+				began = time.Now()
+			}
+			start := func() {
+				assert.NilError(t, w.gateway.Add(slow))
+				began = time.Now()
+			}
+			start()
+			raw, err := c.CallToolRaw(t.Context(), "slow__verbatim", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, string(raw), result)
+			after(20 * time.Second)
+			start()
+			_, err = c.GetPrompt(t.Context(), "slow__greet", map[string]string{"who": "x"})
+			assert.NilError(t, err)
+			after(20 * time.Second)
+			start()
+			e := operate(t.Context(), "slow.verbatim")
+			assert.Assert(t, e.Success(), "%v", e.Err)
+			after(20 * time.Second)
+			start()
+			_, err = c.CallTool(t.Context(), "slow__verbatim", nil, client.Timeout(5*time.Second))
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+			after(5 * time.Second)
+			short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			e = operate(short, "slow.verbatim")
+			cancel()
+			assert.Equal(t, e.Err.Code, dispatch.Timeout)
+			after(5 * time.Second)
+			for _, name := range []string{"up__nope", "nope", "off__verbatim", "slo__verbatim"} { // which no server that is starting can have
+				_, err = c.CallTool(t.Context(), name, nil)
+				assert.ErrorContains(t, err, "Unknown tool: "+name)
+			}
+			assert.Equal(t, operate(t.Context(), "up.nope").Err.Code, dispatch.UnknownOperation)
+			after(0)
+			_, err = c.CallTool(t.Context(), "slow__nope", nil)
+			assert.ErrorContains(t, err, "Unknown tool: slow__nope")
+			after(10 * time.Second)
+		})
+		assert.NilError(t, errors.Join(w.gateway.Add(broken), w.gateway.Add(off)))
+		time.Sleep(10 * time.Second)
+		w.client(client.Options{Era: era}, func(c *client.Client) {
+			_, err := c.CallTool(t.Context(), "broken__x", nil)
+			assert.ErrorContains(t, err, `server "broken" is not available: boom; it is started again in `)
+			_, err = c.CallTool(t.Context(), "off__verbatim", nil)
+			assert.ErrorContains(t, err, "Unknown tool: off__verbatim")
+			e := operate(t.Context(), "broken.x")
+			assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
+			assert.ErrorContains(t, e.Err, `server "broken" is not available: boom; it is started again in `)
+		})
+	})
+}

@@ -1,0 +1,42 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+)
+
+// await asks for an operation that there is not. The error is for the caller.
+func (d *Dispatcher) await(ctx context.Context, operation string) (failure *Error) {
+	about := slog.String("operation", operation)
+	defer func() {
+		if value := recover(); value != nil {
+			err := panicError(value)
+			d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation panicked", about, slog.String("panic", err.Error()), slog.String("stack", string(debug.Stack())))
+			failure = internal(err)
+		}
+	}()
+	err := d.missing(ctx, operation)
+	if err == nil {
+		return nil
+	}
+	if e := asError(err); e != nil {
+		if info, ok := d.catalog.CodeInfo(e.Code); ok {
+			shown := *e
+			shown.Details = nil
+			if shown.undecided {
+				shown.Recoverable, shown.undecided = info.Recoverable, false
+			}
+			return &shown
+		}
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return Errorf(Timeout, "the time allowed ran out").because(err)
+	case errors.Is(err, context.Canceled):
+		return Errorf(Cancelled, "the call was cancelled").because(err)
+	}
+	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about, slog.Any("error", err))
+	return internal(err)
+}
