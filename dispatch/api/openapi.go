@@ -182,7 +182,7 @@ func (d *description) relocated(name string, text json.RawMessage) any {
 	if moved, ok := relocate(text, components+name); ok {
 		return moved
 	}
-	return object{"description": "Its schema depends on where it stands, and is in the manifest only."}
+	return object{"description": "Its schema depends on where it stands, or is too large for this document, and is in the manifest only."}
 }
 
 // document describes GET of a document.

@@ -17,9 +17,10 @@ import (
 // draft-07 becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be to a meta-schema, becomes x-ref, which says nothing: few
 // programs follow such a one.
 //
-// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is false for a schema that has one.
+// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is false for a schema that has one. So it is for one
+// that takes too much work for its size, as pointers to what is deep in it are long.
 func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) {
-	r := &relocation{text: text, places: map[string]*place{}, targets: map[string]string{"": ""}}
+	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork, places: map[string]*place{}, targets: map[string]string{"": ""}}
 	r.enter(text, "", to, &url.URL{}, false)
 	for len(r.references) > 0 { // to where no keyword has a schema, and where there may be more of them
 		next := r.references[0]
@@ -29,11 +30,26 @@ func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) 
 			r.enter(value, at, to, near.base, near.draft07)
 		}
 	}
-	return r.append(nil, text, ""), !r.dynamic
+	moved = r.append(nil, text, "")
+	return moved, !r.dynamic && r.left >= 0
+}
+
+// The work of a relocation, in bytes that are looked at or written.
+const (
+	workPerByte = 64
+	leastWork   = 1 << 20
+)
+
+// spend reports whether there is as much work left.
+func (r *relocation) spend(bytes int) bool {
+	r.left -= bytes
+	return r.left >= 0
 }
 
 type relocation struct {
 	text       json.RawMessage
+	root       *form.Root
+	left       int               // work
 	places     map[string]*place // of all schemas, but for true and false, by the pointer to where they stand
 	targets    map[string]string // absolute URIs, with an anchor or without fragment, and the pointer to what they name
 	references []*url.URL        // absolute, that are still to be followed
@@ -45,6 +61,7 @@ type place struct {
 	to      string   // where it will stand
 	base    *url.URL // that its references are relative to
 	draft07 bool
+	refers  bool // it has a $ref
 }
 
 // Where the keywords of a schema have others: in the members of their values, or else in the value or its elements.
@@ -74,13 +91,14 @@ func set(names ...string) map[string]bool {
 
 // enter notes the schema that stands at a pointer, and those in it.
 func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 bool) {
-	if len(value) == 0 || value[0] != '{' || r.places[at] != nil {
+	if len(value) == 0 || value[0] != '{' || r.places[at] != nil || !r.spend(len(value)+len(at)+len(to)) {
 		return
 	}
 	if uri, ok := jsonscan.Text(jsonscan.Member(value, "$schema")); ok {
 		draft07 = strings.HasPrefix(strings.Replace(uri, "https:", "http:", 1), schema.Draft07)
 	}
-	alone := draft07 && jsonscan.Member(value, "$ref") != nil
+	refers := jsonscan.Member(value, "$ref") != nil
+	alone := draft07 && refers
 	if id, ok := reference(value, "$id", base); ok && !alone {
 		r.targets[id.String()] = at
 		if id.Fragment == "" {
@@ -94,7 +112,7 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 			}
 		}
 	}
-	p := &place{to, base, draft07}
+	p := &place{to, base, draft07, refers}
 	r.places[at] = p
 	if ref, ok := reference(value, "$ref", base); ok {
 		r.references = append(r.references, ref)
@@ -102,6 +120,9 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 	for token, v := range jsonscan.Members(value) {
 		name, _ := jsonscan.Text(token)
 		below, moved := at+"/"+escape(name), to+"/"+escape(p.rename(value, name))
+		if !r.spend(len(below) + len(moved)) {
+			return
+		}
 		switch {
 		case schemaMaps[name]:
 			for token, v := range jsonscan.Members(v) {
@@ -126,7 +147,10 @@ func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 		if p := r.places[from]; p != nil {
 			name = p.rename(value, token)
 		}
-		value, from, to = form.Child(value, token), from+"/"+escape(token), to+"/"+escape(name)
+		if !r.spend(len(from) + len(to)) {
+			break
+		}
+		value, from, to = r.root.Child(value, token), from+"/"+escape(token), to+"/"+escape(name)
 		if p := r.places[from]; p != nil {
 			near = p
 		}
@@ -163,7 +187,7 @@ func (p *place) rename(value []byte, name string) string {
 	}
 	tuple := items != nil && items[0] == '['
 	switch {
-	case p.draft07 && unknown07[name], p.draft07 && !besideRef[name] && !identifying[name] && jsonscan.Member(value, "$ref") != nil,
+	case p.draft07 && unknown07[name], p.draft07 && !besideRef[name] && !identifying[name] && p.refers,
 		tuple && name == "items" && form.Child(items, "0") == nil: // there is no empty prefixItems
 		return "x-" + name
 	case tuple && name == "items":
@@ -183,6 +207,9 @@ func separable(value []byte) bool {
 
 // append writes the value that stands at a pointer.
 func (r *relocation) append(dst, value []byte, at string) []byte {
+	if !r.spend(len(value) + len(at)) {
+		return dst
+	}
 	switch value[0] {
 	case '{':
 		w := &writer{dst: append(dst, '{')}
@@ -219,6 +246,7 @@ func (r *relocation) keywords(w *writer, p *place, value []byte, at string) {
 			ref, _ := reference(value, "$ref", p.base)
 			if at, here := r.target(ref); here {
 				_, to, _ := r.follow(at)
+				r.spend(len(to))
 				w.dst = jsonscan.AppendString(w.key("$ref"), pointTo(to))
 			} else {
 				w.dst = jsonscan.AppendString(w.key("x-ref"), ref.String())

@@ -42,12 +42,13 @@ func (s shape) flags() []flag { return appendFlags(nil, flag{shape: s, required:
 
 // appendFlags appends the flags of an object's properties. within are the parts of the objects that the object is in.
 func appendFlags(dst []flag, outer flag, within []*byte) []flag {
+	within = slices.Clip(within)
 	for _, p := range outer.shape.parts() {
-		within = append(within[:len(within):len(within)], &p.at[0])
+		within = append(within, &p.at[0])
 	}
-	for _, name := range outer.shape.properties() {
-		property, _ := outer.shape.property(name)
-		f := flag{path: append(slices.Clip(outer.path), name), shape: property, required: outer.required && outer.shape.required(name)}
+	for _, field := range outer.shape.fields() {
+		property := field.shape
+		f := flag{path: append(slices.Clip(outer.path), field.name), shape: property, required: outer.required && field.required}
 		switch recursive := slices.ContainsFunc(property.parts(), func(p part) bool { return slices.Contains(within, &p.at[0]) }); {
 		case len(dst) == maxFlags:
 			return dst

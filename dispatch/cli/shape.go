@@ -11,13 +11,15 @@ import (
 // A shape reads a JSON Schema for what there is to fill in: which properties, of what types. What else a schema demands is for the dispatcher
 // to check. The zero value is a schema that says nothing.
 type shape struct {
-	root []byte // the whole schema, in which references are looked up
-	at   []byte // the part of it that this is about
-	asks bool   // it is of the arguments of an operation that may have to be confirmed
+	root *form.Root // the whole schema, in which references are looked up
+	at   []byte     // the part of it that this is about
+	asks bool       // it is of the arguments of an operation that may have to be confirmed
 }
 
 // shapeOf is the shape of an operation's arguments.
-func shapeOf(op *dispatch.Operation) shape { return shape{op.Input(), op.Input(), op.Destructive()} }
+func shapeOf(op *dispatch.Operation) shape {
+	return shape{form.NewRoot(op.Input()), op.Input(), op.Destructive()}
+}
 
 // inner is the shape of what a part of the schema is about.
 func (s shape) inner(at []byte) shape { return shape{root: s.root, at: at} }
@@ -41,7 +43,7 @@ func (s shape) parts() (all []part) {
 		p := part{s.inner(at), always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.keyword("$ref")); ok {
-			visit(form.Pointed(s.root, string(ref)), always)
+			visit(s.pointed(string(ref)), always)
 		}
 		for at := range jsonscan.Elements(p.keyword("allOf")) {
 			visit(at, always)
@@ -57,6 +59,14 @@ func (s shape) parts() (all []part) {
 	}
 	visit(s.at, true)
 	return all
+}
+
+// pointed is what a reference leads to.
+func (s shape) pointed(ref string) []byte {
+	if s.root == nil {
+		return nil
+	}
+	return s.root.Pointed(ref)
 }
 
 // keyword returns the value of a keyword of this very part.
@@ -148,14 +158,43 @@ func (s shape) items() shape {
 
 // properties are the names of an object's properties, in the schema's order.
 func (s shape) properties() (names []string) {
-	for _, p := range s.parts() {
-		for token := range jsonscan.Members(p.keyword("properties")) {
-			if name, _ := jsonscan.Unquote(token); !slices.Contains(names, string(name)) {
-				names = append(names, string(name))
+	for _, f := range s.fields() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// A field is a property that the schema names.
+type field struct {
+	name     string
+	shape    shape
+	required bool // whatever else is there
+}
+
+// fields are an object's properties, in the schema's order.
+func (s shape) fields() (all []field) {
+	parts, at := s.parts(), map[string]int{}
+	for _, p := range parts {
+		for token, value := range jsonscan.Members(p.keyword("properties")) {
+			name, _ := jsonscan.Text(token)
+			if _, known := at[name]; !known {
+				at[name] = len(all)
+				all = append(all, field{name: name, shape: s.inner(value)})
 			}
 		}
 	}
-	return names
+	for _, p := range parts {
+		if !p.always {
+			continue
+		}
+		for element := range jsonscan.Elements(p.keyword("required")) {
+			name, _ := jsonscan.Unquote(element)
+			if i, known := at[string(name)]; known {
+				all[i].required = true
+			}
+		}
+	}
+	return all
 }
 
 // property returns the shape of a property that the schema names.

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/growth"
+)
+
+// several is n texts with commas between them; a * in them is their number.
+func several(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(format, "*", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// The flags that are made of a schema are found in time linear in its size.
+func TestFlagsAreLinear(t *testing.T) {
+	for name, schema := range map[string]func(n int) string{
+		"properties": func(n int) string {
+			return `"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` + several(n, `"p*"`) + `]`
+		},
+		"references": func(n int) string {
+			return `"$defs":{` + several(n, `"d*":{"properties":{"p*":{"type":"string"}}}`) + `},"allOf":[` + several(n, `{"$ref":"#/$defs/d*"}`) + `]`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			growth.Linear(t, 3000, func(n int) func() {
+				op, err := dispatch.New(dispatch.Spec{Name: "a", Summary: "A.", Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object",` + schema(n) + `}`)},
+					func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+				assert.NilError(t, err)
+				return func() {
+					s := shapeOf(op)
+					assert.Equal(t, len(s.flags()), maxFlags)
+					s.find("p-7")
+				}
+			})
+		})
+	}
+}
