@@ -144,9 +144,15 @@ func table(elements [][]byte) [][]string {
 // cell keeps what stands in a table on its line and in its column.
 var cell = strings.NewReplacer("\n", `\n`, "\t", " ")
 
-// aligned sets rows in columns.
+// aligned sets rows in columns, unless that would be mostly white space.
 func aligned(rows [][]string) string {
 	var b strings.Builder
+	if spacious(rows) {
+		for _, row := range rows {
+			b.WriteString(strings.TrimRight(cell.Replace(strings.Join(row, "  ")), " ") + "\n")
+		}
+		return b.String()
+	}
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i, text := range row {
@@ -165,6 +171,27 @@ func aligned(rows [][]string) string {
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// spacious reports whether rows in columns are many times as long as what is in them: one long text makes its column that wide in every row.
+func spacious(rows [][]string) bool {
+	const least, most = 64 << 10, 16
+	var widths []int
+	size := 0
+	for _, row := range rows {
+		for i, text := range row[:max(len(row)-1, 0)] {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], len(text))
+			size += len(text)
+		}
+	}
+	width := 0
+	for _, w := range widths {
+		width += w
+	}
+	return int64(width)*int64(len(rows)) > least+most*int64(size)
 }
 
 // indented puts something before every line but empty ones.
