@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -178,7 +179,9 @@ func listen(r *request) (any, error) {
 
 	// The acknowledgment comes first; what changes while it is being sent is told behind it.
 	params := encoded(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) + `}}`)
-	if err := r.link.Notify(r, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
+	ctx, cancel := r.readable()
+	defer cancel()
+	if err := r.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
 		return nil, err
 	}
 	c.activate(sub)
@@ -186,13 +189,26 @@ func listen(r *request) (any, error) {
 	case <-r.Done():
 	case <-c.closing:
 	}
-	if cause := context.Cause(r); cause != nil && (!c.finishing() || errors.Is(cause, rpc.ErrCancelled)) {
-		return nil, cause // it is the client that ended it
+	cause := context.Cause(r)
+	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) && !c.finishing() {
+		return nil, cause // the client has cancelled it, or is gone
 	}
 	// The specification has both: basic/patterns/cancellation wants this notification, subscriptions the result.
-	_ = r.link.Notify(r, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+	_ = r.link.Notify(ctx, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
 	return encoded(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
+}
+
+// readable returns a context that ends with the request, unless that ends because the client has closed its end of the
+// stream: such a client may still read what it is owed.
+func (r *request) readable() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r))
+	stop := context.AfterFunc(r, func() {
+		if cause := context.Cause(r); !errors.Is(cause, io.EOF) {
+			cancel(cause)
+		}
+	})
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // accept settles what a subscription gets of what it asks for: what the server has, and the client may see.
