@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
@@ -171,8 +172,13 @@ func (c *Pending) Cancel(cause error) bool {
 		return false
 	}
 	if d := p.o.Cancellation; d != nil {
-		if params := d.Params(c.method, c.ID(), cause); params != nil {
-			_ = p.notify(nil, d.Method, params) // if it cannot be queued, the connection is about to end
+		failure := contain.Run(func() {
+			if params := d.Params(c.method, c.ID(), cause); params != nil {
+				_ = p.notify(nil, d.Method, params) // if it cannot be queued, the connection is about to end
+			}
+		})
+		if failure != nil {
+			p.panicked(c.method, failure)
 		}
 	}
 	c.err = fmt.Errorf("rpc: %s: %w", c.method, cause)

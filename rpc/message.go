@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime/debug"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -91,20 +91,24 @@ func Answer(ctx context.Context, dst []byte, h Handler, req *Request) (response 
 }
 
 func answer(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			response, err = dst, &PanicError{req.Method, value, debug.Stack()}
+	failure := contain.Call(func() {
+		var result any
+		if result, err = h(ctx, req); err != nil || req.IsNotification() {
+			return
 		}
-	}()
-	result, err := h(ctx, req)
-	if err != nil || req.IsNotification() {
+		if response, err = appendValue(appendResultHead(dst, req.ID), result); err != nil {
+			err = fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
+			return
+		}
+		response = append(response, '}')
+	})
+	switch {
+	case failure != nil:
+		return dst, &PanicError{req.Method, failure.Value, failure.Stack}
+	case err != nil || req.IsNotification():
 		return dst, err
 	}
-	response, err = appendValue(appendResultHead(dst, req.ID), result)
-	if err != nil {
-		return dst, fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
-	}
-	return append(response, '}'), nil
+	return response, nil
 }
 
 // A PanicError is what [Answer] returns if the handler panicked.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // Options says how a [Peer] behaves. The zero value is a peer that frames by newline, answers every request with [ErrMethodNotFound] and
@@ -19,7 +20,7 @@ type Options struct {
 	// Cancellation is how requests are cancelled, which JSON-RPC leaves open; nil is not at all.
 	Cancellation *Cancellation
 	// Ordered tells which requests, like notifications, run to their end before anything sent behind them starts. It is asked on the reader's
-	// goroutine and must neither block nor panic. Nil is none.
+	// goroutine and must not block. Nil is none.
 	Ordered func(method string) bool
 	// Preempt sees each notification on the reader's goroutine, before anything sent behind it is looked at. It must not block. If it returns
 	// true the notification is consumed; its Params are invalid as soon as Preempt returns.
@@ -113,8 +114,8 @@ const (
 	Outbound Direction = true  // from this side
 )
 
-// Hooks tell what happens on a connection. Nil ones cost nothing. They are called on the goroutine where it happens, several at once, and must
-// neither block nor panic nor keep the slices that they are given.
+// Hooks tell what happens on a connection. Nil ones cost nothing. They are called where it happens, several at once, and what
+// happens waits for them. They must not keep the slices that they are given.
 type Hooks struct {
 	// Frame sees each message in full. Outbound ones are seen when they are queued; concurrent ones may be sent in another order.
 	Frame func(d Direction, frame []byte)
@@ -124,6 +125,27 @@ type Hooks struct {
 	Stray func(frame []byte, reason string)
 	// Panic sees what a handler, or another callback that reads what the other side sent, panicked with.
 	Panic func(method string, value any, stack []byte)
+}
+
+// Safe returns hooks that do the same on goroutines of their own, and so may panic: for transports, that call hooks
+// themselves. A [Peer] does this.
+func (h Hooks) Safe() Hooks {
+	safe := Hooks{}
+	if h.Frame != nil {
+		safe.Frame = func(d Direction, frame []byte) { contain.Run(func() { h.Frame(d, frame) }) }
+	}
+	if h.Call != nil {
+		safe.Call = func(e CallEvent) { contain.Run(func() { h.Call(e) }) }
+	}
+	if h.Stray != nil {
+		safe.Stray = func(frame []byte, reason string) { contain.Run(func() { h.Stray(frame, reason) }) }
+	}
+	if h.Panic != nil {
+		safe.Panic = func(method string, value any, stack []byte) {
+			contain.Run(func() { h.Panic(method, value, stack) })
+		}
+	}
+	return safe
 }
 
 // A CallEvent is the start or end of a call or of the handling of a notification (which has no id).

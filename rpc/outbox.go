@@ -3,11 +3,13 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // An outbox queues frames and writes all that wait with one Write. At any time at most one goroutine writes, and only while there is
@@ -83,8 +85,14 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	o.parts = [3][]byte{head, payload, tail}
 	before := len(o.queued)
 	o.queued = slices.Grow(o.queued, size+64)
-	o.queued, err = o.codec.AppendFrame(o.queued, o.parts[:]...)
+	failure := contain.Call(func() { o.queued, err = o.codec.AppendFrame(o.queued, o.parts[:]...) })
 	o.parts = [3][]byte{}
+	if failure != nil {
+		o.queued = o.queued[:before]
+		o.err = &closedError{failure}
+		o.wg.Go(func() { o.fail(failure) }) // not here: fail wants the lock
+		return false, o.err
+	}
 	if err != nil {
 		return false, err
 	}
@@ -129,13 +137,7 @@ func (o *outbox) write() {
 		frames := o.queued
 		o.queued, o.spare = o.spare[:0], nil
 		o.announce()
-		o.mu.Unlock()
-		_, err := o.w.Write(frames)
-		if err != nil {
-			o.fail(err) // sets o.err
-		}
-		o.mu.Lock()
-		if err == nil {
+		if o.hand(frames) == nil {
 			o.written += int64(len(frames))
 		}
 		if cap(frames) <= keepLarge {
@@ -144,6 +146,22 @@ func (o *outbox) write() {
 	}
 	o.writing = false
 	o.announce()
+}
+
+// hand writes frames to the stream, without the lock, and fails if that does.
+func (o *outbox) hand(frames []byte) (err error) {
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	err = errExited // unless Write returns
+	defer func() {
+		if err != nil {
+			o.fail(err) // sets o.err
+		}
+	}()
+	if failure := contain.Call(func() { _, err = o.w.Write(frames) }); failure != nil {
+		err = fmt.Errorf("rpc: writing: %w", failure)
+	}
+	return err
 }
 
 // flush waits until everything queued so far has been written.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait and Shutdown, which a
@@ -85,6 +87,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 		o.Context = context.Background()
 	}
 	o.Limits = o.Limits.withDefaults()
+	o.Hooks = o.Hooks.Safe()
 	codec := o.Framing(stream, o.Limits.Limits)
 	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), room: make(chan struct{}, 1), work: make(chan *inbound)}
 	p.batch.Store(o.Batch)
@@ -105,17 +108,23 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 
 // run is the life of a peer: read until the end, drain, close, wait for all others.
 func (p *Peer) run() {
-	err := p.read()
-	p.update(func(s *state) {
-		if s.unread = true; s.overdue != nil {
-			s.overdue.Stop()
+	err := errExited
+	defer func() { // also if a callback calls runtime.Goexit
+		p.update(func(s *state) {
+			if s.unread = true; s.overdue != nil {
+				s.overdue.Stop()
+			}
+		})
+		if err == io.EOF {
+			p.drain()
 		}
-	})
-	if err == io.EOF {
-		p.drain()
+		p.fail(err)
+		p.end()
+	}()
+	if failure := contain.Call(func() { err = p.read() }); failure != nil {
+		p.panicked("", failure)
+		err = fmt.Errorf("rpc: reading: %w", failure)
 	}
-	p.fail(err)
-	p.end()
 }
 
 // end waits for all goroutines but the reader.
@@ -188,7 +197,10 @@ func (p *Peer) fail(err error) {
 	p.out.close(closed)
 	p.cancel(closed)
 	p.failPending(closed)
-	_ = p.stream.Close() // late, as that of a child process may take its time
+	// Last, as that of a child process may take its time.
+	if failure := contain.Run(func() { _ = p.stream.Close() }); failure != nil {
+		p.panicked("", failure)
+	}
 	p.awaitReader()
 }
 

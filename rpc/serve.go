@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -149,19 +149,32 @@ func isObject(frame []byte) bool {
 
 // preempted handles a notification on the reader, if it is one for that.
 func (p *Peer) preempted(in *inbound) (consumed bool) {
-	defer func() {
-		if value := recover(); value != nil {
-			p.panicked(in.Method, value)
+	failure := contain.Call(func() {
+		if d := p.o.Cancellation; d != nil && in.Method == d.Method {
 			consumed = true
+			if id, reason, ok := d.Target(in.Params); ok {
+				p.cancelInbound(id, reason)
+			}
+			return
 		}
-	}()
-	if d := p.o.Cancellation; d != nil && in.Method == d.Method {
-		if id, reason, ok := d.Target(in.Params); ok {
-			p.cancelInbound(id, reason)
-		}
+		consumed = p.o.Preempt != nil && p.o.Preempt(&in.Request)
+	})
+	if failure != nil {
+		p.panicked(in.Method, failure)
 		return true
 	}
-	return p.o.Preempt != nil && p.o.Preempt(&in.Request)
+	return consumed
+}
+
+// ordered reports whether a request runs to its end before what is sent behind it starts.
+func (p *Peer) ordered(method string) (ordered bool) {
+	if p.o.Ordered == nil {
+		return false
+	}
+	if failure := contain.Call(func() { ordered = p.o.Ordered(method) }); failure != nil {
+		p.panicked(method, failure)
+	}
+	return ordered
 }
 
 func (p *Peer) cancelInbound(id ID, reason string) {
@@ -196,7 +209,7 @@ func (p *Peer) CancelServed(reason string) {
 // accept starts or queues a message, or refuses it.
 func (p *Peer) accept(in *inbound) {
 	request, size := !in.IsNotification(), len(in.frame.b)
-	in.ordered = !request || p.o.Ordered != nil && p.o.Ordered(in.Method)
+	in.ordered = !request || p.ordered(in.Method)
 	if request {
 		in.ctx, in.cancel = context.WithCancelCause(p.ctx)
 	} else {
@@ -250,8 +263,8 @@ func (p *Peer) accept(in *inbound) {
 	}
 }
 
-// errExited stands in for the answer of a handler that called runtime.Goexit, as one that fails a test does.
-var errExited = errors.New("rpc: the handler ended its goroutine")
+// errExited stands in for what a callback returns that called runtime.Goexit, as one that fails a test does.
+var errExited = errors.New("rpc: a callback ended its goroutine")
 
 // handle runs the handler and sends its answer.
 func (p *Peer) handle(in *inbound) {
@@ -296,18 +309,16 @@ func (p *Peer) finish(in *inbound, result *buffer, err error) {
 
 // invoke calls the handler and encodes its result; neither may take the process down.
 func (p *Peer) invoke(in *inbound) (encoded *buffer, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			p.panicked(in.Method, value)
-			encoded, err = nil, fmt.Errorf("rpc: the handler of %s panicked: %v", in.Method, value)
-		}
-	}()
-	return p.call(in)
+	if failure := contain.Call(func() { encoded, err = p.call(in) }); failure != nil {
+		p.panicked(in.Method, failure)
+		return nil, fmt.Errorf("rpc: the handler of %s: %v", in.Method, failure) // the value is no answer
+	}
+	return encoded, err
 }
 
-func (p *Peer) panicked(method string, value any) {
+func (p *Peer) panicked(method string, failure *contain.PanicError) {
 	if hook := p.o.Hooks.Panic; hook != nil {
-		hook(method, value, debug.Stack())
+		hook(method, failure.Value, failure.Stack)
 	}
 }
 
@@ -393,7 +404,11 @@ func (p *Peer) send(head, payload, tail []byte) (due bool, err error) {
 
 // wireError is what of a handler's error the other side may know.
 func wireError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok && e != nil {
+	e, ok := err.(*Error)
+	if !ok && contain.Run(func() { e, ok = errors.AsType[*Error](err) }) != nil { // it has methods of the application's
+		ok = false
+	}
+	if ok && e != nil {
 		if len(e.Data) > 0 {
 			data, err := appendValue(nil, e.Data)
 			if err != nil {

@@ -139,36 +139,6 @@ func decodes[T any](result *T) func([]byte) error {
 	}
 }
 
-// Once runs fn, unless a run of the handler for the same request has done so before the client was asked: then it returns what fn returned that time. What fn
-// returns is encoded as JSON, and carried by a modern client until the request is done: keep it small. An error is not kept. key is of the same names as those of
-// questions.
-func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T, err error) {
-	r, err := asking(ctx, key)
-	if err != nil {
-		return value, err
-	}
-	const done = "once"
-	r.mu.Lock()
-	kept := r.exchange().answered(key, []byte(done))
-	r.mu.Unlock()
-	if kept != nil {
-		return value, mcp.Unmarshal(kept, &value)
-	}
-	if value, err = fn(ctx); err != nil {
-		return value, err
-	}
-	encoded, err := mcp.Marshal(value)
-	if err != nil {
-		return value, fmt.Errorf("server: Once %q: %w", key, err)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	x := r.exchange()
-	x.name(key, []byte(done))
-	x.keep(key, encoded)
-	return value, nil
-}
-
 // asking returns the request that ctx belongs to, if its client can be asked.
 func asking(ctx context.Context, key string) (*request, error) {
 	r := requestFrom(ctx)

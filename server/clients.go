@@ -84,27 +84,39 @@ const (
 	ClientGone                     // its connection has ended
 )
 
-// An audience is who wants to hear of legacy clients. Its lock is held while it is told, so that everybody hears everything in the same order.
+// An audience is who wants to hear of legacy clients. One goroutine tells everybody everything in the same order, as long as
+// there is something to be told.
 type audience struct {
-	mu    sync.Mutex
-	ready map[*Conn]struct{} // clients that have not gone
-	fns   []*func(*Conn, ClientEvent)
+	mu      sync.Mutex
+	ready   map[*Conn]struct{} // clients that have not gone
+	fns     []*func(*Conn, ClientEvent)
+	events  []event // to be told, each once: a few of each client that is there, or whose coming was told
+	telling bool
 }
 
-// OnClient has fn called with each event of each legacy client, one at a time, at once with those that are ready already. It must neither block nor call the server. After stop, it is not called again.
+// An event is one to be told, to one function or, with nil, to all.
+type event struct {
+	conn *Conn
+	what ClientEvent
+	to   *func(*Conn, ClientEvent)
+}
+
+// OnClient has fn called with each event of each legacy client, one at a time and in order, soon with those that are ready
+// already. It is called on a goroutine of its own; while it blocks, nobody is told of further events. After stop, it is not
+// called again, but for a call that is under way.
 func (s *Server) OnClient(fn func(c *Conn, e ClientEvent)) (stop func()) {
 	a := &s.audience
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	own := &fn
-	a.fns = append(a.fns, own)
+	a.fns = append(slices.Clip(a.fns), own)
 	for c := range a.ready {
-		fn(c, ClientReady)
+		a.add(event{c, ClientReady, own})
 	}
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.fns = slices.DeleteFunc(a.fns, func(other *func(*Conn, ClientEvent)) bool { return other == own })
+		a.fns = slices.DeleteFunc(slices.Clone(a.fns), func(other *func(*Conn, ClientEvent)) bool { return other == own })
 	}
 }
 
@@ -124,7 +136,51 @@ func (a *audience) hear(c *Conn, e ClientEvent) {
 	case e == ClientGone:
 		delete(a.ready, c)
 	}
-	for _, fn := range a.fns {
-		(*fn)(c, e)
+	if len(a.fns) > 0 {
+		a.add(event{c, e, nil})
 	}
+}
+
+// add has an event told. With mu.
+func (a *audience) add(e event) {
+	switch of := func(other event) bool { return other.conn == e.conn }; {
+	case e.what == ClientGone && slices.Contains(a.events, event{e.conn, ClientReady, nil}):
+		a.events = slices.DeleteFunc(a.events, of) // nobody has heard of it yet
+		return
+	case slices.Contains(a.events, e):
+		return
+	}
+	a.events = append(a.events, e)
+	if !a.telling {
+		a.telling = true
+		go a.tell(e.conn.server)
+	}
+}
+
+// tell tells what there is to be told.
+func (a *audience) tell(s *Server) {
+	for {
+		a.mu.Lock()
+		if len(a.events) == 0 {
+			a.events, a.telling = nil, false
+			a.mu.Unlock()
+			return
+		}
+		e := a.events[0]
+		a.events = a.events[1:]
+		fns := a.fns
+		a.mu.Unlock()
+		for _, fn := range fns {
+			if (e.to == nil || e.to == fn) && a.has(fn) {
+				s.run("OnClient", func() { (*fn)(e.conn, e.what) })
+			}
+		}
+	}
+}
+
+// has reports whether a function is still to be told.
+func (a *audience) has(fn *func(*Conn, ClientEvent)) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Contains(a.fns, fn)
 }

@@ -163,7 +163,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 }
 
 // Hooks returns what watches the traffic, for a transport that hands over messages one by one and so has to tell. Panic is never nil.
-func (s *Server) Hooks() rpc.Hooks { return s.hooks() }
+func (s *Server) Hooks() rpc.Hooks { return s.hooks().Safe() }
 
 // hooks are the application's, and the log of what no application can want to miss.
 func (s *Server) hooks() rpc.Hooks {

@@ -22,6 +22,7 @@ type exchange struct {
 	open    mcp.InputRequests          // questions without an answer
 	early   map[string]json.RawMessage // answers to what was not asked yet
 	again   bool                       // the handler of a legacy client\'s request is to run again
+	onces   map[string]*onceCall       // in flight, by key
 	stopped error                      // why the handler cannot go on, a *suspension
 }
 

@@ -15,32 +15,64 @@ type progress struct {
 	link  Link
 	token json.RawMessage // as the client sent it
 
-	mu   sync.Mutex
-	last float64
-	sent bool
-	over bool
+	mu      sync.Mutex
+	last    float64
+	sent    bool
+	sending chan struct{} // closed when a goroutine has sent what there is; nil: none is at it
+	next    *step         // to be sent by that goroutine
+	over    bool
 }
 
+// A step is what a client is told.
+type step struct {
+	Token    json.RawMessage `json:"progressToken"`
+	Progress float64         `json:"progress"`
+	Total    float64         `json:"total,omitempty"`
+	Message  string          `json:"message,omitempty"`
+}
+
+// report tells the client. While another goroutine does, that takes over the latest step. A client that does not read keeps
+// the operation waiting, and only that; the context ends it.
 func (p *progress) report(done, total float64, message string) {
+	s := &step{p.token, done, total, message}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over || p.sent && done <= p.last {
+	switch {
+	case p.over, p.sent && done <= p.last, p.next != nil && done <= p.next.Progress:
+		return
+	case p.sending != nil:
+		p.next = s
 		return
 	}
-	params := struct {
-		Token    json.RawMessage `json:"progressToken"`
-		Progress float64         `json:"progress"`
-		Total    float64         `json:"total,omitempty"`
-		Message  string          `json:"message,omitempty"`
-	}{p.token, done, total, message}
-	// A client that does not read keeps the operation waiting, and only that; the context ends it.
-	if p.link.Notify(p.ctx, mcp.NotificationProgress, params) == nil {
-		p.last, p.sent = done, true
+	p.sending = make(chan struct{})
+	defer func() {
+		close(p.sending)
+		p.sending = nil
+	}()
+	for ; s != nil && !p.over; s, p.next = p.next, nil {
+		if p.last >= s.Progress && p.sent {
+			continue
+		}
+		if p.send(s) == nil {
+			p.last, p.sent = s.Progress, true
+		}
 	}
 }
 
+// send sends one step, without the lock. With mu.
+func (p *progress) send(s *step) error {
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	return p.link.Notify(p.ctx, mcp.NotificationProgress, s)
+}
+
+// end has nothing sent any more when it returns.
 func (p *progress) end() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.over = true
+	sending := p.sending
+	p.mu.Unlock()
+	if sending != nil {
+		<-sending
+	}
 }

@@ -54,6 +54,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -148,9 +149,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		o.Limits.MaxAppend = min(mcp.DefaultMaxSend, cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
 	}
 	o.PublicLists = o.PublicLists && o.Visible == nil
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = contain.Logger(o.Logger)
 	if o.Dispatch.Logger == nil {
 		o.Dispatch.Logger = o.Logger
 	}
@@ -173,6 +172,13 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	s.handler = rpc.Chain(s.serve, o.Middleware...)
 	return s
+}
+
+// run runs a callback of the application apart from what it is called for.
+func (s *Server) run(name string, f func()) {
+	if failure := contain.Run(f); failure != nil {
+		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack", string(failure.Stack))
+	}
 }
 
 // PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.

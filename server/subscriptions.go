@@ -121,11 +121,14 @@ func (c *Conn) tell() {
 		c.mu.Unlock()
 		for _, m := range messages {
 			if params, ok := c.server.newsParams(c.ctx, m.news, m.meta); ok {
-				_ = m.link.Notify(&origin{c.ctx, c, nil}, m.method, params.orNil()) // fails only when the connection ends
+				c.server.run("what notifies a client", func() {
+					// It fails only when the connection ends.
+					_ = m.link.Notify(&origin{c.ctx, c, nil}, m.method, params.orNil())
+				})
 			}
 		}
 		for _, m := range messages {
-			flush(c.ctx, m.link) // or news would pile up in the queue
+			c.server.run("what notifies a client", func() { flush(c.ctx, m.link) }) // or news would pile up in the queue
 		}
 	}
 }

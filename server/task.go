@@ -17,7 +17,6 @@ import (
 )
 
 const (
-	storeWaits    = 10 * time.Second
 	maxStatusText = 1000 // bytes
 	isoTime       = "2006-01-02T15:04:05.000Z07:00"
 )
@@ -37,11 +36,25 @@ type task struct {
 	answered outcome                 // what came of a call that did not become one, when the handler has returned
 	stop     []func() bool           // what is not to happen any more when the task has ended
 
-	mu      sync.Mutex
-	record  TaskRecord // as it is now; the store has it but for status messages
-	changed chan struct{}
-	waiting int // tasks/result
+	over      bool       // the handler has returned; with the request's mu
+	beginning *beginning // under way; with the request's mu
+
+	mu        sync.Mutex
+	record    TaskRecord    // as it is now; the store has it but for status messages
+	final     *TaskRecord   // what it will be when the store has it; nil: it has not ended
+	ended     chan struct{} // closed when record is final
+	discarded bool          // the store is not to have it any more
+	next      *put          // that is to come; nil: there is nothing to be written
+	putting   bool          // a goroutine writes
+	changed   chan struct{}
+	waiting   int // tasks/result
 	questions
+}
+
+// A beginning is a call that is being made a task.
+type beginning struct {
+	done chan struct{}
+	err  error // when done
 }
 
 // An outcome is what a request is answered with; one of these is set.
@@ -60,7 +73,7 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
 		server: r.conn.server, owner: r.taskOwner(), ttl: ttl, cancel: cancel, link: &leash{link: r.link},
-		onset: make(chan struct{}), changed: make(chan struct{}),
+		onset: make(chan struct{}), changed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	own := &request{
 		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method, Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
@@ -83,41 +96,46 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 // begun reports whether the call is a task by now. There may be none.
 func (t *task) begun() bool { return t != nil && t.on.Load() }
 
-// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done so before it is one, or asks as a task does.
+// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done so before it is one, or
+// asks as a task does. Of several who begin at a time, one does, and the others wait for it.
 func (t *task) begin() error {
 	t.request.mu.Lock()
-	defer t.request.mu.Unlock()
+	b, first := t.beginning, false
 	switch stopped := t.request.exchange().stopped; {
 	case t.begun():
+		t.request.mu.Unlock()
 		return nil
 	case stopped != nil:
+		t.request.mu.Unlock()
 		return stopped
+	case t.over:
+		t.request.mu.Unlock()
+		return errTaskEnded
+	case b == nil:
+		b, first = &beginning{done: make(chan struct{})}, true
+		t.beginning = b
 	}
+	t.request.mu.Unlock()
+	if first {
+		b.err = t.create()
+		t.request.mu.Lock()
+		t.beginning = nil
+		t.request.mu.Unlock()
+		close(b.done)
+	}
+	<-b.done
+	return b.err
+}
+
+// create has the task stored, under an id that nobody can guess, and starts it.
+func (t *task) create() error {
 	all := &t.server.tasks
 	if err := all.admit(t.owner); err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.create(); err != nil {
-		all.forget(t.record.Task.TaskID)
-		all.leave(t.owner)
-		return err
-	}
-	t.on.Store(true)
-	t.link.cut()
-	t.stop = append(t.stop, time.AfterFunc(t.ttl, t.expire).Stop)
-	if strings.HasPrefix(t.owner, ownerSession) {
-		t.stop = append(t.stop, context.AfterFunc(t.request.conn.ctx, t.abandon))
-	}
-	close(t.onset)
-	return nil
-}
-
-// create has the task stored, under an id that nobody can guess. With mu.
-func (t *task) create() error {
 	now := time.Now()
-	ttl, poll := t.ttl.Milliseconds(), t.server.tasks.PollInterval.Milliseconds()
+	ttl, poll := t.ttl.Milliseconds(), all.PollInterval.Milliseconds()
+	t.mu.Lock()
 	t.record = TaskRecord{
 		Task: mcp.Task{
 			TaskID: fmt.Sprintf("%011x-%s", now.UnixMilli(), rand.Text()), Status: mcp.TaskWorking,
@@ -125,43 +143,74 @@ func (t *task) create() error {
 		},
 		Owner: t.owner, Expires: now.Add(2 * t.ttl), // it may take that long, and then is kept that long
 	}
-	t.seed = t.record.Task
-	if !t.server.tasks.enter(t.record.Task.TaskID, t) {
-		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
+	t.seed, t.discarded = t.record.Task, false
+	t.mu.Unlock()
+	err := t.put()
+	switch {
+	case errors.Is(err, ErrTasksFull):
+		err = rpc.Errorf(rpc.CodeBusy, "There is no room for another task; try again later")
+	case err != nil:
+		err = t.request.broken(err)
+	default:
+		if err = t.start(); err != nil { // nobody would learn of it
+			t.discard()
+		}
 	}
-	if err := t.put(); errors.Is(err, ErrTasksFull) {
-		return rpc.Errorf(rpc.CodeBusy, "There is no room for another task; try again later")
-	} else if err != nil {
-		return t.request.broken(err)
+	if err != nil {
+		all.leave(t.owner)
+		return err
 	}
-	if t.leave != nil && !t.leave() { // nobody would learn of it
-		t.discard()
+	t.link.sending.Wait() // the answer comes next
+	close(t.onset)
+	return nil
+}
+
+// start makes the call the task that is in the store by now, unless something has come between.
+func (t *task) start() error {
+	t.request.mu.Lock()
+	defer t.request.mu.Unlock()
+	if stopped := t.request.exchange().stopped; stopped != nil {
+		return stopped
+	}
+	if t.leave != nil && !t.leave() {
 		<-t.request.Done() // what ended the request is about to end this
 		return context.Cause(t.request)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.server.tasks.enter(t.seed.TaskID, t) {
+		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
+	}
+	t.on.Store(true)
+	t.link.cut()
+	t.stop = append(t.stop, time.AfterFunc(t.ttl, t.expire).Stop)
+	if strings.HasPrefix(t.owner, ownerSession) {
+		t.stop = append(t.stop, context.AfterFunc(t.request.conn.ctx, t.abandon))
 	}
 	return nil
 }
 
-// put stores the task as it is. With mu.
-func (t *task) put() error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeWaits)
-	defer cancel()
-	record := t.record // the store's own from now on
-	return t.server.tasks.Store.Put(ctx, &record)
-}
-
-// discard takes the task out of the store. With mu.
-func (t *task) discard() {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeWaits)
-	defer cancel()
-	if err := t.server.tasks.Store.Delete(ctx, t.record.Task.TaskID); err != nil {
-		t.server.log.Error("a task cannot be taken out of its store", "error", err)
+// finish notes that the handler has returned: no task begins from now on. It waits for one that is about to, and reports
+// whether the call is one.
+func (t *task) finish() bool {
+	t.request.mu.Lock()
+	t.over = true
+	b := t.beginning
+	t.request.mu.Unlock()
+	if b != nil {
+		<-b.done
 	}
+	return t.begun()
 }
 
 // touch notes a change, and wakes who waits for one. With mu.
 func (t *task) touch() {
 	t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
+	t.wake()
+}
+
+// wake wakes who waits for a change. With mu.
+func (t *task) wake() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
@@ -169,9 +218,9 @@ func (t *task) touch() {
 // tell has the client told that the task's status has changed.
 func (t *task) tell() {
 	if t.request.era.modern {
-		t.server.announce(news{mcp.NotificationTask, t.record.Task.TaskID})
+		t.server.announce(news{mcp.NotificationTask, t.seed.TaskID})
 	} else {
-		t.request.conn.hear(news{mcp.NotificationTaskStatus, t.record.Task.TaskID})
+		t.request.conn.hear(news{mcp.NotificationTaskStatus, t.seed.TaskID})
 	}
 }
 
@@ -182,8 +231,9 @@ func (t *task) run(handle func(*request) (any, error)) {
 		if t.request.progress != nil {
 			t.request.progress.end()
 		}
-		if !t.begun() {
+		if !t.finish() {
 			t.link.cut()
+			t.link.sending.Wait()
 			t.answered = came
 			t.cancel(errTaskEnded)
 			return
@@ -193,7 +243,7 @@ func (t *task) run(handle func(*request) (any, error)) {
 	}()
 	text, err := rpc.Answer(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
-		t.server.hooks().Panic(p.Method, p.Value, p.Stack)
+		t.server.Hooks().Panic(p.Method, p.Value, p.Stack)
 	}
 	if m, err := rpc.ParseMessage(text); err != nil {
 		_ = t.request.broken(err) // it is told as an internal error
@@ -202,23 +252,30 @@ func (t *task) run(handle func(*request) (any, error)) {
 	}
 }
 
-// settle ends the task, unless it has ended: completed with a result, failed with an error, or cancelled with neither. Its handler's context ends.
+// settle ends the task, unless it has ended: completed with a result, failed with an error, or cancelled with neither. Its
+// handler's context ends. It returns when the task is one that has ended, for the store too.
 func (t *task) settle(came outcome) {
 	t.mu.Lock()
-	now := &t.record.Task
-	if !t.on.Load() || now.Status.Terminal() {
+	switch {
+	case !t.on.Load():
 		t.mu.Unlock()
+		return
+	case t.final != nil:
+		t.mu.Unlock()
+		<-t.ended
 		return
 	}
 	for _, stop := range t.stop {
 		stop()
 	}
+	final := t.record
+	t.final, t.open = &final, nil
+	now := &final.Task
 	now.InputRequests, now.StatusMessage, now.Result = nil, "", came.result
-	t.open = nil
 	cause := errTaskEnded
 	switch {
 	case came.failure != nil:
-		t.fail(came.failure)
+		final.fail(came.failure)
 		cause = came.failure
 	case came.result != nil:
 		now.Status = mcp.TaskCompleted
@@ -228,27 +285,33 @@ func (t *task) settle(came outcome) {
 	}
 	created, _ := time.Parse(isoTime, now.CreatedAt)
 	kept := time.Since(created).Milliseconds() + t.ttl.Milliseconds()
-	now.TTLMs, t.record.Expires = &kept, time.Now().Add(t.ttl)
-	t.touch()
-	err := t.put()
-	if err != nil {
+	now.TTLMs, final.Expires = &kept, time.Now().Add(t.ttl)
+	now.LastUpdatedAt = time.Now().UTC().Format(isoTime)
+	t.mu.Unlock()
+	t.cancel(cause)
+	if err := t.put(); err != nil {
 		t.server.log.Error("what came of a task cannot be stored", "error", err)
+		t.mu.Lock()
 		now.Result = nil
-		t.fail(rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
-		if err = t.put(); err != nil {
+		final.fail(rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
+		t.mu.Unlock()
+		if t.put() != nil {
 			t.discard() // better than one that never ends
 		}
 	}
-	t.mu.Unlock()
-	t.cancel(cause)
+	t.mu.Lock()
+	t.record = final
+	t.wake()
 	t.server.tasks.forget(now.TaskID)
+	close(t.ended)
+	t.mu.Unlock()
 	t.tell()
 }
 
-// fail notes with which error the task has failed. With mu.
-func (t *task) fail(e *rpc.Error) {
-	t.record.Task.Status, t.record.Task.StatusMessage = mcp.TaskFailed, cut(e.Message)
-	t.record.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
+// fail notes with which error the task has failed.
+func (r *TaskRecord) fail(e *rpc.Error) {
+	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed, cut(e.Message)
+	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
 }
 
 // expire ends a task that takes too long.
@@ -259,8 +322,6 @@ func (t *task) expire() {
 // abandon ends a task that nobody can ask for any more.
 func (t *task) abandon() {
 	t.settle(outcome{})
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.discard()
 }
 
@@ -275,7 +336,7 @@ func (t *task) report(done, total float64, message string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.record.Task.Status.Terminal() {
+	if t.final == nil {
 		t.record.Task.StatusMessage = cut(text)
 		t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
 	}
@@ -298,10 +359,12 @@ func (t *task) now() TaskRecord {
 
 // A leash is a request's link, for as long as the request has no answer. Then what is sent along it is dropped.
 type leash struct {
-	mu   sync.RWMutex
-	link Link
+	mu      sync.Mutex
+	link    Link
+	sending sync.WaitGroup
 }
 
+// cut lets nothing more be sent; what is being sent goes on, and sending counts it.
 func (l *leash) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,12 +372,17 @@ func (l *leash) cut() {
 }
 
 func (l *leash) Notify(ctx context.Context, method string, params any) error {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if l.link == nil {
+	l.mu.Lock()
+	link := l.link
+	if link != nil {
+		l.sending.Add(1)
+	}
+	l.mu.Unlock()
+	if link == nil {
 		return nil
 	}
-	return l.link.Notify(ctx, method, params)
+	defer l.sending.Done()
+	return link.Notify(ctx, method, params)
 }
 
 // Call is for nobody: who calls clients has a task from the start, which asks when the client comes for the result.

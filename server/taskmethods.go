@@ -118,6 +118,7 @@ func updateTask(r *request) (any, error) {
 	if t, err = here(t, &record); err != nil {
 		return nil, err
 	}
+	changed := false
 	for token, answer := range jsonscan.Members(responses) {
 		key, _ := jsonscan.Text(token)
 		if _, open := record.Task.InputRequests[key]; t == nil || !open {
@@ -126,7 +127,10 @@ func updateTask(r *request) (any, error) {
 		if answer[0] != '{' {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		t.answer(key, reply{answer: append(json.RawMessage(nil), answer...)})
+		changed = t.shut(key, reply{answer: append(json.RawMessage(nil), answer...)}) || changed
+	}
+	if changed {
+		t.store()
 	}
 	return r.conn.server.acknowledged(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -63,7 +64,9 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 		select {
 		case got = <-q.answer:
 		case <-ctx.Done():
-			t.answer(q.key, reply{}) // is not wanted any more
+			if t.shut(q.key, reply{}) { // is not wanted any more
+				go t.store()
+			}
 			return nil, context.Cause(ctx)
 		}
 		if got.err != nil {
@@ -82,7 +85,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 func (t *task) pose(ctx context.Context, key string, request mcp.InputRequest) (*question, error) {
 	q := &question{key: key, request: request, ctx: ctx, answer: make(chan reply, 1)}
 	t.mu.Lock()
-	if t.record.Task.Status.Terminal() {
+	if t.final != nil {
 		t.mu.Unlock()
 		return nil, errTaskEnded
 	}
@@ -97,38 +100,49 @@ func (t *task) pose(ctx context.Context, key string, request mcp.InputRequest) (
 		q.key = fmt.Sprintf("%s#%d", key, n)
 	}
 	t.open[q.key], t.used[q.key] = q, true
-	err := t.requestInput()
-	if err != nil {
-		delete(t.open, q.key)
-		_ = t.requestInput() // what it was before
-	}
+	t.requestInput()
 	t.mu.Unlock()
-	t.tell()
-	if err != nil {
-		return nil, fmt.Errorf("server: the question %q of a task cannot be stored: %w", key, err)
-	}
+	go func() { // the client may answer before the store does
+		if err := t.put(); err != nil {
+			t.answer(q.key, reply{err: fmt.Errorf("server: the question %q of a task cannot be stored: %w", key, err)})
+			return
+		}
+		t.tell()
+	}()
 	return q, nil
 }
 
 // answer closes a question, unless there is no such question open.
 func (t *task) answer(key string, r reply) {
+	if t.shut(key, r) {
+		t.store()
+	}
+}
+
+// shut is answer, and leaves it to the caller to store it; false: there is no such question open.
+func (t *task) shut(key string, r reply) bool {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	q := t.open[key]
 	if q == nil {
-		t.mu.Unlock()
-		return
+		return false
 	}
 	delete(t.open, key)
-	if err := t.requestInput(); err != nil {
+	t.requestInput()
+	q.answer <- r // has room
+	return true
+}
+
+// store has a change of the questions stored and told.
+func (t *task) store() {
+	if err := t.put(); err != nil {
 		t.server.log.Error("the state of a task cannot be stored", "error", err)
 	}
-	t.mu.Unlock()
-	q.answer <- r
 	t.tell()
 }
 
 // requestInput makes the record say what is asked. With mu.
-func (t *task) requestInput() error {
+func (t *task) requestInput() {
 	now := &t.record.Task
 	now.Status, now.InputRequests = mcp.TaskWorking, nil
 	if len(t.open) > 0 {
@@ -138,7 +152,6 @@ func (t *task) requestInput() error {
 		}
 	}
 	t.touch()
-	return t.put()
 }
 
 func (t *task) keep(key string, k keptAnswer) {
@@ -194,8 +207,8 @@ func (t *task) callClient(r *request, q *question) {
 	defer cancel(nil)
 	defer context.AfterFunc(q.ctx, func() { cancel(context.Cause(q.ctx)) })()
 	var answer json.RawMessage
-	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.record.Task.TaskID))
-	err := r.link.Call(ctx, q.request.Method, encoded(params), &answer)
+	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.seed.TaskID))
+	err := contain.Do(func() error { return r.link.Call(ctx, q.request.Method, encoded(params), &answer) })
 	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil { // who was asked is gone, and may come back
 		t.mu.Lock()
 		q.asked = false

@@ -54,7 +54,7 @@ func BecomeTask(ctx context.Context) error {
 // are no new tasks from then on. Connections are none of its business. It may be called any number of times.
 func (s *Server) Close(ctx context.Context) error {
 	for _, t := range s.tasks.shut() {
-		t.settle(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The server was shut down before the task was done")})
+		go t.settle(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The server was shut down before the task was done")})
 	}
 	select {
 	case <-s.tasks.idle:
@@ -88,6 +88,8 @@ func (t *tasks) init(o TaskOptions) {
 	o.MaxRunning = cmp.Or(o.MaxRunning, 32)
 	if o.Store == nil {
 		o.Store = MemoryTasks(1024, 64<<20)
+	} else {
+		o.Store = containedStore{o.Store}
 	}
 	t.TaskOptions = o
 	t.live, t.running, t.idle = map[string]*task{}, map[string]int{}, make(chan struct{})

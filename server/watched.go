@@ -27,8 +27,8 @@ func (s *Server) Watched() []string {
 	return slices.Sorted(maps.Keys(uris))
 }
 
-// OnWatch has fn called whenever what [Server.Watched] returns may have changed: for who has to ask elsewhere to be told. It must neither block nor call the server. After stop, it is
-// not called again, but for a call that is under way.
+// OnWatch has fn called whenever what [Server.Watched] returns may have changed: for who has to ask elsewhere to be told. After stop, it is
+// not called again, but for a call that is under way. What has changed it waits for fn.
 func (s *Server) OnWatch(fn func()) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,6 +47,6 @@ func (s *Server) watchedChanged() {
 	watchers := s.watchers
 	s.mu.Unlock()
 	for _, fn := range watchers {
-		(*fn)()
+		s.run("OnWatch", *fn)
 	}
 }

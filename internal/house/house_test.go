@@ -22,6 +22,7 @@ var floors = []struct {
 	name string
 	may  []string
 }{
+	{"internal/contain", nil},
 	{"internal/jsonscan", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
@@ -34,7 +35,7 @@ var floors = []struct {
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
-	{"internal/child", []string{"internal/printable"}},
+	{"internal/child", []string{"internal/contain", "internal/printable"}},
 	{"internal/guard", nil},
 	{"internal/lograte", nil},
 	{"internal/sse", nil},
@@ -45,28 +46,28 @@ var floors = []struct {
 	{"dispatch/quota", nil},
 
 	{"internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
-	{"rpc", []string{"internal/jsonscan", "internal/jsonexact", "framing"}},
-	{"dispatch", []string{"internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
+	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
+	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
-	{"dispatch/cli", []string{"internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
+	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
 	{"internal/ops/fs", []string{"dispatch/quota", "dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
-	{"server", []string{"internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
-	{"server/streamable", []string{"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
+	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
+	{"server/streamable", []string{"internal/contain", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
-	{"client/host", []string{"rpc", "rpc/mcp", "client"}},
+	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/ops/host", []string{"dispatch", "client/host"}},
-	{"client/host/gateway", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
-	{"client/streamable", []string{"internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
+	{"client/host/gateway", []string{"internal/contain", "internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
+	{"client/streamable", []string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
-	{"server/auth", []string{"dispatch/quota", "internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
-	{"client/auth", []string{"internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
+	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
+	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
+)
+
+// storeWaits is how long a [TaskStore] may take for one thing.
+const storeWaits = 10 * time.Second
+
+var errStoreWaits = errors.New("server: the store of tasks does not answer, nor heed the end of its context")
+
+// A put is one write of a task to the store. It is called under no lock, one at a time for each task: those who want to
+// write meanwhile share the next.
+type put struct {
+	done chan struct{}
+	err  error // when done
+}
+
+// put has the store keep the task as it is now, or take it out if it was discarded, and blocks until it has.
+func (t *task) put() error {
+	t.mu.Lock()
+	p := t.next
+	if p == nil {
+		p = &put{done: make(chan struct{})}
+		t.next = p
+		if !t.putting {
+			t.putting = true
+			go t.putAll()
+		}
+	}
+	t.mu.Unlock()
+	timer := time.NewTimer(2*storeWaits + time.Second) // for the one under way, and for this
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return p.err
+	case <-timer.C:
+		return errStoreWaits
+	}
+}
+
+// putAll writes as long as there is something to be written.
+func (t *task) putAll() {
+	for {
+		t.mu.Lock()
+		p := t.next
+		t.next = nil
+		if p == nil {
+			t.putting = false
+			t.mu.Unlock()
+			return
+		}
+		record, discarded := t.record, t.discarded // the store's own from now on
+		if t.final != nil {
+			record = *t.final
+		}
+		t.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeWaits)
+		if store := t.server.tasks.Store; discarded {
+			p.err = store.Delete(ctx, record.Task.TaskID)
+		} else {
+			p.err = store.Put(ctx, &record)
+		}
+		cancel()
+		close(p.done)
+	}
+}
+
+// discard takes the task out of the store.
+func (t *task) discard() {
+	t.mu.Lock()
+	t.discarded = true
+	t.mu.Unlock()
+	if err := t.put(); err != nil {
+		t.server.log.Error("a task cannot be taken out of its store", "error", err)
+	}
+}
+
+// A containedStore is a store of the application's, whose methods may panic.
+type containedStore struct{ TaskStore }
+
+func (s containedStore) Put(ctx context.Context, t *TaskRecord) error {
+	return contain.Do(func() error { return s.TaskStore.Put(ctx, t) })
+}
+
+func (s containedStore) Get(ctx context.Context, id string) (t *TaskRecord, err error) {
+	err = contain.Do(func() (err error) {
+		t, err = s.TaskStore.Get(ctx, id)
+		return err
+	})
+	return t, err
+}
+
+func (s containedStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord, err error) {
+	err = contain.Do(func() (err error) {
+		all, err = s.TaskStore.List(ctx, owner, after, most)
+		return err
+	})
+	return all, err
+}
+
+func (s containedStore) Delete(ctx context.Context, id string) error {
+	return contain.Do(func() error { return s.TaskStore.Delete(ctx, id) })
+}
