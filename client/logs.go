@@ -49,7 +49,7 @@ func (q *logQueue) put(params []byte) {
 // logged takes the params of notifications/message, on the reader's goroutine.
 func (c *Client) logged(params []byte) {
 	if c.o.TapLog != nil {
-		c.o.TapLog(params)
+		c.guard("TapLog", func() { c.o.TapLog(params) })
 	}
 	if c.logs != nil {
 		c.logs.put(params)

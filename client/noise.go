@@ -47,7 +47,7 @@ func (n *noise) count(f func(n *Noise)) {
 // stray sees, on the reader's goroutine, what the peer could do nothing with. A message whose only fault is its Unicode gets a second chance: JavaScript's
 // slice cuts characters in half, and a call must not wait for ever because its answer contains one.
 func (c *Client) stray(frame []byte, reason string) {
-	if hook := c.o.Hooks.Stray; hook != nil {
+	if hook := c.o.Hooks.Safe().Stray; hook != nil {
 		hook(frame, reason)
 	}
 	valid := jsonscan.Valid(frame) == nil

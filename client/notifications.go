@@ -3,10 +3,9 @@ package client
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -54,14 +53,17 @@ func (c *Client) notified(req *rpc.Request) bool {
 	return true
 }
 
-// guard runs a callback of the application on a goroutine of the client's: a panic in it must not end the program.
+// guard runs a callback of the application.
 func (c *Client) guard(callback string, f func()) {
-	defer func() {
-		if value := recover(); value != nil {
-			c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
-		}
-	}()
-	f()
+	if failure := contain.Run(f); failure != nil {
+		c.panicked(callback, failure)
+	}
+}
+
+// panicked tells the log of a callback that did not return.
+func (c *Client) panicked(callback string, failure *contain.PanicError) {
+	c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", failure.String()),
+		slog.String("stack", string(failure.Stack)))
 }
 
 // warn tells the log what nobody else is told.

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime/debug"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -46,16 +45,19 @@ func encode(v any) (json.RawMessage, error) {
 	return raw, err
 }
 
+// errExited is the error of a callback that calls runtime.Goexit.
+var errExited = errors.New("a callback has ended its goroutine instead of returning")
+
 // consult runs a callback that answers a question. A panic is an error.
 func consult[P, R any](ctx context.Context, c *Client, name, method string, callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			stack := debug.Stack()
-			c.warn("a callback panicked", slog.String("callback", name), slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(stack)))
-			result, err = nil, &rpc.PanicError{Method: method, Value: value, Stack: stack}
-		}
-	}()
-	result, err = callback(ctx, params)
+	failure := contain.Run(func() { result, err = callback(ctx, params) })
+	switch {
+	case failure != nil && failure.Stack == nil:
+		return nil, errExited
+	case failure != nil:
+		c.panicked(name, failure)
+		return nil, &rpc.PanicError{Method: method, Value: failure.Value, Stack: failure.Stack}
+	}
 	if err == nil && result == nil {
 		err = errors.New("Options." + name + " returned neither a result nor an error")
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -127,7 +126,7 @@ func (c *Client) inquire(ctx context.Context, r *call, questions mcp.InputReques
 	case cause != nil:
 		return nil, c.broken(rpc.ErrClosed)
 	case len(answers) < len(questions):
-		return nil, errors.New("a callback has ended its goroutine instead of returning")
+		return nil, errExited
 	}
 	return answers, nil
 }

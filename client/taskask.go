@@ -91,7 +91,7 @@ func (f *following) consult(key string, q mcp.InputRequest) {
 	f.mu.Unlock()
 	f.wg.Go(func() {
 		var answer json.RawMessage
-		err := errors.New("a callback has ended its goroutine instead of returning")
+		err := errExited
 		defer func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()

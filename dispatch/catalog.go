@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // A Catalog holds the operations that can be called, the codes they can fail with, and which gates are open. All its methods are safe
@@ -172,7 +174,7 @@ type listener struct {
 const burst = 10 * time.Millisecond
 
 // OnChange has fn called when Register, Replace or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
-// own and outside of any lock, so that fn may use the catalog. A call that takes longer than that may overlap the next. After stop no further
+// own and outside of any lock, so that fn may use the catalog. If it panics, slog.Default() hears of it. A call that takes longer than that may overlap the next. After stop no further
 // call begins; one that has begun may still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {
 	l := &listener{fn: fn}
@@ -194,8 +196,12 @@ func (c *Catalog) tell(l *listener) {
 	l.timer = nil
 	_, listening := c.listeners[l]
 	c.mu.Unlock()
-	if listening {
-		l.fn()
+	if !listening {
+		return
+	}
+	if failure := contain.Run(l.fn); failure != nil {
+		contain.Logger(nil).Error("a function that hears of changes of the catalog did not return",
+			"error", failure, "stack", string(failure.Stack))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // Options are the settings of a [Dispatcher]; the zero value is ready for use.
@@ -55,9 +57,9 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	if o.Blocklist == nil {
 		o.Blocklist = DefaultBlocklist()
 	}
-	d := &Dispatcher{catalog: c, log: o.Logger, timeout: o.Timeout, slow: o.Slow, blocked: newBlocklist(o.Blocklist), missing: o.Missing}
-	if d.log == nil {
-		d.log = slog.Default()
+	d := &Dispatcher{
+		catalog: c, log: contain.Logger(o.Logger), timeout: o.Timeout, slow: o.Slow,
+		blocked: newBlocklist(o.Blocklist), missing: o.Missing,
 	}
 	if d.slow == 0 {
 		d.slow = slowByDefault
@@ -120,21 +122,31 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 
 // intercepted runs the interceptors and what they wrap, and sees that what comes out keeps to the contract.
 func (d *Dispatcher) intercepted(ctx context.Context, op *Operation, call *Call) (result Envelope) {
-	defer d.rescue(ctx, op, call, &result)
-	if result = d.handle(ctx, op, call); result.Err != nil {
-		return Envelope{Err: d.present(ctx, op, call, result.Err)}
+	failure := contain.Call(func() {
+		if result = d.handle(ctx, op, call); result.Err != nil {
+			result = Envelope{Err: d.present(ctx, op, call, result.Err)}
+		}
+	})
+	if failure != nil {
+		return d.panicked(ctx, op, call, failure)
 	}
 	return result
 }
 
 // guarded runs the operation. It outlives a panic before interceptors do, so that they always see an outcome.
 func (d *Dispatcher) guarded(ctx context.Context, op *Operation, call *Call) (result Envelope) {
-	defer d.rescue(ctx, op, call, &result)
-	data, err := d.run(ctx, op, call)
-	if err != nil {
-		return Envelope{Err: d.judge(ctx, op, call, err)}
+	failure := contain.Call(func() {
+		data, err := d.run(ctx, op, call)
+		if err != nil {
+			result = Envelope{Err: d.judge(ctx, op, call, err)}
+			return
+		}
+		result = Envelope{Data: data}
+	})
+	if failure != nil {
+		return d.panicked(ctx, op, call, failure)
 	}
-	return Envelope{Data: data}
+	return result
 }
 
 func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.RawMessage, error) {

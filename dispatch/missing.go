@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // await asks for an operation that there is not. The error is for the caller.
-func (d *Dispatcher) await(ctx context.Context, operation string) (failure *Error) {
+func (d *Dispatcher) await(ctx context.Context, operation string) *Error {
 	about := slog.String("operation", operation)
-	defer func() {
-		if value := recover(); value != nil {
-			err := panicError(value)
-			d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation panicked", about, slog.String("panic", err.Error()), slog.String("stack", string(debug.Stack())))
-			failure = internal(err)
-		}
-	}()
-	err := d.missing(ctx, operation)
+	var err error
+	if panicked := contain.Call(func() { err = d.missing(ctx, operation) }); panicked != nil {
+		d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation panicked", about,
+			slog.String("panic", panicked.String()), slog.String("stack", string(panicked.Stack)))
+		return internal(panicked)
+	}
 	if err == nil {
 		return nil
 	}

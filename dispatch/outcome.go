@@ -3,10 +3,10 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // judge decides what the caller gets to know of an operation's error.
@@ -57,29 +57,12 @@ func (d *Dispatcher) present(ctx context.Context, op *Operation, call *Call, e *
 	return &shown
 }
 
-// rescue, deferred, turns a panic into an outcome.
-func (d *Dispatcher) rescue(ctx context.Context, op *Operation, call *Call, result *Envelope) {
-	value := recover()
-	if value == nil {
-		return
-	}
-	stack := string(debug.Stack())
-	err := panicError(value)
-	d.report(ctx, slog.LevelError, "operation panicked", op, call, slog.String("panic", err.Error()), slog.String("stack", stack))
-	*result = Envelope{Err: internal(err)}
-}
-
-// panicError makes an error of what somebody panicked with, even if that panics when it is to say what it is.
-func panicError(value any) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = fmt.Errorf("panic: a %T that cannot be printed", value)
-		}
-	}()
-	if cause, ok := value.(error); ok {
-		return fmt.Errorf("panic: %w", cause)
-	}
-	return fmt.Errorf("panic: %v", value)
+// panicked turns a panic into an outcome.
+func (d *Dispatcher) panicked(ctx context.Context, op *Operation, call *Call, failure *contain.PanicError) Envelope {
+	err := failure.Unwrap()
+	d.report(ctx, slog.LevelError, "operation panicked", op, call,
+		slog.String("panic", err.Error()), slog.String("stack", string(failure.Stack)))
+	return Envelope{Err: internal(err)}
 }
 
 func internal(cause error) *Error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // Session is embedded in an operation's input type to let the caller say in which session it runs. It adds the optional argument
@@ -87,9 +88,7 @@ const closeWithin = 10 * time.Second // for sessions whose end nobody waits for
 // NewSessions returns an empty set of sessions.
 func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	o.Max = cmp.Or(o.Max, 64)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = contain.Logger(o.Logger)
 	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // Close ends a session and blocks until it is closed, also if somebody else is at it, or until ctx has ended. It may be called any number of
@@ -111,16 +113,11 @@ func (s *Sessions[T]) finish(ctx context.Context, e *session[T]) error {
 	return e.err
 }
 
-func (s *Sessions[T]) free(ctx context.Context, e *session[T]) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("panic: %v", value)
-		}
-	}()
+func (s *Sessions[T]) free(ctx context.Context, e *session[T]) error {
 	if s.o.Close == nil {
 		return nil
 	}
-	return s.o.Close(ctx, e.ID, e.Value)
+	return contain.Do(func() error { return s.o.Close(ctx, e.ID, e.Value) })
 }
 
 // finishAlone closes what was claimed, and nobody waits for.

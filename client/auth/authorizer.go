@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // Options are how a program authorizes its requests. The zero value has no way to get a token, and only uses what there is in a Store.
@@ -49,13 +51,14 @@ type Authorizer struct {
 	private  atomic.Bool // there was a connection to it at a private address
 	public   atomic.Bool // or at another
 
-	mu     sync.Mutex
-	held   *Credentials // never changed, only replaced
-	read   bool         // the Store has been asked
-	flight *flight
-	nonces map[string]string // for DPoP, by origin
-	failed error             // of an attempt that a person had a part in
-	until  time.Time         // it counts
+	mu      sync.Mutex
+	held    *Credentials  // never changed, only replaced
+	read    bool          // the Store has been asked
+	reading chan struct{} // closed when it has answered; nil: nobody asks it
+	flight  *flight
+	nonces  map[string]string // for DPoP, by origin
+	failed  error             // of an attempt that a person had a part in
+	until   time.Time         // it counts
 }
 
 const (
@@ -72,7 +75,10 @@ func (o Options) New(endpoint string) (*Authorizer, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Name, o.Logger = cmp.Or(o.Name, defaultName), cmp.Or(o.Logger, slog.Default())
+	o.Name, o.Logger = cmp.Or(o.Name, defaultName), contain.Logger(o.Logger)
+	if o.Store != nil {
+		o.Store = containedStore{o.Store}
+	}
 	a := &Authorizer{o: o, text: endpoint, endpoint: u, nonces: make(map[string]string)}
 	a.http = a.client()
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
@@ -130,19 +136,33 @@ func (a *Authorizer) Login(ctx context.Context, more ...string) error {
 
 // Credentials returns those that are in use; ok is false if there are none.
 func (a *Authorizer) Credentials() (c Credentials, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if held := a.current(); held != nil {
 		return *held, true
 	}
 	return Credentials{}, false
 }
 
-// current returns the credentials in use, which at first are those in the Store; nil if there are none. Under a.mu.
+// current returns the credentials in use, which at first are those in the Store; nil if there are none.
 func (a *Authorizer) current() *Credentials {
-	if !a.read {
-		a.read = true
-		a.held = a.stored(func(*Credentials) bool { return true })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for !a.read {
+		if reading := a.reading; reading != nil {
+			a.mu.Unlock()
+			<-reading
+			a.mu.Lock()
+			continue
+		}
+		reading := make(chan struct{})
+		a.reading = reading
+		a.mu.Unlock()
+		stored := a.stored(func(*Credentials) bool { return true })
+		a.mu.Lock()
+		if !a.read { // else others have come meanwhile
+			a.read, a.held = true, stored
+		}
+		a.reading = nil
+		close(reading)
 	}
 	return a.held
 }

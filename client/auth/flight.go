@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime/debug"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // A problem is why other credentials are needed.
@@ -45,6 +46,7 @@ const (
 // solve has other credentials put in the place of those that were refused, or returns at once if that has happened already. It returns when ctx ends; the attempt ends
 // when nobody waits for it.
 func (a *Authorizer) solve(ctx context.Context, p problem) error {
+	a.current() // has read the Store
 	a.mu.Lock()
 	for p.login && a.flight != nil && !a.flight.login { // which may bring what nobody has agreed to anew
 		f := a.flight
@@ -58,7 +60,7 @@ func (a *Authorizer) solve(ctx context.Context, p problem) error {
 	}
 	switch {
 	case p.login:
-		a.failed, p.refused = nil, a.current()
+		a.failed, p.refused = nil, a.held
 	case a.held != p.refused:
 		a.mu.Unlock()
 		return nil
@@ -106,13 +108,12 @@ func (a *Authorizer) fly(ctx context.Context, f *flight, p problem) {
 
 // safely is obtain, whose functions of the application's may panic.
 func (a *Authorizer) safely(ctx context.Context, p problem) (c *Credentials, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			a.o.Logger.Error("a function that authorization needs has panicked", slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
-			c, err = nil, failedf(StepAssertion, "", "a function of the application has panicked, see the log")
-		}
-	}()
-	return a.obtain(ctx, p)
+	if failure := contain.Run(func() { c, err = a.obtain(ctx, p) }); failure != nil {
+		a.o.Logger.Error("a function that authorization needs has panicked",
+			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
+		return nil, failedf(StepAssertion, "", "a function of the application has panicked, see the log")
+	}
+	return c, err
 }
 
 // fail has later attempts fail for a while.

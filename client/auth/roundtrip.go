@@ -221,9 +221,7 @@ func wantsOf(h http.Header) wants {
 
 // ready returns the credentials for a request, nil if there are none. Those that have expired are renewed if that needs nobody.
 func (a *Authorizer) ready(ctx context.Context) (*Credentials, error) {
-	a.mu.Lock()
 	c := a.current()
-	a.mu.Unlock()
 	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.alone() {
 		return c, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // A keeper looks after one client of a server, from the first use on: it starts it, waits for its end, and starts it again. One goroutine does all of that, so there is never more than one.
@@ -105,6 +106,12 @@ func (k *keeper) unavailable(err error, state State, wait time.Duration) error {
 	return e
 }
 
+// use calls f with a client that was taken, and releases it.
+func (k *keeper) use(c *client.Client, f func(*client.Client) error) error {
+	defer k.release()
+	return f(c)
+}
+
 func (k *keeper) release() {
 	k.mu.Lock()
 	k.uses--
@@ -159,7 +166,7 @@ func (k *keeper) run() {
 	o := k.server.Options
 	for k.await() {
 		k.become(Starting, nil)
-		c, err := k.server.Connect(k.ctx, k.address.session, o)
+		c, err := k.connect(o)
 		began := time.Now()
 		worked := err == nil
 		o.Era = k.server.Options.Era
@@ -202,6 +209,20 @@ func (k *keeper) run() {
 			k.retry = time.Now().Add(wait)
 		})
 	}
+}
+
+// connect has the application connect.
+func (k *keeper) connect(o client.Options) (c *client.Client, err error) {
+	err = contain.Do(func() (err error) {
+		if c, err = k.server.Connect(k.ctx, k.address.session, o); c == nil && err == nil {
+			err = errors.New("Connect returned neither a client nor an error")
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // started says how a client has come to be.

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -33,7 +34,7 @@ type Manager struct {
 type address struct{ id, session string }
 
 // NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
-// sees it; it must not block, nor call the Manager.
+// sees it, which waits for it.
 func NewManager(onState func(Status)) *Manager {
 	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), logs: make(map[string]*Log), keepers: make(map[address]*keeper)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -131,8 +132,7 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, 
 		if err != nil {
 			return err
 		}
-		err = f(c)
-		k.release()
+		err = k.use(c, f)
 		if _, large := errors.AsType[*client.TooLargeError](err); large { // and would be again
 			return err
 		}
@@ -312,8 +312,13 @@ func (m *Manager) Status() []Status {
 }
 
 func (m *Manager) tell(s Status) {
-	if m.onState != nil {
-		m.onState(s)
+	if m.onState == nil {
+		return
+	}
+	if failure := contain.Run(func() { m.onState(s) }); failure != nil {
+		if log, err := m.Log(s.ID); err == nil {
+			log.note("what hears of states: %v", failure)
+		}
 	}
 }
 

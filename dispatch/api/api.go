@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
@@ -51,9 +52,7 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = contain.Logger(o.Logger)
 	o.Hosts = slices.Clone(o.Hosts)
 	for i, host := range o.Hosts {
 		o.Hosts[i] = hostname(host)

@@ -2,12 +2,11 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 // authenticate settles who sends the request.
@@ -15,17 +14,20 @@ func (x *exchange) authenticate() (refused *refusal) {
 	if x.o.Principal == nil {
 		return nil
 	}
-	defer func() {
-		if value := recover(); value != nil {
-			x.report(slog.LevelError, "the principal function panicked", slog.String("panic", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())))
-			refused = x.broken()
+	failure := contain.Call(func() {
+		var err error
+		if x.principal, err = x.o.Principal(x.r); err != nil {
+			refused = x.unknown(err)
 		}
-	}()
-	var err error
-	if x.principal, err = x.o.Principal(x.r); err == nil {
+	})
+	if failure != nil {
+		x.report(slog.LevelError, "the principal function panicked",
+			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
+		return x.broken()
+	}
+	if refused == nil {
 		return nil
 	}
-	refused = x.unknown(err)
 	if refused.status == http.StatusUnauthorized {
 		refused.with("WWW-Authenticate", "Bearer") // RFC 9110, section 15.5.2
 	}

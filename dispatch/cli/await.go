@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 var errInterrupted = errors.New("interrupted")
@@ -20,8 +22,12 @@ func await[T any](ctx context.Context, read func() (T, error)) (value T, err err
 	}
 	done := make(chan result, 1)
 	go func() {
-		value, err := read()
-		done <- result{value, err}
+		var r result
+		r.err = contain.Do(func() (err error) {
+			r.value, err = read()
+			return err
+		})
+		done <- r
 	}()
 	select {
 	case r := <-done:

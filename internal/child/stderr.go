@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -113,8 +114,10 @@ func newTee(w io.Writer) *tee {
 	t := &tee{work: make(chan []byte), result: make(chan error, 1)}
 	go func() {
 		for b := range t.work {
-			_, err := w.Write(b)
-			t.result <- err
+			t.result <- contain.Do(func() error {
+				_, err := w.Write(b)
+				return err
+			})
 		}
 	}()
 	return t

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 )
 
 // A PanicError is what kept a function from returning.
@@ -17,6 +18,14 @@ type PanicError struct {
 var errExited = errors.New("runtime.Goexit was called")
 
 func (e *PanicError) Error() string { return e.Unwrap().Error() }
+
+// String returns what Value prints as, for a log.
+func (e *PanicError) String() string {
+	if e.Stack == nil {
+		return errExited.Error()
+	}
+	return strings.TrimPrefix(e.Error(), "panic: ")
+}
 
 // Unwrap returns an error that wraps Value if that is one, and can be printed even if Value panics when it is printed.
 func (e *PanicError) Unwrap() (err error) {

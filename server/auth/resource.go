@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -88,9 +89,7 @@ func (o Options) New() (*Resource, error) {
 			return nil, err
 		}
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = contain.Logger(o.Logger)
 	s := &Resource{o: o, url: u, implies: closure(o.Implies)}
 	if o.DPoP != nil {
 		if s.dpop, err = o.DPoP.new(u); err != nil {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
-	"runtime/debug"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -44,10 +43,18 @@ func (x *exchange) authenticate() (refused *refusal) {
 	if x.o.Authorize == nil {
 		return nil
 	}
-	defer x.survive(&refused)
-	caller, err := x.o.Authorize(x.r)
-	if err != nil {
-		return x.unknown(err)
+	var caller Caller
+	failure := contain.Call(func() {
+		var err error
+		if caller, err = x.o.Authorize(x.r); err != nil {
+			refused = x.unknown(err)
+		}
+	})
+	if failure != nil {
+		return x.panicked(failure)
+	}
+	if refused != nil {
+		return refused
 	}
 	x.principal, x.may, x.expires = caller.Principal, caller.May, caller.Expires
 	if caller.Context != nil {
@@ -67,12 +74,10 @@ func (x *exchange) unknown(err error) *refusal {
 	return shown.refusal()
 }
 
-// survive is deferred where such a function is called.
-func (x *exchange) survive(refused **refusal) {
-	if value := recover(); value != nil {
-		x.o.Logger.Error("the principal function panicked", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
-		*refused = refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
-	}
+// panicked is the refusal where such a function has panicked.
+func (x *exchange) panicked(failure *contain.PanicError) *refusal {
+	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack", string(failure.Stack))
+	return refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
 }
 
 // mayOne asks whether the caller may send a message.
@@ -88,11 +93,15 @@ func (x *exchange) mayAll(messages []Message) (refused *refusal) {
 	if x.may == nil {
 		return nil
 	}
-	defer x.survive(&refused)
-	if err := x.may(messages); err != nil {
-		return x.unknown(err)
+	failure := contain.Call(func() {
+		if err := x.may(messages); err != nil {
+			refused = x.unknown(err)
+		}
+	})
+	if failure != nil {
+		return x.panicked(failure)
 	}
-	return nil
+	return refused
 }
 
 // expire has the request end, if it is still there, when its caller has to show again who they are. What it returns is to be called at the end.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -67,9 +68,7 @@ func (o Options) New(s *server.Server) *Handler {
 	o.MaxEvents = cmp.Or(o.MaxEvents, 256)
 	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, 1<<20)
 	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = contain.Logger(o.Logger)
 	if principal := o.Principal; principal != nil && o.Authorize == nil {
 		o.Authorize = func(r *http.Request) (c Caller, err error) {
 			c.Principal, err = principal(r)

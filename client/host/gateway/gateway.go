@@ -110,6 +110,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -173,7 +174,7 @@ func New(s *server.Server) *Gateway { return Options{}.New(s) }
 // New is [New] with options.
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Logger = contain.Logger(o.Logger)
 	g := &Gateway{o: o, mounts: make(map[string]*mount), claims: newClaims()}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -44,7 +45,10 @@ var errNoObject = errors.New("it was changed into what is no JSON object")
 func (c *call) intercept(ctx context.Context, by string, all []Interceptor) error {
 	for _, look := range all {
 		e := c.Event
-		err := look(ctx, &e)
+		err := contain.Do(func() error { return look(ctx, &e) })
+		if _, panicked := errors.AsType[*contain.PanicError](err); panicked {
+			return err
+		}
 		text, target := e.Arguments, &c.Arguments
 		if by == byAfter {
 			text, target = e.Result, &c.Result

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/contain"
 )
 
 const (
@@ -109,11 +111,11 @@ func (t *trail) write(lines []byte) (lost int) {
 	}
 	n, err := 0, error(nil)
 	if t.torn {
-		_, err = t.to.Write([]byte("\n"))
+		_, err = t.hand([]byte("\n"))
 	}
 	if err == nil {
 		t.torn = false
-		if n, err = t.to.Write(lines); err == nil && n < len(lines) {
+		if n, err = t.hand(lines); err == nil && n < len(lines) {
 			err = io.ErrShortWrite
 		}
 	}
@@ -130,4 +132,13 @@ func (t *trail) write(lines []byte) (lost int) {
 		t.log.Warn("gateway: the audit log cannot be written; calls go on, and what is missing is counted", slog.Any("error", err))
 	}
 	return bytes.Count(lines[n:], []byte("\n"))
+}
+
+// hand has the application's writer write.
+func (t *trail) hand(b []byte) (n int, err error) {
+	err = contain.Do(func() (err error) {
+		n, err = t.to.Write(b)
+		return err
+	})
+	return n, err
 }

@@ -1,0 +1,37 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/internal/contain"
+)
+
+// A containedStore is a Store of the application's, whose methods may panic.
+type containedStore struct{ Store }
+
+func (s containedStore) Find(endpoint string) (all []Credentials, err error) {
+	err = contain.Do(func() (err error) {
+		all, err = s.Store.Find(endpoint)
+		return err
+	})
+	return all, err
+}
+
+func (s containedStore) Put(c Credentials) error {
+	return contain.Do(func() error { return s.Store.Put(c) })
+}
+
+func (s containedStore) Delete(key Key) error {
+	return contain.Do(func() error { return s.Store.Delete(key) })
+}
+
+func (s containedStore) Lock(ctx context.Context, key Key) (unlock func(), err error) {
+	err = contain.Do(func() (err error) {
+		unlock, err = s.Store.Lock(ctx, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return func() { contain.Run(unlock) }, nil
+}
