@@ -36,12 +36,13 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	if has.completions {
 		c.Completions = &mcp.Object{}
 	}
+	c.Extensions = maps.Clone(s.o.Extensions) // in both eras (SEP-2133, Negotiation)
 	switch {
-	case e.modern && has.tasks:
-		c.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
-		maps.Copy(c.Extensions, s.o.Extensions)
-	case e.modern:
-		c.Extensions = s.o.Extensions
+	case e.modern && has.tasks && c.Extensions[mcp.ExtensionTasks] == nil:
+		if c.Extensions == nil {
+			c.Extensions = map[string]json.RawMessage{}
+		}
+		c.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`)
 	case has.tasks && e.experimentalTasks():
 		c.Tasks = &mcp.TasksCapability{
 			List: &mcp.Object{}, Cancel: &mcp.Object{}, Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},

@@ -78,7 +78,8 @@ type Options struct {
 	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
 	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
 	TrustClients bool
-	// Extensions are declared to modern clients, each with its settings, an object. Their names have a prefix, such as com.example/name; New panics otherwise.
+	// Extensions are declared to clients of both eras, each with its settings, an object (SEP-2133). Their names have a
+	// prefix, such as com.example/name; New panics otherwise.
 	Extensions map[string]json.RawMessage
 	// Capabilities, if set, changes what the server declares before a client is told: to declare less, for who stands for another server. What it answers stays the same.
 	Capabilities func(*mcp.ServerCapabilities)

@@ -89,7 +89,7 @@ type ServerCapabilities struct {
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Tasks        *TasksCapability           `json:"tasks,omitempty"`     // 2025-11-25
-	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"` // since 2026-07-28: settings, objects; see CheckExtensionID
+	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"` // settings, objects; see CheckExtensionID; in older revisions by SEP-2133
 	Extra        Extra                      `json:"-"`
 }
 
