@@ -1,0 +1,230 @@
+// Package hostile attacks what the packages of the module promise to withstand.
+package hostile
+
+import (
+	"context"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// packages are those that take callbacks of an application.
+var packages = []string{
+	"rpc", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
+	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
+}
+
+// foreign are the types of other packages that have methods of the application's.
+var foreign = []string{
+	"slog.Logger", "io.Writer", "io.Reader", "io.ReadWriteCloser", "http.Client", "http.RoundTripper", "crypto.Signer",
+	"framing.Framing", "rpc.Handler", "rpc.Middleware", "rpc.Hooks", "rpc.Cancellation", "client.Transport",
+}
+
+// callbacks returns the names of all callbacks that the packages take: fields, parameters and interfaces.
+func callbacks(t *testing.T) (all []string) {
+	t.Helper()
+	for _, dir := range packages {
+		fset := token.NewFileSet()
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		assert.NilError(t, err)
+		var decls []ast.Decl
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+			assert.NilError(t, err)
+			decls = append(decls, file.Decls...)
+		}
+		all = append(all, callbacksIn(dir, decls)...)
+	}
+	return all
+}
+
+func callbacksIn(dir string, decls []ast.Decl) (all []string) {
+	own := map[string]bool{} // named types of functions and interfaces
+	specs := func(yield func(*ast.TypeSpec)) {
+		for _, d := range decls {
+			if d, ok := d.(*ast.GenDecl); ok {
+				for _, s := range d.Specs {
+					if s, ok := s.(*ast.TypeSpec); ok && s.Name.IsExported() {
+						yield(s)
+					}
+				}
+			}
+		}
+	}
+	specs(func(s *ast.TypeSpec) {
+		switch x := s.Type.(type) {
+		case *ast.FuncType:
+			own[s.Name.Name] = s.Name.Name != "CallOption" // only the package itself makes these
+		case *ast.InterfaceType:
+			own[s.Name.Name] = x.Methods.NumFields() > 0
+		}
+	})
+	calls := func(e ast.Expr) bool {
+		found := false
+		ast.Inspect(e, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncType:
+				found = true
+			case *ast.Ident:
+				found = found || own[n.Name]
+			case *ast.SelectorExpr:
+				found = found || slices.Contains(foreign, types.ExprString(n))
+				return false
+			}
+			return !found
+		})
+		return found
+	}
+	specs(func(s *ast.TypeSpec) {
+		switch x := s.Type.(type) {
+		case *ast.StructType:
+			for _, f := range x.Fields.List {
+				for _, name := range f.Names {
+					if name.IsExported() && calls(f.Type) {
+						all = append(all, dir+"."+s.Name.Name+"."+name.Name)
+					}
+				}
+			}
+		case *ast.InterfaceType:
+			for _, m := range x.Methods.List {
+				for _, name := range m.Names {
+					if !name.IsExported() {
+						continue // no application implements this
+					}
+					all = append(all, dir+"."+s.Name.Name+"."+name.Name)
+				}
+			}
+		}
+	})
+	for _, d := range decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || !f.Name.IsExported() {
+			continue
+		}
+		name := dir + "." + f.Name.Name
+		if f.Recv != nil {
+			recv := strings.TrimLeft(types.ExprString(f.Recv.List[0].Type), "*")
+			if !ast.IsExported(recv) {
+				continue
+			}
+			name = dir + "." + recv + "." + f.Name.Name
+		}
+		if slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool { return calls(p.Type) }) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// patience is how long a scenario may take.
+const patience = 30 * time.Second
+
+// A world is a scenario in which one callback misbehaves.
+type world struct {
+	t    *testing.T
+	ctx  context.Context
+	name string // of the callback
+	bad  func()
+	hits atomic.Int32
+	made atomic.Bool // see atRun
+}
+
+// at is called by each callback.
+func (w *world) at(name string) {
+	if name == w.name {
+		w.hits.Add(1)
+		w.bad()
+	}
+}
+
+// own runs f as the application does, on a goroutine that it looks after: what a function that is called at once does to
+// it is its own affair.
+func own(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		f()
+	}()
+	<-done
+}
+
+// scenarios call the callbacks of a package, each with its name, and end.
+var scenarios = map[string]func(w *world){
+	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario, "dispatch/cli": cliScenario,
+	"server": serverScenario, "server/streamable": streamableScenario, "client": clientScenario, "client/auth": authScenario,
+	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
+}
+
+// apart are callbacks that no scenario has, and why.
+var apart = map[string]string{
+	"rpc.Chain":                               "what the middleware returns is the Handler",
+	"rpc.NewPeer":                             "rpc.Options.Framing reads and writes the stream",
+	"rpc.Appender.AppendJSON":                 "rpc.Options.Handler covers results",
+	"dispatch.New":                            "as Add",
+	"server.Conn.Handle":                      "server.Link",
+	"server.Server.NewConn":                   "server.Link",
+	"server.Server.Serve":                     "rpc.Options.Framing",
+	"server.Options.Hooks":                    "rpc.Hooks",
+	"server.TaskOptions.Store":                "server.TaskStore",
+	"server/streamable.Options.Principal":     "Authorize is made of it",
+	"server/auth.IntrospectionOptions.Client": "called by Verify, on the goroutine of net/http",
+	"server/auth.JWTOptions.Client":           "called by Verify, on the goroutine of net/http",
+	"server/auth.Options.Verify":              "called by streamable.Options.Authorize",
+	"server/auth.Options.Needs":               "called by streamable.Caller.May",
+	"server/auth.Options.Logger":              "contain.Logger",
+	"client.Options.Hooks":                    "rpc.Hooks",
+	"client.Transport.Open":                   "called by Connect, on the caller's goroutine",
+	"client.Connect":                          "client.Transport",
+	"client.Options.Connect":                  "client.Transport",
+	"client.Stream":                           "client.Transport",
+	"client.OnProgress":                       "client.TestPanickingProgress: on the caller's goroutine",
+	"client.Link.OnAbandon":                   "called by rpc.Cancellation.Params",
+	"client/streamable.Options.HTTP":          "not covered yet",
+	"client/streamable.Options.Wrap":          "not covered yet",
+	"client/auth.Options.Grant":               "its functions are here",
+	"client/auth.Options.Store":               "its methods are here",
+	"client.Options.OnElicitComplete":         "run as OnResourceUpdated is; not reached here",
+	"client/auth.Store.Delete":                "run as Find and Put are; not reached here",
+	"client/auth.Store.Lock":                  "run as Find and Put are; not reached here",
+	"client/auth.Options.HTTP":                "called where the grant is",
+	"client/auth.AuthorizationCode.Show":      "called where JWTBearer.Assertion is",
+	"client/auth.AuthorizationCode.Follow":    "called where JWTBearer.Assertion is",
+	"client/auth.IdentityAssertion.Token":     "called where JWTBearer.Assertion is",
+	"client/auth.Registration.Key":            "called where JWTBearer.Assertion is",
+	"client/auth.Authorizer.Wrap":             "called on the goroutine of who makes the request",
+}
+
+// A panic or runtime.Goexit in any callback ends neither the process nor keeps anybody waiting.
+func TestNoCallbackEndsTheProcess(t *testing.T) {
+	for _, name := range callbacks(t) {
+		if _, ok := apart[name]; ok {
+			continue
+		}
+		scenario := scenarios[name[:strings.LastIndex(strings.SplitN(name, ".", 2)[0]+".", ".")]]
+		assert.Assert(t, scenario != nil, "%s is a callback in no scenario: add it there", name)
+		for how, bad := range map[string]func(){"panic": func() { panic("ashes") }, "Goexit": runtime.Goexit} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				w := &world{t: t, ctx: ctx, name: name, bad: bad}
+				scenario(w)
+				assert.Assert(t, w.hits.Load() > 0, "%s is not called: add it to the scenario", name)
+				assert.NilError(t, ctx.Err(), "somebody waits for ever")
+			})
+		}
+	}
+}

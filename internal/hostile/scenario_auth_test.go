@@ -1,0 +1,74 @@
+package hostile
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+
+	"github.com/stdwire/stdwire/client/auth"
+)
+
+// network answers requests as an MCP server and its authorization server do, without a network.
+type network struct{ http.Handler }
+
+func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	n.ServeHTTP(rec, r)
+	res := rec.Result()
+	res.Request = r
+	return res, nil
+}
+
+func authServers() http.Handler {
+	var mu sync.Mutex
+	refused := 0
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		rw.Header().Set("Content-Type", "application/json")
+		body := ""
+		switch path := r.URL.Path; {
+		case strings.Contains(path, "oauth-protected-resource"):
+			body = `{"resource":"https://mcp.example/mcp","authorization_servers":["https://as.example"]}`
+		case strings.Contains(path, "oauth-authorization-server"):
+			body = `{"issuer":"https://as.example","token_endpoint":"https://as.example/token","revocation_endpoint":"https://as.example/revoke",
+				"token_endpoint_auth_methods_supported":["client_secret_basic"],"grant_types_supported":["refresh_token"]}`
+		case path == "/token":
+			body = `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r"}`
+		case refused < 2: // at first, and once with a token
+			refused++
+			rw.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`)
+			rw.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = rw.Write([]byte(body))
+	})
+}
+
+func authScenario(w *world) {
+	net := network{authServers()}
+	a, err := auth.Options{
+		Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+			w.at("client/auth.JWTBearer.Assertion")
+			return "assertion", nil
+		}},
+		Clients: []auth.Registration{{Issuer: "https://as.example", ClientID: "mine", Secret: "secret"}},
+		Store:   credentials{w.at}, HTTP: &http.Client{Transport: net}, Logger: w.logger("client/auth.Options.Logger"),
+	}.New("https://mcp.example/mcp")
+	w.must(err)
+	c := &http.Client{Transport: a.Wrap(net)}
+	var asking sync.WaitGroup
+	for range 3 { // all wait for one token request
+		asking.Go(func() {
+			r, err := http.NewRequestWithContext(w.ctx, "GET", "https://mcp.example/mcp", nil)
+			w.must(err)
+			if res, err := c.Do(r); err == nil {
+				_ = res.Body.Close()
+			}
+		})
+	}
+	asking.Wait()
+	a.Credentials()
+	_ = a.Logout(w.ctx)
+}

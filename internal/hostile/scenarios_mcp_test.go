@@ -1,0 +1,419 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// A store is one of tasks that misbehaves.
+type store struct {
+	server.TaskStore
+	at func(string)
+}
+
+func (s store) Put(ctx context.Context, r *server.TaskRecord) error {
+	s.at("server.TaskStore.Put")
+	return s.TaskStore.Put(ctx, r)
+}
+
+func (s store) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
+	s.at("server.TaskStore.Get")
+	return s.TaskStore.Get(ctx, id)
+}
+
+func (s store) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord, error) {
+	s.at("server.TaskStore.List")
+	return s.TaskStore.List(ctx, owner, after, most)
+}
+
+func (s store) Delete(ctx context.Context, id string) error {
+	s.at("server.TaskStore.Delete")
+	return s.TaskStore.Delete(ctx, id)
+}
+
+// A link is a way to a client that misbehaves.
+type link struct {
+	at    func(string)
+	heard chan struct{}
+}
+
+func (l link) Notify(context.Context, string, any) error {
+	select {
+	case l.heard <- struct{}{}:
+	default:
+	}
+	l.at("server.Link.Notify")
+	return nil
+}
+
+func (l link) Call(context.Context, string, any, any) error {
+	l.at("server.Link.Call")
+	return errors.New("nobody")
+}
+
+func through(at func()) rpc.Middleware {
+	return func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (any, error) {
+			at()
+			return next(ctx, req)
+		}
+	}
+}
+
+func text(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+func serverScenario(w *world) {
+	catalog := dispatch.NewCatalog()
+	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	tasks := store{server.MemoryTasks(10, 1<<20), w.at}
+	s := server.Options{
+		Logger:       w.logger("server.Options.Logger"),
+		Capabilities: func(*mcp.ServerCapabilities) { w.atRun("server.Options.Capabilities") },
+		Visible:      func(context.Context, server.Kind, string) bool { w.at("server.Options.Visible"); return true },
+		Middleware:   []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
+		Outgoing:     []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
+		Tasks: server.TaskOptions{Store: tasks, For: func(*dispatch.Operation) mcp.TaskSupport {
+			w.at("server.TaskOptions.For")
+			return mcp.TaskForbidden
+		}},
+	}.New(server.Info{Name: "s", Version: "1"}, catalog)
+	complete := func(name string) server.Completer {
+		return func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
+			w.at(name)
+			return mcp.Completion{Values: []string{}}, nil
+		}
+	}
+	read := func(name string) (*mcp.ReadResourceResult, error) {
+		w.at(name)
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:1", Text: "x"}}}, nil
+	}
+	w.must(
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "call"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			w.at("server.Tool.Call")
+			_, err := server.Once(ctx, "k", func(context.Context) (int, error) { w.at("server.Once"); return 1, nil })
+			_ = server.Ping(ctx)
+			server.Progress(ctx, 1, 2, "on")
+			return text("done"), errors.Join(err, errors.New("for the log"))
+		}}),
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "task"}, Tasks: mcp.TaskRequired,
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return text("done"), nil }}),
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				w.at("server.Tool.Forward")
+				return json.RawMessage(`{"content":[]}`), nil
+			}}),
+		s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, Complete: complete("server.Prompt.Complete"),
+			Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+				w.at("server.Prompt.Get")
+				return &mcp.GetPromptResult{}, nil
+			}}),
+		s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
+			Read: func(context.Context, string) (*mcp.ReadResourceResult, error) { return read("server.Resource.Read") }}),
+		s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "t:{id}", Name: "t"}, Complete: complete("server.ResourceTemplate.Complete"),
+			Read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+				return read("server.ResourceTemplate.Read")
+			}}),
+	)
+	s.ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
+		return read("server.Server.ReadUnlisted")
+	})
+	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
+	s.OnClient(func(*server.Conn, server.ClientEvent) { w.at("server.Server.OnClient") })
+	s.OnClient(func(_ *server.Conn, e server.ClientEvent) {
+		switch e {
+		case server.ClientReady:
+			ready <- struct{}{}
+		case server.ClientGone:
+			gone <- struct{}{}
+		}
+	})
+	s.OnWatch(func() { w.at("server.Server.OnWatch") })
+
+	l := link{w.at, make(chan struct{}, 9)}
+	c := s.NewConn(w.ctx, l, "ada")
+	say := func(line string) {
+		own(func() {
+			m, err := rpc.ParseMessage([]byte(line))
+			w.must(err)
+			_, _ = rpc.Answer(w.ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, l) }, m.Request())
+		})
+	}
+	ask := func(method, params string) {
+		say(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`)
+	}
+	ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	ask("tools/list", `{}`)
+	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
+	ask("tools/call", `{"name":"forward"}`)
+	ask("tools/call", `{"name":"task","task":{}}`)
+	ask("tasks/list", `{}`)
+	ask("tasks/get", `{"taskId":"x"}`)
+	ask("prompts/get", `{"name":"p"}`)
+	ask("resources/read", `{"uri":"x:1"}`)
+	ask("resources/read", `{"uri":"t:1"}`)
+	ask("resources/read", `{"uri":"u:1"}`)
+	ask("resources/subscribe", `{"uri":"x:1"}`)
+	ask("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
+	ask("completion/complete", `{"ref":{"type":"ref/resource","uri":"t:{id}"},"argument":{"name":"id","value":""}}`)
+	own(func() { _ = tasks.Delete(w.ctx, "x") }) // for the count: the server's own is in server.TestTaskStoreFails
+	if w.initialized() {
+		for range 3 {
+			s.ResourceUpdated("x:1")
+		}
+		w.wait(ready)
+	}
+	c.Close()
+	w.must(s.Close(w.ctx))
+	if w.initialized() {
+		w.wait(gone)
+	}
+}
+
+// initialized reports whether a legacy client gets so far that it is.
+func (w *world) initialized() bool { return w.name != "server.Options.Middleware" }
+
+// atRun is at for what is called once already when a server is made, where a panic is a mistake of the program.
+func (w *world) atRun(name string) {
+	if w.made.Swap(true) {
+		w.at(name)
+	}
+}
+
+// wait waits for something that is to happen whatever a callback does.
+func (w *world) wait(c <-chan struct{}) {
+	w.t.Helper()
+	select {
+	case <-c:
+	case <-w.ctx.Done():
+		w.t.Fatal("somebody waits for ever")
+	}
+}
+
+func (w *world) must(errs ...error) {
+	w.t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func streamableScenario(w *world) {
+	s := server.New(server.Info{Name: "s", Version: "1"}, dispatch.NewCatalog())
+	h := streamable.Options{
+		Logger: w.logger("server/streamable.Options.Logger"), MaxRequests: 1,
+		Authorize: func(r *http.Request) (streamable.Caller, error) {
+			w.at("server/streamable.Options.Authorize")
+			if r.Header.Get("X-Unknown") != "" {
+				return streamable.Caller{}, errors.New("for the log")
+			}
+			return streamable.Caller{May: func([]streamable.Message) error { w.at("server/streamable.Caller.May"); return nil }}, nil
+		},
+	}.New(s)
+	for _, unknown := range []string{"", "", "yes"} {
+		own(func() {
+			r := httptest.NewRequestWithContext(w.ctx, "POST", "http://localhost/mcp", bytes.NewReader([]byte(
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			r.Header.Set("X-Unknown", unknown)
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		})
+	}
+	w.must(h.Shutdown(w.ctx))
+}
+
+// upstream serves a server of everything that clients hear of, on a stream.
+func upstream(w *world) (s *server.Server, stream net.Conn) {
+	s = server.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+	form := mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
+	add := func(name string, f func(ctx context.Context) error) {
+		w.must(s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			return text("done"), f(ctx)
+		}}))
+	}
+	add("plain", func(context.Context) error { return nil })
+	add("elicit", func(ctx context.Context) error { _, err := server.Elicit(ctx, "k", form); return err })
+	add("sample", func(ctx context.Context) error {
+		_, err := server.Sample(ctx, "k", mcp.CreateMessageParams{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}})
+		return err
+	})
+	add("roots", func(ctx context.Context) error { _, err := server.Roots(ctx, "k"); return err })
+	add("log", func(ctx context.Context) error {
+		return server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+	})
+	s.Expect(server.KindResource, server.KindPrompt)
+	here, there := net.Pipe()
+	go func() { _ = s.Serve(w.ctx, there) }()
+	return s, here
+}
+
+// A transport misbehaves.
+type transport struct {
+	client.Transport
+	at func(string)
+}
+
+func (t transport) ReadFrame(dst []byte) ([]byte, error) {
+	t.at("client.Transport.ReadFrame")
+	return t.Transport.ReadFrame(dst)
+}
+
+func (t transport) Write(b []byte) (int, error) {
+	t.at("client.Transport.Write")
+	return t.Transport.Write(b)
+}
+
+func (t transport) Close() error {
+	_ = t.Transport.Close()
+	t.at("client.Transport.Close")
+	return nil
+}
+
+func clientScenario(w *world) {
+	if w.name == "client.Command.Stderr" {
+		own(func() {
+			c, err := client.Options{}.Spawn(w.ctx, client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
+				Stderr: stream{func() { w.at("client.Command.Stderr") }}})
+			if err == nil {
+				_ = c.Close()
+			}
+		})
+		return
+	}
+	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
+		up, conn := upstream(w)
+		told := make(chan struct{}, 99)
+		tell := func(name string) { told <- struct{}{}; w.at(name) }
+		o := client.Options{
+			Era: era, LogLevel: mcp.LevelDebug, Logger: w.logger("client.Options.Logger"),
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				w.at("client.Options.OnElicit")
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			},
+			OnElicitComplete: func(string) { tell("client.Options.OnElicitComplete") },
+			OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+				w.at("client.Options.OnSample")
+				return nil, errors.New("no")
+			},
+			OnRoots:           func(context.Context) ([]mcp.Root, error) { w.at("client.Options.OnRoots"); return nil, nil },
+			OnToolsChanged:    func([]*mcp.Tool, error) { tell("client.Options.OnToolsChanged") },
+			OnPromptsChanged:  func([]*mcp.Prompt, error) { tell("client.Options.OnPromptsChanged") },
+			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
+			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
+			TapLog:            func(json.RawMessage) { w.at("client.Options.TapLog") },
+		}
+		if w.name == "client.Options.OnListChanged" {
+			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
+		} else {
+			o.OnResourcesChanged = func([]*mcp.Resource, error) { tell("client.Options.OnResourcesChanged") }
+		}
+		own(func() {
+			c, err := o.Connect(w.ctx, transport{client.Stream(conn), w.at})
+			if err != nil {
+				return
+			}
+			for _, name := range []string{"plain", "elicit", "sample", "roots", "log"} {
+				own(func() { _, _ = c.CallTool(w.ctx, name, nil) })
+			}
+			w.must(up.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"}, Read: func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }}),
+				up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil }}))
+			up.RemoveTools("log")
+			_ = c.Subscribe(w.ctx, "x:1")
+			up.ResourceUpdated("x:1")
+			deadline := time.After(5 * time.Second)
+			for range 5 { // the log, three lists and the resource
+				select {
+				case <-told:
+				case <-c.Done():
+				case <-deadline:
+				}
+			}
+			_ = c.Close()
+			_ = c.Wait()
+		})
+		_ = conn.Close()
+	}
+}
+
+// A credentials is a store of credentials that misbehaves.
+type credentials struct{ at func(string) }
+
+func (c credentials) Find(string) ([]auth.Credentials, error) {
+	c.at("client/auth.Store.Find")
+	return nil, nil
+}
+func (c credentials) Put(auth.Credentials) error {
+	c.at("client/auth.Store.Put")
+	return errors.New("full")
+}
+func (c credentials) Delete(auth.Key) error { c.at("client/auth.Store.Delete"); return nil }
+func (c credentials) Lock(context.Context, auth.Key) (func(), error) {
+	c.at("client/auth.Store.Lock")
+	return func() {}, nil
+}
+
+func hostScenario(w *world) {
+	m := host.NewManager(func(host.Status) { w.at("client/host.NewManager") })
+	w.must(m.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		w.at("client/host.Server.Connect")
+		_, conn := upstream(w)
+		return o.Connect(ctx, client.Stream(conn))
+	}}))
+	own(func() {
+		_ = m.Use(w.ctx, "up", "", false, func(*client.Client) error { w.at("client/host.Manager.Use"); return nil })
+	})
+	_ = m.Disable("up")
+	m.Close()
+}
+
+func gatewayScenario(w *world) {
+	front := server.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+	written := make(chan struct{}, 9)
+	look := func(name string) gateway.Interceptor {
+		return func(context.Context, *gateway.Event) error { w.at(name); return nil }
+	}
+	g := gateway.Options{
+		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")}, After: []gateway.Interceptor{look("client/host/gateway.Options.After")},
+		Audit:  stream{func() { written <- struct{}{}; w.at("client/host/gateway.Options.Audit") }},
+		Logger: w.logger("client/host/gateway.Options.Logger"),
+	}.New(front)
+	w.must(g.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		_, conn := upstream(w)
+		return o.Connect(ctx, client.Stream(conn))
+	}}))
+	g.Settle(w.ctx)
+	here, there := net.Pipe()
+	go func() { _ = front.Serve(w.ctx, there) }()
+	c, err := client.Options{}.Connect(w.ctx, client.Stream(here))
+	w.must(err)
+	for range 2 {
+		_, _ = c.CallTool(w.ctx, "up__plain", nil)
+		w.wait(written)
+	}
+	if w.name == "client/host/gateway.Options.Logger" {
+		_ = g.Add(host.Server{ID: "dead", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, io.EOF }})
+		g.Settle(w.ctx)
+	}
+	_ = c.Close()
+	g.Close()
+}

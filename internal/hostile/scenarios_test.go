@@ -1,0 +1,218 @@
+package hostile
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/api"
+	"github.com/stdwire/stdwire/dispatch/cli"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A logs is a slog.Handler that misbehaves.
+type logs struct {
+	slog.Handler
+	at func()
+}
+
+func (l logs) Enabled(context.Context, slog.Level) bool  { return true }
+func (l logs) Handle(context.Context, slog.Record) error { l.at(); return nil }
+func (l logs) WithAttrs([]slog.Attr) slog.Handler        { return l }
+func (l logs) WithGroup(string) slog.Handler             { return l }
+
+func (w *world) logger(name string) *slog.Logger {
+	return slog.New(logs{slog.DiscardHandler, func() { w.at(name) }})
+}
+
+// A codec misbehaves where it appends.
+type codec struct {
+	framing.Codec
+	at func()
+}
+
+func (c codec) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
+	c.at()
+	return c.Codec.AppendFrame(dst, parts...)
+}
+
+func rpcScenario(w *world) {
+	near, far := net.Pipe()
+	began := make(chan struct{}, 1)
+	o := rpc.Options{
+		Handler: func(ctx context.Context, req *rpc.Request) (any, error) {
+			switch req.Method {
+			case "wait":
+				began <- struct{}{}
+				<-ctx.Done()
+			case "panic":
+				panic("a panic that Hooks.Panic is told of")
+			}
+			w.at("rpc.Options.Handler")
+			return "done", nil
+		},
+		Framing: func(r io.Reader, l framing.Limits) framing.Codec {
+			return codec{framing.Newline(r, l), func() { w.at("rpc.Options.Framing") }}
+		},
+		Cancellation: &rpc.Cancellation{
+			Method: "cancel",
+			Params: func(string, rpc.ID, error) any { w.at("rpc.Cancellation.Params"); return nil },
+			Target: func(params json.RawMessage) (rpc.ID, string, bool) {
+				w.at("rpc.Cancellation.Target")
+				id, err := rpc.ParseID(params[1 : len(params)-1])
+				return id, "", err == nil
+			},
+		},
+		Ordered: func(string) bool { w.at("rpc.Options.Ordered"); return false },
+		Preempt: func(*rpc.Request) bool { w.at("rpc.Options.Preempt"); return false },
+		Hooks: rpc.Hooks{
+			Frame: func(rpc.Direction, []byte) { w.at("rpc.Hooks.Frame") },
+			Call:  func(rpc.CallEvent) { w.at("rpc.Hooks.Call") },
+			Stray: func([]byte, string) { w.at("rpc.Hooks.Stray") },
+			Panic: func(string, any, []byte) { w.at("rpc.Hooks.Panic") },
+		},
+	}
+	own(func() {
+		m, _ := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
+		_, _ = rpc.Answer(w.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
+			w.at("rpc.Answer")
+			return nil, nil
+		}, m.Request())
+	})
+	peer := rpc.NewPeer(near, o)
+	go func() { // what cannot be written, because the peer has closed, is of no interest
+		for _, line := range []string{
+			`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","method":"n"}`, `{"jsonrpc":"2.0","id":2,"method":"panic"}`,
+			`{"jsonrpc":"2.0","id":77,"result":1}`, `nonsense`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`,
+		} {
+			_, _ = fmt.Fprintln(far, line)
+		}
+		select {
+		case <-began:
+		case <-peer.Closed():
+		}
+		_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","method":"cancel","params":[3]}`)
+		_, _ = fmt.Fprintln(far, `{"jsonrpc":"2.0","id":4,"method":"last"}`)
+	}()
+	called, cancel := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	go own(func() {
+		defer close(ended)
+		_ = peer.Call(called, "theirs", nil, nil)
+	})
+	for lines := bufio.NewScanner(far); lines.Scan() && !strings.Contains(lines.Text(), `"id":4`); {
+		if strings.Contains(lines.Text(), "theirs") {
+			cancel()
+		}
+	}
+	cancel()
+	<-ended
+	_ = far.Close()
+	_ = peer.Close()
+	_ = peer.Wait()
+}
+
+// A tool is the input of operations.
+type tool struct{}
+
+func dispatchScenario(w *world) {
+	c := dispatch.NewCatalog()
+	told := make(chan struct{}, 9)
+	c.OnChange(func() { told <- struct{}{}; w.at("dispatch.Catalog.OnChange") })
+	c.OnChange(func() { told <- struct{}{} })
+	sessions := dispatch.NewSessions(dispatch.SessionOptions[int]{
+		Logger: w.logger("dispatch.SessionOptions.Logger"), Idle: time.Millisecond,
+		Close: func(context.Context, string, int) error {
+			told <- struct{}{}
+			w.at("dispatch.SessionOptions.Close")
+			return errors.New("it stays")
+		},
+	})
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Write},
+		func(ctx context.Context, _ tool) (tool, error) {
+			dispatch.Progress(ctx, 1, 2, "on")
+			dispatch.Logger(ctx).Info("on")
+			w.at("dispatch.Add")
+			return tool{}, errors.New("for the log")
+		})
+	d := dispatch.NewDispatcher(c, dispatch.Options{
+		Logger: w.logger("dispatch.Options.Logger"),
+		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
+			return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+				w.at("dispatch.Options.Interceptors")
+				return next(ctx, op, call)
+			}
+		}},
+	})
+	own(func() {
+		d.Dispatch(w.ctx, &dispatch.Call{
+			Operation: "a.b", Logger: w.logger("dispatch.Call.Logger"),
+			Progress: func(float64, float64, string) { w.at("dispatch.Call.Progress") },
+		})
+	})
+	own(func() {
+		_, _ = sessions.Open(w.ctx, func(context.Context) (string, int, error) {
+			w.at("dispatch.Sessions[T].Open")
+			return "one", 1, nil
+		})
+	})
+	for range 2 { // the catalog
+		w.wait(told)
+	}
+	if w.name != "dispatch.Sessions[T].Open" {
+		<-told // the session, that is idle
+	}
+	_ = sessions.Shutdown(w.ctx) // waits for what goes on
+}
+
+func apiScenario(w *world) {
+	c := dispatch.NewCatalog()
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	h := api.Options{
+		Logger: w.logger("dispatch/api.Options.Logger"), MaxCalls: 1,
+		Principal: func(*http.Request) (string, error) {
+			w.at("dispatch/api.Options.Principal")
+			return "", errors.New("unknown")
+		},
+	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+	for range 3 { // more than may be at a time
+		own(func() {
+			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "http://localhost/v1/a", strings.NewReader("{}")))
+		})
+	}
+}
+
+// A stream misbehaves where it is read or written.
+type stream struct{ at func() }
+
+func (s stream) Read(b []byte) (int, error)  { s.at(); return 0, io.EOF }
+func (s stream) Write(b []byte) (int, error) { s.at(); return len(b), nil }
+
+func cliScenario(w *world) {
+	c := dispatch.NewCatalog()
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	d := dispatch.NewDispatcher(c, dispatch.Options{})
+	std := cli.IO{
+		Program: "p", In: stream{func() { w.at("dispatch/cli.IO.In") }}, Out: stream{func() { w.at("dispatch/cli.IO.Out") }},
+		Err:  stream{func() { w.at("dispatch/cli.IO.Err") }},
+		Find: func([]string) ([]string, error) { w.at("dispatch/cli.IO.Find"); return nil, errors.New("nothing") },
+		Show: func(*dispatch.Operation, dispatch.Envelope) (bool, error) {
+			w.at("dispatch/cli.IO.Show")
+			return false, nil
+		},
+	}
+	for _, args := range [][]string{{"a", "b"}, {"no"}, {"a", "b", "--json", "-"}, {"--batch"}, {"-"}} {
+		own(func() { cli.Run(w.ctx, d, args, std) })
+	}
+}
