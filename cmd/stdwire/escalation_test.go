@@ -147,3 +147,24 @@ func TestEditedConfigurationWaits(t *testing.T) {
 		})
 	}
 }
+
+// There is nothing to agree to in another order of the servers, which only SIGHUP lets in: trust does not ask about it.
+func TestTrustLeavesTheOrderAlone(t *testing.T) {
+	runtime := ownRuntime(t)
+	project(t, nil)
+	t.Setenv("XDG_RUNTIME_DIR", runtime)
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	text, err := json.Marshal(good())
+	assert.NilError(t, err)
+	write := func(first, second string) {
+		content := `{"mcpServers":{"` + first + `":` + string(text) + `,"` + second + `":` + string(text) + `}}`
+		assert.NilError(t, os.WriteFile(path, []byte(content), 0o600))
+	}
+	write("a", "b")
+	g := servingFile(t, path)
+	write("b", "a")
+	g.says("the order of the servers has changed, and waits: SIGHUP lets it in")
+	got := run(t, "trust", "--yes")
+	assert.Equal(t, got.code, 2, got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr, "no project file in "), got.stderr)
+}

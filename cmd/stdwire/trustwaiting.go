@@ -35,11 +35,12 @@ func gatewaysWaiting(ctx context.Context, std *streams) *waitingList {
 
 func (l *waitingList) hangUp() { hangUp(l.all) }
 
-// named returns what waits under a name, "" for all, and is not of a project's file, which has to be trusted first.
+// named returns what waits under a name, "" for all, and can be agreed to: not what is of a project's file, which has to
+// be trusted first, nor the order of the servers.
 func (l *waitingList) named(name string) (found []trustable) {
 	for _, g := range l.all {
 		for _, w := range l.what[g] {
-			if !w.Project && (name == "" || w.Name == name) {
+			if !w.Project && w.Kind != ops.WaitingOrder && (name == "" || w.Name == name) {
 				found = append(found, trustable{waiting: &w, g: g})
 			}
 		}

@@ -33,7 +33,7 @@ type Everything struct {
 
 // A Release names what is to wait no longer.
 type Release struct {
-	Kind   string `json:"kind" doc:"server, profile or order" enum:"server,profile"`
+	Kind   string `json:"kind" doc:"server or profile" enum:"server,profile"`
 	Name   string `json:"name"`
 	SHA256 string `json:"sha256,omitempty" doc:"What it has to be, so that nothing else is let in than what was shown."`
 }
