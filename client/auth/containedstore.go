@@ -25,8 +25,9 @@ func (s containedStore) Delete(key Key) error {
 	return contain.Do(func() error { return s.Store.Delete(key) })
 }
 
-func (s containedStore) Lock(ctx context.Context, key Key) (unlock func(), err error) {
-	err = contain.Do(func() (err error) {
+func (s containedStore) Lock(ctx context.Context, key Key) (func(), error) {
+	var unlock func()
+	err := contain.Do(func() (err error) {
 		unlock, err = s.Store.Lock(ctx, key)
 		return err
 	})
