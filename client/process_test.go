@@ -65,6 +65,12 @@ var servers = map[string]func(s *scripted){
 		s.modern()
 		select {}
 	},
+	"stubborn asker": func(s *scripted) {
+		signal.Ignore(syscall.SIGTERM)
+		s.legacy()
+		s.ask(7, "elicitation/create", formParams)
+		select {}
+	},
 	"crash in a call": func(s *scripted) {
 		s.modern()
 		s.read()
@@ -356,4 +362,30 @@ func TestCloseStubborn(t *testing.T) {
 	took := time.Since(began)
 	assert.Check(t, 600*time.Millisecond <= took && took < 4*time.Second, "took %v", took)
 	gone(t, c.Process().Pid)
+}
+
+// Close takes back what a legacy server asks at once, however long that takes to end.
+func TestCloseEndsQuestions(t *testing.T) {
+	asked, left := make(chan struct{}), make(chan struct{})
+	o := Options{OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		close(asked)
+		<-ctx.Done()
+		close(left)
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}}
+	server := fake("stubborn asker")
+	server.Grace = time.Hour
+	c, err := o.Spawn(t.Context(), server)
+	assert.NilError(t, err)
+	<-asked
+	closed := make(chan error)
+	go func() { closed <- c.Close() }()
+	select {
+	case <-left:
+	case <-time.After(20 * time.Second):
+		t.Error("the question is still open")
+	}
+	assert.NilError(t, syscall.Kill(c.Process().Pid, syscall.SIGKILL))
+	assert.NilError(t, <-closed)
+	_ = c.Wait()
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -18,6 +19,17 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	if answer == nil {
 		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: this client does not serve %.100s", req.Method)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-c.closing: // the server may take its time to end
+			cancel(rpc.ErrClosed)
+		case <-ctx.Done():
+		}
+	})
+	defer watching.Wait()
+	defer cancel(nil)
 	raw, err := answer(ctx, req.Params)
 	switch err := err.(type) {
 	case nil:

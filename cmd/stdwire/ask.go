@@ -15,26 +15,27 @@ import (
 type asker struct {
 	server  string // as the user knows it
 	console *console
-	line    func(ctx context.Context, prompt string) (string, error) // reads an answer; io.EOF if there is to be none
-	forget  func()                                                   // throws away what was typed before the question
-	browse  func(url string) error                                   // shows a web page, outside of this program
-	turn    chan struct{}                                            // capacity 1: somebody is asked
+	prompter
+	browse func(url string) error // shows a web page, outside of this program
 }
 
-func newAsker(server string, console *console, line func(ctx context.Context, prompt string) (string, error)) *asker {
-	return &asker{server: server, console: console, line: line, forget: func() {}, browse: browse, turn: make(chan struct{}, 1)}
+// A prompter reads what somebody at the terminal answers.
+type prompter interface {
+	// begin waits until nobody else is asked, and throws away what was typed before: it was no answer, and must not agree to anything. Nobody else is asked until end
+	// is called. The error is the cause of ctx's end.
+	begin(ctx context.Context) (end func(), err error)
+	// line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is to be no answer, or the cause of ctx's end.
+	line(ctx context.Context, prompt string) (string, error)
 }
 
-// answer has a client with these options ask. A question ends with ctx, too.
-func (a *asker) answer(ctx context.Context, o *client.Options) {
+func newAsker(server string, console *console, p prompter) *asker {
+	return &asker{server: server, console: console, prompter: p, browse: browse}
+}
+
+// answer has a client with these options ask. A question ends with its own context: that of the call that it belongs to, or else of the connection.
+func (a *asker) answer(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
-	o.OnElicit = func(question context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		either, cancel := context.WithCancelCause(question)
-		defer cancel(nil)
-		stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
-		defer stop()
-		return a.elicit(either, params)
-	}
+	o.OnElicit = a.elicit
 }
 
 var (
@@ -44,15 +45,12 @@ var (
 
 // elicit asks a question. There is no error: who goes away has cancelled.
 func (a *asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-ctx.Done():
+	end, err := a.begin(ctx)
+	if err != nil {
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
-	a.forget() // it was no answer, and must not agree to anything
+	defer end()
 	var content []byte
-	var err error
 	if params.Mode == mcp.ElicitURL {
 		err = a.page(ctx, params)
 	} else {

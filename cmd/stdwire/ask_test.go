@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
@@ -31,7 +30,7 @@ func elicited(t *testing.T, params mcp.ElicitParams, lines ...string) (got asked
 	if lines != nil {
 		typing = strings.Join(lines, "\n") + "\n"
 	}
-	a := newAsker("the server", c, newTypist(strings.NewReader(typing), c).line)
+	a := newAsker("the server", c, newTypist(strings.NewReader(typing), c, func() {}))
 	a.browse = func(url string) error {
 		got.opened = append(got.opened, url)
 		if strings.Contains(url, "unopenable") {
@@ -302,14 +301,9 @@ func TestQuestionsTakeTurns(t *testing.T) {
 	var b bytes.Buffer
 	c := &console{w: &b, terminal: true}
 	prompts := make(chan string)
-	typist := newTypist(in, c)
-	a := newAsker("s", c, func(ctx context.Context, prompt string) (string, error) {
-		prompts <- prompt
-		return typist.line(ctx, prompt)
-	})
-	program, interrupt := context.WithCancelCause(t.Context())
+	a := newAsker("s", c, announced{newTypist(in, c, func() {}), prompts})
 	var o client.Options
-	a.answer(program, &o)
+	a.answer(&o)
 	assert.DeepEqual(t, o.ElicitModes, []string{"form", "url"})
 
 	results := make(chan mcp.ElicitAction)
@@ -335,9 +329,15 @@ func TestQuestionsTakeTurns(t *testing.T) {
 	_, err = io.WriteString(typing, "y\n")
 	assert.NilError(t, err)
 	assert.Equal(t, <-results, mcp.ElicitAccept)
+}
 
-	go ask(t.Context())
-	<-prompts
-	interrupt(signalled{os.Interrupt})
-	assert.Equal(t, <-results, mcp.ElicitCancel, "Ctrl-C")
+// An announced prompter tells of each of its prompts.
+type announced struct {
+	prompter
+	prompts chan string
+}
+
+func (a announced) line(ctx context.Context, prompt string) (string, error) {
+	a.prompts <- prompt
+	return a.prompter.line(ctx, prompt)
 }

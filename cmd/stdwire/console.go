@@ -14,10 +14,11 @@ import (
 type console struct {
 	terminal bool
 
-	mu     sync.Mutex
-	w      io.Writer
-	shown  bool   // the status
-	asking string // the prompt that somebody types behind; there is no status then
+	mu       sync.Mutex
+	w        io.Writer
+	shown    bool   // the status
+	withheld bool   // there is no status, because somebody is asked
+	asking   string // the prompt that somebody types behind; there is no status then either
 }
 
 const width = 80 // of a line, in characters
@@ -60,6 +61,18 @@ func (c *console) printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...))) // there is nowhere to complain of stderr
 }
 
+// withhold keeps the status away until resume is called.
+func (c *console) withhold() (resume func()) {
+	set := func(withheld bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.erase()
+		c.withheld = withheld
+	}
+	set(true)
+	return func() { set(false) }
+}
+
 // status replaces the status; "" takes it away. Without a terminal there is none.
 func (c *console) status(text string) {
 	if !c.terminal {
@@ -68,7 +81,7 @@ func (c *console) status(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	if text != "" && c.asking == "" {
+	if text != "" && c.asking == "" && !c.withheld {
 		c.shown = true
 		_, _ = io.WriteString(c.w, cut(printable.Line(text), width-1))
 	}

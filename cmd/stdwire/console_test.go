@@ -48,3 +48,16 @@ func TestDuring(t *testing.T) {
 		assert.Equal(t, b.String(), "still at it 3s\r\x1b[Kstill at it 4s\r\x1b[K")
 	})
 }
+
+// While somebody is asked there is no status, also between two prompts.
+func TestStatusIsWithheld(t *testing.T) {
+	var b bytes.Buffer
+	c := &console{w: &b, terminal: true}
+	c.status("one")
+	resume := c.withhold()
+	c.status("two")
+	c.printf("a line")
+	resume()
+	c.status("three")
+	assert.Equal(t, b.String(), "one\r\x1b[Ka line\nthree")
+}

@@ -133,6 +133,8 @@ var fixtures = map[string]func(args []string){
 	"curious": serveCurious,
 	// modern asks for a name before it gives anything.
 	"modern": serveModern,
+	// forms asks its client's user and model.
+	"forms": serveForms,
 	// rich has all that a shell can complete, list and show.
 	"rich": func(args []string) { newRich(args).serve() },
 	// shady has tools that nobody should use.

@@ -33,10 +33,11 @@ type found struct {
 	remembered bool     // no server is started: what it had the last time is all there is
 	asks       bool     // who sits at the terminal is asked what servers want to know
 
-	chosen  *chosen
-	gateway *gateway.Gateway
-	added   []string // services
-	cause   error    // of what failed last; nil if it did not
+	prompter prompter // reads the answers, for all servers
+	chosen   *chosen
+	gateway  *gateway.Gateway
+	added    []string // services
+	cause    error    // of what failed last; nil if it did not
 }
 
 func (f *found) flags() []flag {
@@ -45,6 +46,7 @@ func (f *found) flags() []flag {
 
 // begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
 func (f *found) begin(ctx context.Context, std *streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
+	f.prompter = std.prompter()
 	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(untold[*host.UnavailableError]{log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.own, service) {
@@ -227,7 +229,7 @@ var errNotStarted = errors.New("it is not to be started")
 func (f *found) add(s *config.Server) error {
 	env := *f.chosen.env
 	if f.asks {
-		env.Ask = askInput(f.ctx, f.std, s.ID)
+		env.Ask = askInput(f.ctx, f.prompter, s.ID)
 	}
 	up := new(mounted).server(s, func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
 	up.PerSession = false // all of this is one session
@@ -235,9 +237,7 @@ func (f *found) add(s *config.Server) error {
 		up.Connect = func(context.Context, string, client.Options) (*client.Client, error) { return nil, errNotStarted }
 	}
 	if f.asks {
-		a := newAsker(s.ID, f.std.err, newTypist(f.std.in, f.std.err).line)
-		a.forget = f.std.forget
-		a.answer(f.ctx, &up.Options)
+		newAsker(s.ID, f.std.err, f.prompter).answer(&up.Options)
 	}
 	if err := f.gateway.Add(up); err != nil {
 		return err

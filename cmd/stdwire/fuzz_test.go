@@ -54,7 +54,7 @@ func FuzzForm(f *testing.F) {
 		}
 		var b bytes.Buffer
 		c := &console{w: &b, terminal: true}
-		a := newAsker("server", c, newTypist(strings.NewReader(typed), c).line)
+		a := newAsker("server", c, newTypist(strings.NewReader(typed), c, func() {}))
 		got, err := a.elicit(t.Context(), mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: []byte(form)})
 		if err != nil {
 			t.Fatal(err)

@@ -55,9 +55,9 @@ func (p *pages) done() {
 
 // wait takes the address that a browser elsewhere ended at to where it should have been.
 func (p *pages) wait(ctx context.Context, redirect string) {
-	typist := newTypist(p.std.in, p.std.err)
+	lines := p.std.prompter()
 	for {
-		line, err := typist.line(ctx, "If the browser is on another machine, and ends at an address that does not answer, that address:")
+		line, err := lines.line(ctx, "If the browser is on another machine, and ends at an address that does not answer, that address:")
 		if err != nil {
 			return
 		}

@@ -116,7 +116,7 @@ func (s *selected) find(ctx context.Context, std *streams) error {
 		return misconfigured(err)
 	}
 	if std.answers() {
-		env.Ask = askInput(ctx, std, s.id)
+		env.Ask = askInput(ctx, std.prompter(), s.id)
 	}
 	endpoint, err := server.Resolve(env)
 	if err != nil {
@@ -127,15 +127,18 @@ func (s *selected) find(ctx context.Context, std *streams) error {
 }
 
 // askInput asks whoever sits at the terminal for the inputs of a server.
-func askInput(ctx context.Context, std *streams, server string) func(config.Input) (string, error) {
-	typist := newTypist(std.in, std.err)
+func askInput(ctx context.Context, p prompter, server string) func(config.Input) (string, error) {
 	return func(input config.Input) (string, error) {
 		if input.Password {
 			return "", errors.New("it would be seen while it is typed: give it with --input " + input.ID + "=@FILE")
 		}
-		std.forget()
+		end, err := p.begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer end()
 		prompt := fmt.Sprintf("%s wants %s: ", server, printable.Line(cmp.Or(input.Description, input.ID)))
-		return typist.line(ctx, prompt)
+		return p.line(ctx, prompt)
 	}
 }
 

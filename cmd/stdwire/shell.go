@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/lineedit"
@@ -54,6 +55,8 @@ type shell struct {
 	history    *lineedit.History
 	interrupts chan os.Signal // Ctrl-C; nil if this is a script, which it ends
 	server     *connection    // nil: there is none
+
+	cancel atomic.Pointer[context.CancelCauseFunc] // of what is running; nil: nothing is
 }
 
 // errQuit ends the shell.
@@ -98,7 +101,10 @@ func (s *shell) becomeInteractive(ctx context.Context) (end func()) {
 		Complete: func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
 	})
 	// From here on, what is said on stderr goes above the line that is being typed.
-	s.std = &streams{in: s.std.in, inTerminal: true, out: s.std.out, err: &console{w: s.editor, terminal: true}}
+	std := *s.std
+	std.err = &console{w: s.editor, terminal: true}
+	std.lines = &shellPrompter{s}
+	s.std = &std
 	if err != nil {
 		s.std.err.printf("note: %v", err)
 	}
@@ -187,6 +193,8 @@ func (s *shell) finished() error {
 // interruptible runs f, which Ctrl-C cancels if a person is at the terminal. The error is that of f, or says that it was cancelled.
 func (s *shell) interruptible(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
+	s.cancel.Store(&cancel)
+	defer s.cancel.Store(nil)
 	watched := make(chan struct{})
 	select {
 	case <-s.interrupts: // it was for what has ended already

@@ -43,6 +43,9 @@ const richTools = `{"name":"paint","description":"Paints.\n\nWith a brush.","inp
 	`"tags":{"type":"array","items":{"enum":["a","b"]}}}}},{"name":"hang","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}},` +
 	`{"name":"grow","inputSchema":{"type":"object"}},{"name":"later","inputSchema":{"type":"object"}}`
 
+// richQuestion is what the server asks some time after the call of later, if the cue is ask.
+const richQuestion = `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Delete all?","requestedSchema":{"type":"object","properties":{}}}}`
+
 func (r *richServer) serve() {
 	in := bufio.NewReader(os.Stdin)
 	for {
@@ -61,6 +64,7 @@ func (r *richServer) serve() {
 				Argument  struct{ Name, Value string }
 				Context   json.RawMessage
 			}
+			Result struct{ Action string }
 		}
 		if json.Unmarshal(line, &m) != nil {
 			continue
@@ -98,9 +102,14 @@ func (r *richServer) serve() {
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		case "tools/call later":
 			text([]byte("soon"))
-			_, _ = r.cues.ReadString('\n')
+			if cue, _ := r.cues.ReadString('\n'); cue == "ask\n" {
+				fmt.Println(richQuestion)
+				continue
+			}
 			fmt.Fprintln(os.Stderr, "a line on stderr")
 			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"rich","data":"a log message"}}`)
+		case " ": // the answer to richQuestion
+			fmt.Fprintln(r.notes, m.Result.Action)
 		case "logging/setLevel ":
 			reply(`{}`)
 		case "resources/list ":

@@ -137,6 +137,9 @@ func (s *seat) ends() (code int) {
 // clean is how the editor begins to show a line anew, or what goes above it.
 const clean = "\r\x1b[J"
 
+// pasteMarks is what the editor says when it begins to read a line.
+const pasteMarks = "\x1b[?2004h"
+
 var ready = self + "> "
 
 func TestShellAtATerminal(t *testing.T) {

@@ -16,7 +16,16 @@ type streams struct {
 	err *console
 
 	inTerminal bool
-	forget     func() // throws away what was typed and is not read yet
+	forget     func()   // throws away what was typed and is not read yet
+	lines      prompter // reads answers; nil: a typist does
+}
+
+// prompter returns what reads the answers of whoever sits at the terminal.
+func (s *streams) prompter() prompter {
+	if s.lines != nil {
+		return s.lines
+	}
+	return newTypist(s.in, s.err, s.forget)
 }
 
 // answers reports whether somebody is there to answer questions.

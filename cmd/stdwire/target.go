@@ -187,9 +187,7 @@ func (t *target) open(ctx context.Context, std *streams, log *serverLog, adjust 
 	o.Limits.MaxFrame = cmp.Or(t.maxMessage, o.Limits.MaxFrame)
 	o.Logger = slog.New(slog.NewTextHandler(std.err, nil))
 	if std.answers() {
-		a := newAsker(t.launched(), std.err, newTypist(std.in, std.err).line)
-		a.forget = std.forget
-		a.answer(ctx, &o)
+		newAsker(t.launched(), std.err, std.prompter()).answer(&o)
 	}
 	if adjust != nil {
 		adjust(&o)

@@ -72,9 +72,9 @@ func (tr *trusting) run(ctx context.Context, std *streams) error {
 		found = append(found, waiting.named("")...)
 	}
 	declined := 0
-	typist := newTypist(std.in, std.err)
+	p := std.prompter()
 	for _, one := range found {
-		agreed, err := tr.consider(ctx, std, store, typist, one)
+		agreed, err := tr.consider(ctx, std, store, p, one)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (one trustable) trust(store *config.Store) error {
 }
 
 // consider shows something, asks about it, and remembers the answer. It reports whether it is trusted now.
-func (tr *trusting) consider(ctx context.Context, std *streams, store *config.Store, typist *typist, one trustable) (bool, error) {
+func (tr *trusting) consider(ctx context.Context, std *streams, store *config.Store, p prompter, one trustable) (bool, error) {
 	if one.server != nil && one.server.Err != nil {
 		std.err.printf("error: %v", one.server.Err)
 		return false, nil
@@ -168,7 +168,7 @@ func (tr *trusting) consider(ctx context.Context, std *streams, store *config.St
 	if len(shown) > muchToRead {
 		std.err.printf("These were %d characters: read all of them.", len(shown))
 	}
-	agreed, err := tr.ask(ctx, std, typist, one.name())
+	agreed, err := tr.ask(ctx, std, p, one.name())
 	if err != nil || !agreed {
 		return false, err
 	}
@@ -250,15 +250,19 @@ func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []t
 }
 
 // ask asks whether to trust a server.
-func (tr *trusting) ask(ctx context.Context, std *streams, typist *typist, name string) (bool, error) {
+func (tr *trusting) ask(ctx context.Context, std *streams, p prompter, name string) (bool, error) {
 	if tr.yes {
 		return true, nil
 	}
 	if !std.answers() {
 		return false, &failure{code: "untrusted", server: name, why: "there is nobody to ask", hint: "if what is above is what you want: --yes"}
 	}
-	std.forget() // what was typed before this was seen
-	answer, err := typist.line(ctx, fmt.Sprintf("Trust %s? [y/N] ", name))
+	end, err := p.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	answer, err := p.line(ctx, fmt.Sprintf("Trust %s? [y/N] ", name))
 	if err != nil && err != io.EOF {
 		return false, err
 	}

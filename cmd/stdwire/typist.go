@@ -11,7 +11,9 @@ import (
 type typist struct {
 	in      *bufio.Reader
 	console *console
-	reading chan typed // nil unless a read goes on
+	forget  func()        // throws away what was typed and is not read yet
+	turn    chan struct{} // capacity 1: somebody is asked
+	reading chan typed    // nil unless a read goes on
 }
 
 type typed struct {
@@ -19,9 +21,24 @@ type typed struct {
 	err  error
 }
 
-func newTypist(in io.Reader, console *console) *typist {
+func newTypist(in io.Reader, console *console, forget func()) *typist {
 	const longest = 64 << 10 // of a line; a terminal hands over 4 KiB
-	return &typist{in: bufio.NewReaderSize(in, longest), console: console}
+	return &typist{in: bufio.NewReaderSize(in, longest), console: console, forget: forget, turn: make(chan struct{}, 1)}
+}
+
+// begin is that of a prompter.
+func (p *typist) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case p.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	p.forget()
+	resume := p.console.withhold()
+	return func() {
+		resume()
+		<-p.turn
+	}, nil
 }
 
 // line shows a prompt and returns the line that is typed behind it, without its end. The error is [io.EOF] for Ctrl-D, or the cause of the end of ctx. In the

@@ -13,7 +13,7 @@ import (
 
 func TestTypist(t *testing.T) {
 	var b bytes.Buffer
-	p := newTypist(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"), &console{w: &b, terminal: true})
+	p := newTypist(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"), &console{w: &b, terminal: true}, func() {})
 	for i, want := range []string{"one", "", "", "three"} {
 		text, err := p.line(t.Context(), "?")
 		if i == 2 {
@@ -35,7 +35,7 @@ func TestLineBegunBefore(t *testing.T) {
 	in, typing := io.Pipe()
 	defer in.Close()
 	var b bytes.Buffer
-	p := newTypist(in, &console{w: &b, terminal: true})
+	p := newTypist(in, &console{w: &b, terminal: true}, func() {})
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)

@@ -14,11 +14,11 @@ const (
 
 // completion completes what is before the cursor.
 func (e *Editor) completion() {
-	if e.o.Complete == nil {
+	if e.complete == nil {
 		return
 	}
 	text, pos := string(e.text), len(string(e.text[:e.pos]))
-	candidates, from := e.o.Complete(text, pos)
+	candidates, from := e.complete(text, pos)
 	if len(candidates) == 0 || from < 0 || from > pos {
 		return
 	}

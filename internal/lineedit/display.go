@@ -109,6 +109,13 @@ func (d *display) redraw() {
 	}
 }
 
+// hide takes away what is shown.
+func (d *display) hide() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, _ = io.WriteString(d.w, d.erased())
+}
+
 // print prints lines above what is shown.
 func (d *display) print(p []byte) (int, error) {
 	d.mu.Lock()

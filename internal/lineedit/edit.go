@@ -6,10 +6,14 @@ import (
 	"strings"
 )
 
-// begin starts a new line.
-func (e *Editor) begin(prompt string) {
-	e.line, e.prompt, e.draft, e.at = line{}, prompt, "", len(e.o.History.lines)
-	e.killing, e.search, e.ended, e.err = false, nil, false, nil
+// command is a new line, of those that the history is of.
+func (e *Editor) command(prompt string) entry {
+	return entry{prompt: prompt, history: e.o.History, complete: e.o.Complete, at: len(e.o.History.lines)}
+}
+
+// open shows a line, in a row of its own, for it to be edited.
+func (e *Editor) open(line entry) {
+	e.entry = line
 	e.display.start()
 	e.show()
 }
@@ -157,7 +161,7 @@ func (e *Editor) endPaste() {
 
 // recall shows a line of the history, or the one that was left for it.
 func (e *Editor) recall(at int) {
-	lines := e.o.History.lines
+	lines := e.history.lines
 	if at < 0 || at > len(lines) {
 		return
 	}

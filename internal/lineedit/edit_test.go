@@ -23,6 +23,9 @@ func newTypist(columns, height int, o Options) *typist {
 	return &typist{e, s}
 }
 
+// begin starts a new line.
+func (p *typist) begin(prompt string) { p.open(p.command(prompt)) }
+
 // types types, and waits a moment.
 func (p *typist) types(text string) {
 	p.pending = append(p.pending, text...)

@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"sync/atomic"
 )
 
@@ -49,21 +48,31 @@ var (
 	ErrTooLong = fmt.Errorf("a line has more than %d bytes", MaxLine)
 )
 
-// An Editor reads lines. Only one goroutine may call ReadLine at a time; Write, Width and Close may be called by any.
+// An Editor reads lines. Only one goroutine may call ReadLine at a time; Suspend, Write, Width and Close may be called by any.
 type Editor struct {
 	o       Options
 	tty     *tty // nil: there is no line to be edited
 	plain   plain
 	display *display
 	closed  atomic.Bool
-	reading sync.Mutex // held by ReadLine on a terminal
 
-	// For the goroutine of ReadLine.
+	turn       chan struct{} // capacity 1: full while ReadLine reads, or while the editor is suspended
+	suspending atomic.Int32  // calls of Suspend that wait for their turn
+	nudge      chan struct{} // capacity 1: tells who reads plain lines of them
+
+	// For whoever has the turn.
 	decoder decoder
 	pending []byte // what has come and is no key yet
 	killed  []rune // what was taken away last
+	entry
+}
+
+// An entry is a line that is being edited.
+type entry struct {
 	line
 	prompt     string
+	history    *History
+	complete   func(line string, pos int) (candidates []string, from int)
 	at         int    // which line of the history is shown; as many as there are for none
 	draft      string // the line that was left for the history
 	killing    bool   // the last key has taken something away
@@ -76,7 +85,7 @@ type Editor struct {
 // New returns an editor that reads from in, and shows the line on out, if both are the terminal. Reading from in is up to the editor alone while it reads a line
 // from a terminal, and from then on if it is none.
 func New(in io.Reader, out io.Writer, o Options) *Editor {
-	e := &Editor{o: o, plain: newPlain(in)}
+	e := &Editor{o: o, plain: newPlain(in), turn: make(chan struct{}, 1), nudge: make(chan struct{}, 1)}
 	if o.History == nil {
 		e.o.History = new(History)
 	}
@@ -103,13 +112,32 @@ func New(in io.Reader, out io.Writer, o Options) *Editor {
 // ReadLine reads a line, and returns it without its line end; one that was pasted may have others in it. It blocks until there is one, or ctx ends.
 // The error is io.EOF at the end, [ErrInterrupted], [ErrTooLong], [ErrClosed], the cause of ctx's end, or that of reading.
 //
-// What cannot be interrupted, a read of a pipe, is abandoned with its goroutine when ctx ends.
+// What cannot be interrupted, a read of a pipe, goes on when ctx ends; what comes of it is the next line.
 func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
-	if e.tty == nil {
-		return e.plain.next(ctx, prompt)
+	line := e.command(prompt)
+	for {
+		if err := e.acquire(ctx); err != nil {
+			return "", err
+		}
+		text, err := e.read(ctx, &line)
+		if err != errAside {
+			return text, err
+		}
 	}
-	e.reading.Lock()
-	defer e.reading.Unlock()
+}
+
+// read reads a line, and gives the turn back. The error is errAside if somebody else wants the turn: the line is to be read on later.
+func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
+	defer e.release()
+	if e.tty == nil {
+		return e.plain.next(ctx, line.prompt, e)
+	}
+	return e.edit(ctx, line, true)
+}
+
+// edit has a line edited in the terminal's raw mode. The caller has the turn. If yields, the error is errAside when another wants it and nothing has been typed
+// for a moment; *line is then what there is of the line.
+func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, error) {
 	if e.closed.Load() {
 		return "", ErrClosed
 	}
@@ -120,7 +148,7 @@ func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
 	const pasteMarksOn, pasteMarksOff = "\x1b[?2004h", "\x1b[?2004l"
 	_, _ = io.WriteString(e.display.w, pasteMarksOn)
 	defer func() { _, _ = io.WriteString(e.display.w, pasteMarksOff) }()
-	e.begin(prompt)
+	e.open(*line)
 	e.keys(false) // typed ahead
 	room := make([]byte, 4096)
 	for !e.ended {
@@ -132,12 +160,16 @@ func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
 			e.finish(ErrClosed, "")
 		case err != nil:
 			e.finish(err, "")
-		case n == 0:
-			e.keys(true)
-			e.display.redraw()
-		default:
+		case n > 0:
 			e.pending = append(e.pending, room[:n]...)
 			e.keys(false)
+		default:
+			if e.keys(true); yields && e.wanted() && !e.ended && !e.decoder.pasting {
+				e.display.hide()
+				*line = e.entry
+				return "", errAside
+			}
+			e.display.redraw()
 		}
 	}
 	return string(e.text), e.err
@@ -158,7 +190,7 @@ func (e *Editor) Close() error {
 	if e.tty == nil {
 		return nil
 	}
-	e.reading.Lock() // whoever reads looks up ten times a second
-	defer e.reading.Unlock()
+	e.turn <- struct{}{} // whoever reads looks up ten times a second
+	defer e.release()
 	return e.tty.restore()
 }

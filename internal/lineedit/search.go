@@ -11,7 +11,7 @@ type search struct {
 }
 
 func (e *Editor) startSearch() {
-	e.search = &search{at: len(e.o.History.lines), found: line{}}
+	e.search = &search{at: len(e.history.lines), found: line{}}
 }
 
 func (s *search) show(d *display) {
@@ -50,7 +50,7 @@ func (s *search) find(lines []string, from int) {
 // searching does what a key says during a search, and reports whether that was all. Keys that are of no use for searching end it, and do what they always do
 // with the line that was found.
 func (e *Editor) searching(k key) bool {
-	s, lines := e.search, e.o.History.lines
+	s, lines := e.search, e.history.lines
 	switch {
 	case k.code == character && !k.alt:
 		s.extend(lines, string(k.r))
@@ -75,8 +75,8 @@ func (e *Editor) searching(k key) bool {
 
 // accept ends the search with what was found.
 func (e *Editor) accept() {
-	if s := e.search; s.at < len(e.o.History.lines) {
-		if e.at == len(e.o.History.lines) {
+	if s := e.search; s.at < len(e.history.lines) {
+		if e.at == len(e.history.lines) {
 			e.draft = string(e.text)
 		}
 		e.at, e.line = s.at, s.found
