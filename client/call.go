@@ -22,6 +22,10 @@ type CallOption func(*call)
 // returned. If the server is faster than f, f gets the newest only. Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
+// OnTask calls f with the state of the task that the call becomes, if it does: at once, and whenever its status or what the server says of it is found to have changed, the last time when
+// it has ended. f runs on the goroutine that made the call, and must not change what it is given.
+func OnTask(f func(mcp.Task)) CallOption { return func(c *call) { c.onTask = f } }
+
 // Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever, 0 leaves it.
 // Progress extends it up to Options.MaxCallTime, or up to d if that is more.
 func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d } }
@@ -53,6 +57,7 @@ type call struct {
 	timeout    time.Duration
 	onProgress func(mcp.ProgressParams)
 	box        *mailbox // nil without onProgress
+	onTask     func(mcp.Task)
 
 	asTask  bool          // asks to become a task, as 2025-11-25 has them
 	ttl     time.Duration // to keep that; 0 does not say

@@ -197,7 +197,7 @@ func ignore([]byte) error { return nil }
 // The error wraps an [*rpc.Error] with the code that the call would have failed with, a [*TaskCancelledError], or one of [Client.Call]. [rpc.ErrInvalidParams]
 // also matches when the server does not know the task, because its time to live has passed, say. A task that asks for what nobody here answers is an
 // [*InputRequiredError]. Several may wait for one Task, and each question is asked once; for two Tasks with the same id it is asked twice. Of the options,
-// [Timeout], [Meta] and [ByHand] have a meaning here.
+// [Timeout], [Meta], [OnTask] and [ByHand] have a meaning here.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
 	if err := t.wait(ctx, opts, into(result)); err != nil {

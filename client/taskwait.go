@@ -32,6 +32,7 @@ type following struct {
 	wake   chan struct{} // capacity 1: they have something
 
 	next     time.Time // to look at the task
+	told     mcp.Task  // the state that the call's OnTask has heard of; zero for none
 	lost     int       // looks in a row that came to nothing
 	latest   mcp.Task
 	raw      []byte     // latest as the server wrote it, if the task asks something
@@ -64,6 +65,7 @@ func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
 	}
 	for {
 		now := t.State()
+		f.tell(now)
 		if result, err, ended := outcome(&now); ended {
 			if err == nil {
 				err = r.take(result)
@@ -74,6 +76,15 @@ func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
 			return err
 		}
 	}
+}
+
+// tell tells the caller of the task's state, if it looks different.
+func (f *following) tell(now mcp.Task) {
+	if f.r.onTask == nil || now.Status == f.told.Status && now.StatusMessage == f.told.StatusMessage {
+		return
+	}
+	f.told = now
+	f.c.guard("OnTask", func() { f.r.onTask(now) })
 }
 
 // end leaves nothing behind. Questions whose answers have not reached the server may be asked again.

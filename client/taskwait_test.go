@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,6 +37,30 @@ func TestTaskOfCall(t *testing.T) {
 		result, err = c.Call(t.Context(), mcp.MethodCallTool, mcp.CallToolParams{Name: "slow"})
 		assert.NilError(t, err)
 		assert.Equal(t, string(result), raw)
+	})
+}
+
+// Whoever made the call hears of each state that looks different, the last included, and may panic.
+func TestOnTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		message := func(status, text, more string) string { return taskState(status, `,"statusMessage":"`+text+`"`+more) }
+		w := &worker{answers: map[string][]string{"tasks/get": {taskState("working", ""), message("working", "half", ""), message("working", "half", ""),
+			message("completed", "half", `,"result":`+plain)}}}
+		c := w.hire(t, Options{Logger: slog.New(slog.DiscardHandler)})
+		var heard []string
+		_, err := c.CallTool(t.Context(), "slow", nil, OnTask(func(now mcp.Task) {
+			heard = append(heard, string(now.Status)+" "+now.StatusMessage)
+			panic("in a callback")
+		}))
+		assert.NilError(t, err)
+		assert.DeepEqual(t, heard, []string{"working ", "working half", "completed half"})
+		old := &worker{era: mcp.Legacy, answers: map[string][]string{"tasks/result": {plain}}}
+		heard = nil
+		task, err := old.hire(t, Options{}).StartTool(t.Context(), "slow", nil)
+		assert.NilError(t, err)
+		_, err = task.Wait(t.Context(), OnTask(func(now mcp.Task) { heard = append(heard, string(now.Status)) }))
+		assert.NilError(t, err)
+		assert.DeepEqual(t, heard, []string{"working", "completed"})
 	})
 }
 

@@ -38,7 +38,7 @@ At a terminal, what the server wants to know meanwhile is asked there. Elsewhere
 				saveFlag(&c.save),
 				timeoutFlag(&c.timeout),
 				toggle(&c.noValidate, "--no-validate", "send the arguments unchecked"),
-				toggle(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress and log messages"),
+				toggle(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 			}, c.target.flags()...)
 			return grammar{flags: flags, word: c.word, command: c.target.command}, c.run
 		},
@@ -148,7 +148,7 @@ func (c *call) about(err error) error {
 // send calls the tool.
 func (c *call) send(ctx context.Context, std *streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
 	follow := following{std, c.tool, c.watch}
-	return follow.through(ctx, func(progress client.CallOption) (json.RawMessage, error) {
-		return cl.CallToolRaw(ctx, c.tool, json.RawMessage(arguments), client.Timeout(c.timeout), progress)
+	return follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return cl.CallToolRaw(ctx, c.tool, json.RawMessage(arguments), append(progress, client.Timeout(c.timeout))...)
 	})
 }

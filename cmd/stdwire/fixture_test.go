@@ -133,6 +133,8 @@ var fixtures = map[string]func(args []string){
 	"curious": serveCurious,
 	// modern asks for a name before it gives anything.
 	"modern": serveModern,
+	// later has a tool that becomes a task.
+	"later": serveLater,
 	// forms asks its client's user and model.
 	"forms": serveForms,
 	// rich has all that a shell can complete, list and show.

@@ -28,9 +28,9 @@ type following struct {
 	inLines bool
 }
 
-// through sends a request with the option that asks for progress. What was interrupted has no result, also if that has come at the same moment: perhaps because a
+// through sends a request with the options by which to hear of its progress. What was interrupted has no result, also if that has come at the same moment: perhaps because a
 // question was left without an answer.
-func (f following) through(ctx context.Context, send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+func (f following) through(ctx context.Context, send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
 	result, err := f.follow(send)
 	if err == nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -38,9 +38,9 @@ func (f following) through(ctx context.Context, send func(progress client.CallOp
 	return result, err
 }
 
-func (f following) follow(send func(progress client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+func (f following) follow(send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
 	if f.inLines {
-		return send(client.OnProgress(func(p mcp.ProgressParams) { timedLine(f.std, progressText(p)) }))
+		return send(hearing(func(text string) { timedLine(f.std, text) })...)
 	}
 	var latest atomic.Value // string
 	latest.Store("waiting")
@@ -49,11 +49,18 @@ func (f following) follow(send func(progress client.CallOption) (json.RawMessage
 		return fmt.Sprintf("%s: %s %s", f.what, elapsed.Round(time.Second), latest.Load())
 	})
 	defer stop()
-	return send(client.OnProgress(func(p mcp.ProgressParams) {
-		text := progressText(p)
+	return send(hearing(func(text string) {
 		latest.Store(text)
 		f.std.err.status(f.what + ": " + text)
-	}))
+	})...)
+}
+
+// hearing has show called with all progress: of a call, and of the task that it may become.
+func hearing(show func(text string)) []client.CallOption {
+	return []client.CallOption{
+		client.OnProgress(func(p mcp.ProgressParams) { show(progressText(p)) }),
+		client.OnTask(func(t mcp.Task) { show(joined(": ", "task "+string(t.Status), t.StatusMessage)) }),
+	}
 }
 
 // progressText shows progress: 40% of what is known to end, or else how much there is.

@@ -126,8 +126,8 @@ func (p *prompt) check(definition *mcp.Prompt) error {
 // get gets the prompt, and prints it.
 func (p *prompt) get(ctx context.Context, v *view, c *client.Client) error {
 	follow := following{std: v.std, what: p.name}
-	raw, err := follow.through(ctx, func(progress client.CallOption) (json.RawMessage, error) {
-		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.name, Arguments: p.arguments}, client.Timeout(p.timeout), progress)
+	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.name, Arguments: p.arguments}, append(progress, client.Timeout(p.timeout))...)
 	})
 	if err != nil {
 		if f := explain(err); f != nil {

@@ -94,8 +94,8 @@ func (r *read) show(ctx context.Context, v *view, c *client.Client, uri string) 
 		return without("resources")
 	}
 	follow := following{std: v.std, what: uri}
-	raw, err := follow.through(ctx, func(progress client.CallOption) (json.RawMessage, error) {
-		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri}, client.Timeout(r.timeout), progress)
+	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri}, append(progress, client.Timeout(r.timeout))...)
 	})
 	if err != nil {
 		return unreadable(ctx, c, uri, err)
