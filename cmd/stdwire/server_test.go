@@ -302,3 +302,12 @@ func TestSignalsInThisProcess(t *testing.T) {
 		assert.Equal(t, notes.all(t), "cancelled\n")
 	}
 }
+
+// A server that does not start is quoted with what is wrong, not with its advice, which comes last.
+func TestStartErrorIsNoHint(t *testing.T) {
+	path, err := os.Executable()
+	assert.NilError(t, err)
+	got := run(t, "tools", "--", path, "serve", "--rot", ".")
+	assert.Equal(t, got.code, 4)
+	assert.Equal(t, lastLine(got.stderr), "stdwire: "+self+`: start: exited with status 2 before answering: "stdwire: serve: unknown flag --rot"`)
+}

@@ -31,7 +31,7 @@ func tapCommand() command {
 With --redact a recording can be shown to others: the values of _meta, of headers, of what the client passes as arguments or answers, and all text that is no message are replaced by their type, length and a digest that says only whether two are the same. What the server returns as content is not.
 
   stdwire tap -o talk.jsonl -- npx -y @modelcontextprotocol/server-memory
-  stdwire call fs_read path=README.md -- stdwire tap --live -- stdwire serve
+  stdwire call fs_list --server-logs -- stdwire tap --live -- stdwire serve
 
 What to do with a recording:
 

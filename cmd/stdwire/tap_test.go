@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -387,4 +388,25 @@ func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, info.Size() <= 5000)
 	assert.Assert(t, cmp.Contains(run(t, "tap", "stats", file).stdout, "not in the recording: "))
+}
+
+// The example of a live view, run as the help has it, shows what passes.
+func TestLiveExampleOfTheHelp(t *testing.T) {
+	t.Chdir("../..")
+	help := run(t, "help", "tap").stdout
+	example := regexp.MustCompile(`(?m)^  stdwire (call .*--live.*)$`).FindStringSubmatch(help)
+	assert.Equal(t, len(example), 2, help)
+	path, err := os.Executable()
+	assert.NilError(t, err)
+	args := strings.Fields(example[1])
+	for i, word := range args {
+		if word == "stdwire" {
+			args[i] = path
+		}
+	}
+	got := run(t, args...)
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, cmp.Contains(got.stdout, "README.md"))
+	assert.Assert(t, regexp.MustCompile(`(?m)^→ +[0-9.]+ #\d+ tools/call fs_list \d+ B$`).MatchString(got.stderr), got.stderr)
+	assert.Assert(t, regexp.MustCompile(`(?m)^← +[0-9.]+ #\d+ tools/call fs_list `).MatchString(got.stderr), got.stderr)
 }

@@ -23,8 +23,8 @@ type ExitError struct {
 	Held bool
 
 	// LastStderr is the last line on stderr that says something, fit to be shown
-	// and at most 256 characters long. Stack frames, and what Node.js and npm
-	// always write last, say nothing.
+	// and at most 256 characters long. Stack frames, advice such as usage, and what
+	// Node.js, npm and Go always write last, say nothing.
 	LastStderr string
 
 	// Hint is a way out, if stderr gives one away, such as for a

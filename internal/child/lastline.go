@@ -11,27 +11,38 @@ import (
 const maxLine = 256
 
 // lastLine returns the last line of printable text that says something. Indented
-// lines are stack frames or a dump and belong to the line above; they and
+// lines are stack frames or a dump and belong to the line above; they, advice and
 // noise are passed over, unless there is nothing else.
 func lastLine(text string) string {
-	fallback := ""
+	fallback, below := "", ""
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		said := strings.TrimSpace(line)
 		if said == "" {
 			continue
 		}
-		if strings.HasPrefix(line, said) && !noise(said) {
+		frame := strings.HasPrefix(below, "\t/") // a function of Go's, with its file below
+		if strings.HasPrefix(line, said) && !frame && !noise(said) && !advice(said) {
 			return shorten(said)
 		}
-		if fallback == "" {
+		if below = line; fallback == "" {
 			fallback = said
 		}
 	}
 	return shorten(fallback)
 }
 
-// trailers is how lines begin that Node.js and npm write after the one that matters.
+// advices is how lines begin, in lower case, that say what to do about the error above them.
+var advices = []string{"hint:", "note:", "tip:", "help:", "usage:", "try '", "try `", "try \"", "run '", "run `", "for more "}
+
+func advice(line string) bool {
+	line = strings.ToLower(line)
+	return slices.ContainsFunc(advices, func(start string) bool { return strings.HasPrefix(line, start) })
+}
+
+// trailers is how lines begin that Node.js, npm and Go write after the one that matters.
 var trailers = []string{
+	"goroutine ",
+	"exit status ",
 	"Node.js v",
 	"npm notice",
 	"npm error\n",
@@ -43,6 +54,7 @@ var trailers = []string{
 	"npm error network In most",
 	"npm error network If you",
 	"npm error A complete log",
+	"npm error     /", // where that is, up to npm 8
 }
 
 // noise reports whether a line is a trailer or mere punctuation.

@@ -58,6 +58,9 @@ const pythonCrash = `Traceback (most recent call last):
 ValueError: missing API key
 `
 
+// goCrash is what go run writes when the program panics.
+const goCrash = "panic: missing API key\n\ngoroutine 1 [running]:\nmain.start(...)\n\t/src/main.go:9\nmain.main()\n\t/src/main.go:4 +0x18\ncreated by main.x in goroutine 7\n\t/src/main.go:3\nexit status 2\n"
+
 func TestLastLine(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},
@@ -73,6 +76,17 @@ func TestLastLine(t *testing.T) {
 		{strings.ReplaceAll(npmMissing, "npm error", "npm ERR!"), "npm ERR! 404  'no-such-server@*' is not in this registry."},
 		{npmOffline, "npm error network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example"},
 		{pythonCrash, "ValueError: missing API key"},
+		{"stdwire: serve: --root: x: no such file or directory\nhint: see stdwire serve --help\n", "stdwire: serve: --root: x: no such file or directory"},
+		{"error: unexpected argument '--x' found\n\nUsage: server [OPTIONS]\n\nFor more information, try '--help'.\n", "error: unexpected argument '--x' found"},
+		{"docker: no such image\n\nRun 'docker run --help' for more information\n", "docker: no such image"},
+		{"flag provided but not defined: -x\nTry `server --help` for more.\n", "flag provided but not defined: -x"},
+		{"thread 'main' panicked at src/main.rs:2:5:\nboom\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n", "boom"},
+		{"npm ERR! code E401\nnpm ERR! Unable to authenticate\n\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /root/.npm/_logs/1-debug-0.log\n", "npm ERR! Unable to authenticate"},
+		{goCrash, "panic: missing API key"},
+		{"hint: only this\n", "hint: only this"},
+		{"Hinting failed\n", "Hinting failed"},
+		{"server: usage is over the quota\n", "server: usage is over the quota"},
+		{"note: a\nhint: b\n", "hint: b"},
 		{strings.Repeat("é", maxLine), strings.Repeat("é", maxLine)},
 		{strings.Repeat("é", maxLine+1), strings.Repeat("é", maxLine-1) + "…"},
 	} {
