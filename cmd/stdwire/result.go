@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -25,6 +26,13 @@ func (v *view) toolResult(tool string, raw []byte) error {
 		return toolFailure(v.std, tool, &result, v.output)
 	}
 	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent) // of a server that is built on stdwire
+	if v.save != nil {
+		if name, content, rest, ok := encodedFile(e.Data); ok {
+			path, _ := jsonscan.Text(jsonscan.Member(e.Data, "path"))
+			v.bytes("file "+path, fileName(name, ""), content)
+			e.Data = rest
+		}
+	}
 	enveloped = enveloped && v.output == "text"
 	switch {
 	case enveloped:

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A file that is no text comes as base64; --save writes the file itself, whatever the output, and what is left over is shown.
+func TestBinaryFileIsSaved(t *testing.T) {
+	root := t.TempDir()
+	want := []byte{0x89, 'P', 'N', 'G', 0, 0xff}
+	assert.NilError(t, os.Mkdir(filepath.Join(root, "in"), 0o700))
+	assert.NilError(t, os.WriteFile(filepath.Join(root, "in", "logo.png"), want, 0o600))
+	assert.NilError(t, os.WriteFile(filepath.Join(root, "notes.txt"), []byte("text"), 0o600))
+	for _, output := range []string{"text", "json", "raw"} {
+		dir := filepath.Join(t.TempDir(), "saved")
+		got := run(t, "call", "fs_read", "path=in/logo.png", "--root", root, "--save", dir, "-o", output)
+		assert.Equal(t, got.code, 0, got.stderr)
+		path := filepath.Join(dir, "logo.png")
+		data, err := os.ReadFile(path)
+		assert.NilError(t, err, output)
+		assert.DeepEqual(t, data, want)
+		if output == "text" {
+			assert.Assert(t, strings.Contains(got.stdout, "size:"), got.stdout)
+			assert.Assert(t, strings.HasPrefix(got.stdout, "[file in/logo.png 6 B → "+path+"]\n"), got.stdout)
+			assert.Assert(t, !strings.Contains(got.stdout, "iVBORwD/"), got.stdout)
+			continue
+		}
+		assert.Equal(t, got.stderr, "saved "+path+"\n")
+		assert.Assert(t, json.Valid([]byte(got.stdout)) && strings.Contains(got.stdout, "iVBORwD/"), got.stdout)
+	}
+
+	// Without --save it is shown as it came, and a text is no file to be saved.
+	assert.Assert(t, strings.Contains(run(t, "call", "fs_read", "path=in/logo.png", "--root", root).stdout, "iVBORwD/"))
+	dir := filepath.Join(t.TempDir(), "saved")
+	assert.Equal(t, run(t, "call", "fs_read", "path=notes.txt", "--root", root, "--save", dir), ran{0, "text", ""})
+	files, err := os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 0)
+}
+
+func TestEncodedFile(t *testing.T) {
+	name, content, rest, ok := encodedFile([]byte(`{"path":"a\\b/c.bin", "size":9007199254740993,"encoding":"base64","content":"AAE=","x":[1.0]}`))
+	assert.Assert(t, ok)
+	assert.Equal(t, name, "c.bin")
+	assert.Assert(t, bytes.Equal(content, []byte{0, 1}))
+	assert.Equal(t, string(rest), `{"path":"a\\b/c.bin","size":9007199254740993,"encoding":"base64","x":[1.0]}`)
+	for _, data := range []string{``, `[]`, `"base64"`, `{"path":"a","encoding":"text","content":"AAE="}`, `{"path":"a","encoding":"base64","content":"?"}`, `{"encoding":"base64","content":"AAE="}`,
+		`{"path":"a","encoding":"base64"}`} {
+		_, _, _, ok := encodedFile([]byte(data))
+		assert.Assert(t, !ok, data)
+	}
+}
