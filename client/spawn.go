@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/child"
@@ -27,6 +29,8 @@ type Command struct {
 	// Stderr, if set, gets a live copy of what the server writes to stderr, as it comes: not made safe for a terminal. It is given up when a Write
 	// fails or takes over a second.
 	Stderr io.Writer
+	// Started, if set, is called with the id of each process that is started, before Stderr gets anything of it. It must not block.
+	Started func(pid int)
 	// Grace is how long Close waits for the server to end, and again after SIGTERM. Default 2 s; negative is not at all.
 	Grace time.Duration
 }
@@ -65,7 +69,11 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 
 // start is one attempt to spawn.
 func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error) {
-	proc, err := child.Start(ctx, cmd.config())
+	config := cmd.config()
+	if cmd.Started != nil {
+		config.Started = func(pid int) { o.started(cmd.Started, pid) }
+	}
+	proc, err := child.Start(ctx, config)
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
@@ -79,6 +87,16 @@ func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error
 		return nil, o.startError(err, proc.StderrTail())
 	}
 	return c, nil
+}
+
+// started tells an application of a process. A panic is logged.
+func (o Options) started(tell func(pid int), pid int) {
+	defer func() {
+		if value := recover(); value != nil {
+			o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic", fmt.Sprint(value), "stack", string(debug.Stack()), "server", o.Name)
+		}
+	}()
+	tell(pid)
 }
 
 func (cmd Command) config() child.Config {

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -172,14 +171,16 @@ func (k *keeper) run() {
 		o.Era = k.server.Options.Era
 		if worked {
 			o.Era = c.Era() // remembered for the next start, which then needs no probe; if that fails, the one after finds out again
-			k.log.note("%s", started(c))
+			if c.Process() == nil {
+				k.log.note("connected")
+			}
 			k.become(Ready, func() { k.client, k.err = c, nil })
 			err = k.keep(c)
 			k.become(Stopped, func() { k.client = nil })
 		}
 		switch {
 		case err != nil && k.ctx.Err() == nil:
-			k.log.note("%v", err)
+			k.log.note("%v", cause(err))
 		case worked:
 			k.log.note("stopped")
 		}
@@ -225,12 +226,15 @@ func (k *keeper) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// started says how a client has come to be.
-func started(c *client.Client) string {
-	if p := c.Process(); p != nil {
-		return fmt.Sprintf("started, process %d", p.Pid)
+// cause is why a server has ended, without what its process has written: that stands above in the log.
+func cause(err error) error {
+	exit, ok := errors.AsType[*client.ExitError](err)
+	if !ok {
+		return err
 	}
-	return "connected"
+	bare := *exit
+	bare.LastStderr = ""
+	return &bare
 }
 
 // failed notes why the server does not work, or not any more.

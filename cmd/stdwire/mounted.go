@@ -147,7 +147,7 @@ func (m *mounted) server(s *config.Server, resolve func() (*config.Endpoint, err
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: version()}, Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			stderr, err := g.Manager().Log(s.ID)
+			written, err := g.Manager().Log(s.ID)
 			if err != nil {
 				return nil, err // it was removed meanwhile
 			}
@@ -155,7 +155,7 @@ func (m *mounted) server(s *config.Server, resolve func() (*config.Endpoint, err
 			if err != nil {
 				return nil, err
 			}
-			c, err := connect(ctx, endpoint, o, stderr)
+			c, err := connect(ctx, endpoint, o, written)
 			return c, sayLogin(s.ID, err)
 		},
 	}

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"io"
 	"slices"
 	"sync"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -66,23 +66,25 @@ func (c *chosen) only(ids []string) error {
 	return nil
 }
 
-// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. What it writes to stderr goes to stderr as well, unless that is nil. An
+// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. What it writes to stderr, and its start, go to log, unless that is nil. An
 // error is one of the configuration, or a [*client.StartError].
-func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, stderr io.Writer) (*client.Client, error) {
+func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, log *host.Log) (*client.Client, error) {
 	endpoint, err := s.Resolve(env)
 	if err != nil {
 		return nil, err
 	}
-	return connect(ctx, endpoint, o, stderr)
+	return connect(ctx, endpoint, o, log)
 }
 
 // connect is reach for what has been resolved.
-func connect(ctx context.Context, endpoint *config.Endpoint, o client.Options, stderr io.Writer) (*client.Client, error) {
+func connect(ctx context.Context, endpoint *config.Endpoint, o client.Options, log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
 		return o.Connect(ctx, (&selected{endpoint: endpoint}).dial())
 	}
 	command := endpoint.Command
-	command.Stderr = stderr
+	if log != nil {
+		command.Stderr, command.Started = log, log.Started
+	}
 	return o.Spawn(ctx, command)
 }
 

@@ -21,6 +21,7 @@ func TestErrorText(t *testing.T) {
 		{`{"type":"boolean"}`, `7`, `/: must be a boolean, is an integer`},
 		{`{"properties":{"count":{"type":"integer"}},"required":["path"]}`, `{"count":"1"}`,
 			`/count: must be an integer, is a string; /: missing required property "path"`},
+		{`{"properties":{"cwd":true,"command":true},"additionalProperties":false}`, `{"cmd":1}`, `/: unknown property "cmd" (did you mean "command"?)`},
 		{`{"properties":{"path":true},"additionalProperties":false}`, `{"pth":1}`, `/: unknown property "pth" (did you mean "path"?)`},
 		{`{"properties":{"path":true,"n":true},"additionalProperties":false}`, `{"zzz":1}`, `/: unknown property "zzz" (known: path, n)`},
 		{`{"allOf":[{"properties":{"path":true}}],"unevaluatedProperties":false}`, `{"path":1,"Path":1}`,

@@ -103,6 +103,10 @@ type Config struct {
 	// Write fails or takes over a second. A Write that never returns holds its
 	// goroutine, the only one that can outlive Done.
 	StderrTee io.Writer
+
+	// Started, if set, is called with the id of the process when that runs, before
+	// StderrTee gets anything of it. It must not block.
+	Started func(pid int)
 }
 
 // Process is a running child. All methods may be called concurrently.

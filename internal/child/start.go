@@ -101,6 +101,9 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	p.stdin = &input{f: pipes[1]}
 	p.stdout = newOutput(pipes[2])
 	p.stderr = newStderr(pipes[4], cfg)
+	if cfg.Started != nil {
+		cfg.Started(cmd.Process.Pid)
+	}
 	go p.stderr.run()
 	go p.watch(awaitExit)
 

@@ -3,25 +3,47 @@ package near
 
 import "strings"
 
-// Match returns the candidate that is most like word, "" if none is: one that takes at most a third of its letters to be inserted, removed,
-// replaced or swapped with their neighbour. Case, leading dashes, and the difference between '_' and '-' do not count. It does not look at words of
+// Match returns the candidate that is most like word, "" if none is: one that word is short for, as dir and cmd are for directory and command, or else
+// one that takes at most a third of its letters to be inserted, removed, replaced or swapped with their neighbour. Case, leading dashes, and the difference between '_' and '-' do not count. It does not look at words of
 // more than 128 bytes, nor at more than 1000 candidates.
 func Match(word string, candidates []string) (best string) {
 	const longest, most = 128, 1000
 	if len(word) > longest {
 		return ""
 	}
-	least := 0
+	least, short := 0, false
 	for _, candidate := range candidates[:min(len(candidates), most)] {
 		if len(candidate) > longest {
 			continue
 		}
 		a, b := folded(word), folded(candidate)
-		if d := edits(a, b); d <= max(1, len(b)/3) && d < len(b) && (best == "" || d < least) {
-			best, least = candidate, d
+		d, abbreviated := edits(a, b), abbreviates(a, b)
+		like := abbreviated || d <= max(1, len(b)/3) && d < len(b)
+		if better := best == "" || abbreviated && !short || abbreviated == short && d < least; like && better {
+			best, least, short = candidate, d, abbreviated
 		}
 	}
 	return best
+}
+
+// abbreviates reports whether a may be short for b: its beginning, or some of its letters in order, the first among them, at least a third of all.
+func abbreviates(a, b string) bool {
+	const least = 3 // letters; fewer begin, or are in, too many words
+	switch {
+	case len(a) < least:
+		return false
+	case strings.HasPrefix(b, a):
+		return true
+	case !strings.HasPrefix(b, a[:1]) || len(b) > 3*len(a):
+		return false
+	}
+	rest := a
+	for i := range len(b) {
+		if rest != "" && b[i] == rest[0] {
+			rest = rest[1:]
+		}
+	}
+	return rest == ""
 }
 
 // DidYouMean says what [Match] finds: "did you mean name?"; "" if nothing.

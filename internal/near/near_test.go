@@ -19,6 +19,28 @@ func TestMatch(t *testing.T) {
 	assert.Equal(t, Match("x", nil), "")
 }
 
+// What somebody has shortened is what it is short for, rather than a word with as many letters that are others.
+func TestMatchOfAbbreviations(t *testing.T) {
+	for _, tc := range []struct{ word, candidates, want string }{
+		{"cmd", "cwd command env", "command"},
+		{"cmd", "cwd env", "cwd"},       // better than nothing
+		{"dir", "dri directory", "directory"},
+		{"msg", "mag message", "message"},
+		{"env", "environment", "environment"},
+		{"desc", "disc description", "description"},
+		{"pth", "path patch_threshold", "path"},
+		{"path", "paths a_path", "paths"},
+		{"arg", "args arguments", "args"},
+		{"cmd", "customer_id_md", ""}, // it is not how a word is shortened
+		{"a", "alpha", ""},            // too little to go by
+		{"ab", "abcdefghi", ""},
+		{"query", "a_quite_useful_entry", ""},
+		{"titel", "title text_in_the_table_of_elements", "title"},
+	} {
+		assert.Equal(t, Match(tc.word, strings.Fields(tc.candidates)), tc.want, tc.word+" of "+tc.candidates)
+	}
+}
+
 func TestEdits(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
