@@ -13,6 +13,7 @@ import (
 // behind. It is safe for concurrent use.
 type console struct {
 	terminal bool
+	dumb     bool // the terminal can do nothing but show lines: a status would stay
 
 	mu       sync.Mutex
 	w        io.Writer
@@ -73,9 +74,9 @@ func (c *console) withhold() (resume func()) {
 	return func() { set(false) }
 }
 
-// status replaces the status; "" takes it away. Without a terminal there is none.
+// status replaces the status; "" takes it away. Without a terminal that can take it away there is none.
 func (c *console) status(text string) {
-	if !c.terminal {
+	if !c.terminal || c.dumb {
 		return
 	}
 	c.mu.Lock()
@@ -94,10 +95,18 @@ func (c *console) erase() {
 	}
 }
 
-// during shows a status from after on, every second anew, until stop is called.
+// during shows a status from after on, every second anew, until stop is called. A dumb terminal is shown lines, every ten seconds.
 func (c *console) during(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
 	if !c.terminal {
 		return func() {}
+	}
+	show, again := c.status, time.Second
+	if c.dumb {
+		show, again = func(text string) {
+			if text != "" {
+				c.printf("%s", text)
+			}
+		}, 10*time.Second
 	}
 	began, end, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -107,10 +116,10 @@ func (c *console) during(after time.Duration, text func(elapsed time.Duration) s
 		for {
 			select {
 			case <-timer.C:
-				c.status(text(time.Since(began)))
-				timer.Reset(time.Second)
+				show(text(time.Since(began)))
+				timer.Reset(again)
 			case <-end:
-				c.status("")
+				show("")
 				return
 			}
 		}

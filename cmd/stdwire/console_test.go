@@ -61,3 +61,16 @@ func TestStatusIsWithheld(t *testing.T) {
 	c.status("three")
 	assert.Equal(t, b.String(), "one\r\x1b[Ka line\nthree")
 }
+
+// On a terminal that cannot take a line away again, a long wait is told of in lines, now and then.
+func TestDuringOnADumbTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bytes.Buffer
+		c := &console{w: &b, terminal: true, dumb: true}
+		c.status("nothing")
+		stop := c.during(3*time.Second, func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) })
+		time.Sleep(14 * time.Second)
+		stop()
+		assert.Equal(t, b.String(), "still at it 3s\nstill at it 13s\n")
+	})
+}

@@ -21,7 +21,8 @@ func timeoutFlag(timeout *time.Duration) flag {
 	return f
 }
 
-// A following shows on stderr what goes on until a result is there: on a terminal in one line that goes away again, or all of it, line by line with times.
+// A following shows on stderr what goes on until a result is there: on a terminal in one line that goes away again, or all of it, line by line with times; so always on a terminal
+// where no line goes away.
 type following struct {
 	std     *streams
 	what    string // is waited for
@@ -39,7 +40,7 @@ func (f following) through(ctx context.Context, send func(progress ...client.Cal
 }
 
 func (f following) follow(send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
-	if f.inLines {
+	if f.inLines || f.std.err.dumb {
 		return send(hearing(func(text string) { timedLine(f.std, text) })...)
 	}
 	var latest atomic.Value // string

@@ -102,7 +102,7 @@ func (s *shell) becomeInteractive(ctx context.Context) (end func()) {
 	})
 	// From here on, what is said on stderr goes above the line that is being typed.
 	std := *s.std
-	std.err = &console{w: s.editor, terminal: true}
+	std.err = &console{w: s.editor, terminal: true, dumb: s.std.err.dumb}
 	std.lines = &shellPrompter{s}
 	s.std = &std
 	if err != nil {

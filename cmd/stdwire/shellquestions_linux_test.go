@@ -135,3 +135,25 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 	s.types("\x04")
 	assert.Equal(t, s.ends(), 0)
 }
+
+// A terminal that can do nothing but show lines is shown lines, and no sequence for it to do something.
+func TestDumbTerminal(t *testing.T) {
+	s := newSeatAt(t, "dumb", words("call slow ms=1", fixture("good")...)...)
+	before := s.sees("100% step\r\n")
+	before += s.sees("done\r\n")
+	assert.Equal(t, s.ends(), 0)
+	assert.Assert(t, !strings.Contains(before, "\x1b"), "%q", before)
+
+	s = newSeatAt(t, "dumb", words("shell", fixture("forms")...)...)
+	before = s.sees("> ")
+	s.types("order\n")
+	before += s.sees("required)\r\n> ")
+	s.types("Ann\n")
+	before += s.sees("optional)\r\n")
+	s.types(".decline\n")
+	before += s.sees("decline ")
+	before += s.sees("> ")
+	s.types("\x04")
+	assert.Equal(t, s.ends(), 0)
+	assert.Assert(t, !strings.Contains(before, "\x1b"), "%q", before)
+}

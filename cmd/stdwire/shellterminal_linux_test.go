@@ -38,7 +38,10 @@ func ioctl(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer) {
 }
 
 // newSeat starts stdwire on a terminal of 80 columns.
-func newSeat(t *testing.T, args ...string) *seat {
+func newSeat(t *testing.T, args ...string) *seat { return newSeatAt(t, "xterm", args...) }
+
+// newSeatAt is newSeat with a terminal of a kind.
+func newSeatAt(t *testing.T, kind string, args ...string) *seat {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -57,7 +60,7 @@ func newSeat(t *testing.T, args ...string) *seat {
 	s := &seat{t: t, master: master, cmd: exec.Command(path, args...), state: t.TempDir(), more: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s.cmd.Env = append(os.Environ(), "TERM=xterm", "XDG_STATE_HOME="+s.state)
+	s.cmd.Env = append(os.Environ(), "TERM="+kind, "XDG_STATE_HOME="+s.state)
 	assert.NilError(t, s.cmd.Start())
 	go func() {
 		defer close(s.ended)

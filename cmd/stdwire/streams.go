@@ -34,7 +34,7 @@ func (s *streams) answers() bool { return s.inTerminal && s.err.terminal }
 func processStreams() *streams {
 	return &streams{
 		in: os.Stdin, inTerminal: terminal.Is(os.Stdin), forget: func() { terminal.Discard(os.Stdin) },
-		out: newOutput(os.Stdout, terminal.Is(os.Stdout)), err: &console{w: os.Stderr, terminal: terminal.Is(os.Stderr)},
+		out: newOutput(os.Stdout, terminal.Is(os.Stdout)), err: &console{w: os.Stderr, terminal: terminal.Is(os.Stderr), dumb: os.Getenv("TERM") == "dumb"},
 	}
 }
 
