@@ -19,6 +19,7 @@ type display struct {
 	prompt string
 	line   line // a copy of what is shown
 	up     int  // rows that the cursor is below the first of those that are shown
+	column int  // in which the cursor is
 	width  int  // of the terminal, when that was
 	height int
 }
@@ -100,12 +101,27 @@ func (d *display) draw(prompt string, l *line) {
 	_, _ = io.WriteString(d.w, d.erased()+d.drawn())
 }
 
-// redraw draws anew what is shown, if the terminal has another size now.
-func (d *display) redraw() {
+// unknownColumn is in which column the cursor is if the terminal has not said.
+const unknownColumn = -1
+
+// resized reports whether the terminal has another size than when the line was shown. If ask, it is asked where the cursor is now.
+func (d *display) resized(ask bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	columns, rows := d.size()
+	changed := d.shown && (columns != d.width || rows != d.height)
+	if changed && ask {
+		_, _ = io.WriteString(d.w, "\x1b[6n")
+	}
+	return changed
+}
+
+// redraw draws anew what is shown, if the terminal has another size now. column is where the terminal says that the cursor is, or unknownColumn.
+func (d *display) redraw(column int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if columns, rows := d.size(); d.shown && (columns != d.width || rows != d.height) {
-		_, _ = io.WriteString(d.w, d.erased()+d.drawn())
+		_, _ = io.WriteString(d.w, d.erasedAt(column)+d.drawn())
 	}
 }
 
@@ -149,15 +165,25 @@ func (d *display) finish(mark string) {
 }
 
 // erased returns what takes away what is shown, and goes back to where it began.
-func (d *display) erased() string {
+func (d *display) erased() string { return d.erasedAt(unknownColumn) }
+
+// erasedAt is erased when the terminal may have said in which column the cursor is.
+func (d *display) erasedAt(column int) string {
 	if !d.shown {
 		return ""
 	}
 	d.shown = false
 	if columns, rows := d.size(); columns != d.width || rows != d.height {
-		// The terminal has broken the rows anew, or has not: there is no telling, but most do.
-		laid, cursor, _ := lay(d.prompt, &d.line, columns)
-		d.up = cursor - firstShown(len(laid), cursor, rows)
+		// The terminal has broken the rows anew, as most do, or has left them as they are. Where the cursor is tells which. If it does not, some of the line may
+		// be left over, but nothing above the line is taken away.
+		laid, cursor, moved := lay(d.prompt, &d.line, columns)
+		up, stayed := cursor-firstShown(len(laid), cursor, rows), min(d.column, columns-1)
+		switch {
+		case column == moved && moved != stayed:
+			d.up = up
+		case column != stayed || moved == stayed:
+			d.up = min(d.up, up)
+		}
 	}
 	return "\r" + move(d.up, 'A') + "\x1b[J"
 }
@@ -175,7 +201,7 @@ func (d *display) drawn() string {
 		}
 		b.WriteString(r.text.String())
 	}
-	d.up, d.shown = cursor-first, true
+	d.up, d.column, d.shown = cursor-first, column, true
 	b.WriteString("\r" + move(len(rows)-1-d.up, 'A') + move(column, 'C'))
 	return b.String()
 }

@@ -91,10 +91,35 @@ func TestAnotherSize(t *testing.T) {
 	assert.Equal(t, p.screen.String(), "one\n> abcdefghijklmnopqr\nstuvwx|")
 	for columns, want := range map[int]string{10: "one\n> abcdefgh\nijklmnopqr\nstuvwx|", 40: "one\n> abcdefghijklmnopqrstuvwx|", 13: "one\n> abcdefghijk\nlmnopqrstuvwx\n|"} {
 		p.screen.resize(columns)
-		p.display.redraw()
+		p.display.redraw(p.screen.column)
 		assert.Equal(t, p.screen.String(), want)
 		p.types("y\x7f")
 		assert.Equal(t, p.screen.String(), want)
+	}
+}
+
+// What stands above the line survives another width, also on a terminal that does not break its rows anew, and on one that does not say where the cursor is.
+func TestLinesAboveSurviveAnotherSize(t *testing.T) {
+	for _, typed := range []string{"", "abc", "abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx\x01", strings.Repeat("x", 50)} {
+		for columns := 5; columns <= 60; columns++ {
+			for _, reports := range []bool{true, false} {
+				for name, change := range map[string]func(*screen, int){"anew": (*screen).resize, "as they are": (*screen).crop} {
+					p := newTypist(20, 30, Options{})
+					_, _ = p.Write([]byte("one\ntwo\n"))
+					p.begin("> ")
+					p.types(typed)
+					change(p.screen, columns)
+					reported := unknownColumn
+					if reports {
+						reported = p.screen.column
+					}
+					p.display.redraw(reported)
+					assert.Assert(t, strings.HasPrefix(p.screen.String(), "one\ntwo\n"), "%q, %d, %s, %v:\n%s", typed, columns, name, reports, p.screen)
+					rows := 1 + (len("> ")+50)/columns
+					assert.Assert(t, len(p.screen.rows) <= 2+2*rows+2, "what is left over is the line")
+				}
+			}
+		}
 	}
 }
 

@@ -59,6 +59,10 @@ func (e *Editor) keys(final bool) {
 
 // press does what one key says.
 func (e *Editor) press(k key) {
+	if k.code == cursorReport {
+		e.display.redraw(int(k.r))
+		return
+	}
 	if e.search != nil && e.searching(k) {
 		return
 	}

@@ -38,12 +38,14 @@ const (
 	pasteStart
 	pasted
 	pasteEnd
+	cursorReport // not pressed: the terminal says in which column the cursor is, which is r
 )
 
 // A decoder reads keys off the bytes that a terminal sends: UTF-8, control characters, and the escape sequences of ECMA-48 as xterm and those after it use
 // them.
 type decoder struct {
 	pasting bool // what comes is pasted (bracketed paste)
+	reports bool // the terminal was asked where the cursor is
 }
 
 const (
@@ -134,10 +136,23 @@ func (d *decoder) sequence(in []byte, final bool) (key, int) {
 				d.pasting = true
 				return key{code: pasteStart}, i + 1
 			}
+			if column, ok := reported(parameters, b); ok && d.reports {
+				d.reports = false
+				return key{code: cursorReport, r: rune(column)}, i + 1
+			}
 			return sequenceKey(parameters, b), i + 1
 		}
 	}
 	return whenFinal(key{}, len(in), final)
+}
+
+// reported reads the column, from 0 on, off what a terminal says of where the cursor is: ESC [ row ; column R.
+func reported(parameters string, last byte) (column int, ok bool) {
+	row, text, _ := strings.Cut(parameters, ";")
+	column, err := strconv.Atoi(text)
+	_, bad := strconv.Atoi(row)
+	const widest = 1 << 16
+	return column - 1, last == 'R' && err == nil && bad == nil && 0 < column && column <= widest
 }
 
 // sequenceKeys are the keys that send a sequence, by its last letter, and where that is ~ by the number before it.

@@ -62,6 +62,7 @@ type Editor struct {
 
 	// For whoever has the turn.
 	decoder decoder
+	silent  int    // tenths of a second since the terminal was asked where the cursor is
 	pending []byte // what has come and is no key yet
 	killed  []rune // what was taken away last
 	entry
@@ -169,10 +170,24 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 				*line = e.entry
 				return "", errAside
 			}
-			e.display.redraw()
+			e.resize()
 		}
 	}
 	return string(e.text), e.err
+}
+
+// resize draws the line anew if the terminal has another size: when the terminal has said where the cursor is now, or has said nothing for a while.
+func (e *Editor) resize() {
+	const patience = 3 // tenths of a second
+	switch {
+	case !e.decoder.reports:
+		e.decoder.reports, e.silent = e.display.resized(true), 0
+	case e.silent < patience:
+		e.silent++
+	default:
+		e.decoder.reports = false
+		e.display.redraw(unknownColumn)
+	}
 }
 
 // Write prints lines: while a line is being edited above it, otherwise where the cursor is. It makes the editor fit to be the place where messages go.

@@ -1,6 +1,7 @@
 package lineedit
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,7 +13,8 @@ type screen struct {
 	columns, height int
 	rows            []screenRow // all that there ever were; the last height of them are to be seen
 	row, column     int
-	unknown         []string // sequences that it does not know
+	unknown         []string          // sequences that it does not know
+	answer          func(text string) // takes what it reports; nil: it does not
 }
 
 type screenRow struct {
@@ -83,6 +85,10 @@ func (s *screen) sequence(text string) int {
 	number, _ := strconv.Atoi(text[2:n])
 	s.column = min(s.column, s.columns-1) // whatever moves the cursor ends the wait for the next character
 	switch sequence := text[2 : n+1]; {
+	case sequence == "6n":
+		if s.answer != nil {
+			s.answer(fmt.Sprintf("\x1b[%d;%dR", s.row-s.top()+1, s.column+1))
+		}
 	case sequence == "?2004h" || sequence == "?2004l":
 	case sequence == "J":
 		s.rows = s.rows[:s.row+1]
@@ -137,6 +143,15 @@ func (s *screen) resize(columns int) {
 		s.rows = append(s.rows, screenRow{})
 	}
 	s.row, s.column = atRow, atColumn
+}
+
+// crop gives the screen another width, and leaves the rows as they are, but for what is beyond.
+func (s *screen) crop(columns int) {
+	s.columns, s.column = columns, min(s.column, columns-1)
+	for i := range s.rows {
+		row := &s.rows[i]
+		row.cells, row.wrapped = row.cells[:min(len(row.cells), columns)], false
+	}
 }
 
 // String is what is to be seen, with | where the cursor is.

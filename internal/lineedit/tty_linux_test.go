@@ -45,6 +45,7 @@ func newSeat(t *testing.T, columns, rows int) *seat {
 	t.Helper()
 	master, slave := newTerminal(t)
 	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows), seen: make(chan struct{}, 1)}
+	s.screen.answer = func(text string) { _, _ = io.WriteString(master, text) }
 	s.resize(columns)
 	ended := make(chan struct{})
 	go func() {
@@ -172,6 +173,29 @@ func TestATerminalOfAnotherSize(t *testing.T) {
 	s.sees("> abcdef\nghijkl|")
 	s.types("mn\r")
 	assert.Equal(t, <-line, typed{"abcdefghijklmn", nil})
+}
+
+func TestATerminalOfAnotherSizeThatLeavesRowsAlone(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	for _, answers := range []bool{true, false} {
+		s := newSeat(t, 20, 10)
+		if !answers {
+			s.screen.answer = nil
+		}
+		e := New(s.slave, s.slave, Options{})
+		_, _ = e.Write([]byte("above\n"))
+		line := s.read(t.Context(), e)
+		s.sees("above\n> |")
+		s.types("abcdefghijkl")
+		s.sees("above\n> abcdefghijkl|")
+		s.mu.Lock()
+		s.screen.crop(8)
+		s.mu.Unlock()
+		s.resize(8)
+		s.sees("above\n> abcdef\nghijkl|")
+		s.types("mn\r")
+		assert.Equal(t, <-line, typed{"abcdefghijklmn", nil})
+	}
 }
 
 func TestEveryWayOutRestoresTheTerminal(t *testing.T) {

@@ -23,7 +23,7 @@ func TestMatch(t *testing.T) {
 func TestMatchOfAbbreviations(t *testing.T) {
 	for _, tc := range []struct{ word, candidates, want string }{
 		{"cmd", "cwd command env", "command"},
-		{"cmd", "cwd env", "cwd"},       // better than nothing
+		{"cmd", "cwd env", "cwd"}, // better than nothing
 		{"dir", "dri directory", "directory"},
 		{"msg", "mag message", "message"},
 		{"env", "environment", "environment"},
