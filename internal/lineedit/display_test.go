@@ -89,8 +89,15 @@ func TestAnotherSize(t *testing.T) {
 	p.begin("> ")
 	p.types("abcdefghijklmnopqrstuvwx")
 	assert.Equal(t, p.screen.String(), "one\n> abcdefghijklmnopqr\nstuvwx|")
-	for columns, want := range map[int]string{10: "one\n> abcdefgh\nijklmnopqr\nstuvwx|", 40: "one\n> abcdefghijklmnopqrstuvwx|", 13: "one\n> abcdefghijk\nlmnopqrstuvwx\n|"} {
-		p.screen.resize(columns)
+	for _, tt := range []struct {
+		columns int
+		want    string
+	}{
+		{11, "one\n> abcdefghi\njklmnopqrst\nuvwx|"}, {40, "one\n> abcdefghijklmnopqrstuvwx|"}, {13, "one\n> abcdefghijk\nlmnopqrstuvwx\n|"},
+		{10, "one\n> abcdefgh\nijklmnopqr\nstuvwx|"},
+	} {
+		want := tt.want
+		p.screen.resize(tt.columns)
 		p.display.redraw(p.screen.column)
 		assert.Equal(t, p.screen.String(), want)
 		p.types("y\x7f")
