@@ -3,13 +3,12 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -91,12 +90,9 @@ func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error
 
 // started tells an application of a process. A panic is logged.
 func (o Options) started(tell func(pid int), pid int) {
-	defer func() {
-		if value := recover(); value != nil {
-			o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic", fmt.Sprint(value), "stack", string(debug.Stack()), "server", o.Name)
-		}
-	}()
-	tell(pid)
+	if failure := contain.Run(func() { tell(pid) }); failure != nil {
+		o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic", failure.String(), "stack", string(failure.Stack), "server", o.Name)
+	}
 }
 
 func (cmd Command) config() child.Config {

@@ -84,7 +84,7 @@ func (f *following) tell(now mcp.Task) {
 		return
 	}
 	f.told = now
-	f.c.guard("OnTask", func() { f.r.onTask(now) })
+	f.r.onTask(now)
 }
 
 // end leaves nothing behind. Questions whose answers have not reached the server may be asked again.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,20 +39,25 @@ func TestTaskOfCall(t *testing.T) {
 	})
 }
 
-// Whoever made the call hears of each state that looks different, the last included, and may panic.
+// Whoever made the call hears of each state that looks different, the last included. A panic is the caller's, and the task is cancelled.
 func TestOnTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		message := func(status, text, more string) string { return taskState(status, `,"statusMessage":"`+text+`"`+more) }
 		w := &worker{answers: map[string][]string{"tasks/get": {taskState("working", ""), message("working", "half", ""), message("working", "half", ""),
 			message("completed", "half", `,"result":`+plain)}}}
-		c := w.hire(t, Options{Logger: slog.New(slog.DiscardHandler)})
+		c := w.hire(t, Options{})
 		var heard []string
 		_, err := c.CallTool(t.Context(), "slow", nil, OnTask(func(now mcp.Task) {
 			heard = append(heard, string(now.Status)+" "+now.StatusMessage)
-			panic("in a callback")
 		}))
 		assert.NilError(t, err)
 		assert.DeepEqual(t, heard, []string{"working ", "working half", "completed half"})
+		func() {
+			defer func() { assert.Equal(t, recover(), "boom") }()
+			_, _ = c.CallTool(t.Context(), "slow", nil, OnTask(func(mcp.Task) { panic("boom") }))
+		}()
+		synctest.Wait()
+		assert.Equal(t, len(w.params("tasks/cancel")), 1)
 		old := &worker{era: mcp.Legacy, answers: map[string][]string{"tasks/result": {plain}}}
 		heard = nil
 		task, err := old.hire(t, Options{}).StartTool(t.Context(), "slow", nil)

@@ -192,6 +192,7 @@ var apart = map[string]string{
 	"client.Options.Connect":                  "client.Transport",
 	"client.Stream":                           "client.Transport",
 	"client.OnProgress":                       "client.TestPanickingProgress: on the caller's goroutine",
+	"client.OnTask":                           "client.TestOnTask: on the caller's goroutine",
 	"client.Link.OnAbandon":                   "called by rpc.Cancellation.Params",
 	"client/streamable.Options.HTTP":          "not covered yet",
 	"client/streamable.Options.Wrap":          "not covered yet",

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -290,10 +291,10 @@ func (t transport) Close() error {
 }
 
 func clientScenario(w *world) {
-	if w.name == "client.Command.Stderr" {
+	if strings.HasPrefix(w.name, "client.Command.") {
 		own(func() {
 			c, err := client.Options{}.Spawn(w.ctx, client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
-				Stderr: stream{func() { w.at("client.Command.Stderr") }}})
+				Stderr: stream{func() { w.at("client.Command.Stderr") }}, Started: func(int) { w.at("client.Command.Started") }})
 			if err == nil {
 				_ = c.Close()
 			}
