@@ -20,6 +20,14 @@ type Account struct {
 // Open returns an account of an owner, which is to be closed.
 func (p *Pool) Open(owner string) *Account { return &Account{pool: p, owner: owner} }
 
+// Owner returns in whose name the account takes; "" for a nil account.
+func (a *Account) Owner() string {
+	if a == nil {
+		return ""
+	}
+	return a.owner
+}
+
 // Take adds n to what the account holds, as [Pool.Take] does.
 func (a *Account) Take(n int64) error {
 	if a == nil {
@@ -87,7 +95,7 @@ func (a *Account) take(n int64) error {
 	if a.closed || n == 0 {
 		return nil
 	}
-	if err := a.pool.Take(a.owner, n); err != nil {
+	if err := a.pool.grow(a.owner, a.held, n); err != nil {
 		return err
 	}
 	a.held += n

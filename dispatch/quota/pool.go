@@ -26,6 +26,7 @@ type Pool struct {
 	held    int64
 	owners  map[string]*owner // those that hold something or wait
 	waiting []*owner          // those that wait, the next in turn first
+	spare   *owner            // the last one that was forgotten, for the next
 }
 
 type owner struct {
@@ -52,11 +53,14 @@ func (p *Pool) Total() int64 { return p.total }
 
 // Take takes n for an owner, who has to give it back with [Pool.Give]. It does not block. The error
 // matches [ErrShare], [ErrTotal] or [ErrNever]; nothing is taken then. n must not be negative.
-func (p *Pool) Take(name string, n int64) error {
+func (p *Pool) Take(name string, n int64) error { return p.grow(name, 0, n) }
+
+// grow is Take for more of what is held already, so that the error is about all of it.
+func (p *Pool) grow(name string, held, n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o := p.owner(name)
-	err := p.take(o, n)
+	err := p.take(o, held, n)
 	p.forget(o)
 	return err
 }
@@ -69,7 +73,7 @@ func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	o := p.owner(name)
 	err := ErrTotal
 	if len(o.queue) == 0 { // else others of this owner came first
-		err = p.take(o, n)
+		err = p.take(o, 0, n)
 	}
 	if err == nil || errors.Is(err, ErrNever) {
 		p.forget(o)
@@ -116,6 +120,23 @@ func (p *Pool) Give(name string, n int64) {
 	p.serve()
 }
 
+// Most returns how much an owner may hold when nobody else holds anything.
+func (p *Pool) Most(name string) int64 {
+	if name == "" {
+		return p.total
+	}
+	return half(p.total)
+}
+
+// Room returns how much an owner could take now.
+func (p *Pool) Room(name string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o := p.owner(name)
+	defer p.forget(o)
+	return max(0, min(p.share(o)-o.held, p.total-p.held))
+}
+
 // Held returns how much an owner holds.
 func (p *Pool) Held(name string) int64 {
 	p.mu.Lock()
@@ -146,20 +167,15 @@ func (p *Pool) Heaviest() (name string, held int64) {
 	return name, held
 }
 
-// take takes n if the rule lets it. With mu.
-func (p *Pool) take(o *owner, n int64) error {
-	most := p.total
-	left := p.total - (p.held - o.held) // by the others
-	share := left
-	if o.name != "" {
-		most, share = half(most), half(left)
-	}
+// take takes n if the rule lets it, for what has so much already. With mu.
+func (p *Pool) take(o *owner, held, n int64) error {
+	share := p.share(o)
 	switch {
 	case n < 0:
 		panic(fmt.Sprintf("quota: %d taken", n))
-	case n > most:
+	case held+n > p.Most(o.name):
 		return ErrNever
-	case n > p.total-p.held:
+	case n > p.total-p.held || held+n > share: // also if the owner held nothing else
 		return ErrTotal
 	case n > share-o.held:
 		return ErrShare
@@ -169,6 +185,15 @@ func (p *Pool) take(o *owner, n int64) error {
 	return nil
 }
 
+// share is how much an owner may hold, as the others hold what they do. With mu.
+func (p *Pool) share(o *owner) int64 {
+	left := p.total - (p.held - o.held)
+	if o.name == "" {
+		return left
+	}
+	return half(left)
+}
+
 func half(n int64) int64 { return n/2 + n%2 }
 
 // serve takes for those that wait, one of each owner in turn, as much as the rule lets it. With mu.
@@ -176,7 +201,7 @@ func (p *Pool) serve() {
 	for i := 0; i < len(p.waiting); {
 		o := p.waiting[i]
 		w := o.queue[0]
-		if p.take(o, w.n) != nil {
+		if p.take(o, 0, w.n) != nil {
 			i++
 			continue
 		}
@@ -195,7 +220,10 @@ func (p *Pool) serve() {
 func (p *Pool) owner(name string) *owner {
 	o := p.owners[name]
 	if o == nil {
-		o = &owner{name: name}
+		if o = p.spare; o == nil {
+			o = new(owner)
+		}
+		o.name, p.spare = name, nil
 		p.owners[name] = o
 	}
 	return o
@@ -205,5 +233,6 @@ func (p *Pool) owner(name string) *owner {
 func (p *Pool) forget(o *owner) {
 	if o.held == 0 && len(o.queue) == 0 {
 		delete(p.owners, o.name)
+		o.name, o.queue, p.spare = "", nil, o
 	}
 }

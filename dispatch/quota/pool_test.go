@@ -66,6 +66,23 @@ func TestTheErrorSaysWhoIsToGiveBack(t *testing.T) {
 	assert.Equal(t, held, int64(4))
 }
 
+func TestWhatWouldNotFitWithoutTheOwnersOwnIsNotItsShare(t *testing.T) {
+	p := NewPool(100)
+	assert.NilError(t, p.Take("b", 50))
+	assert.NilError(t, p.Take("a", 5))
+	assert.ErrorIs(t, p.Take("a", 26), ErrTotal) // b has to give something back
+	assert.ErrorIs(t, p.Take("a", 21), ErrShare) // a has to
+	assert.Equal(t, p.Room("a"), int64(20))
+	assert.Equal(t, p.Room("b"), int64(0))
+	assert.Equal(t, p.Room("c"), int64(23))
+	assert.Equal(t, p.Room(""), int64(45))
+	assert.Equal(t, len(p.owners), 2)
+	account := p.Open("c")
+	assert.NilError(t, account.Resize(20))
+	assert.ErrorIs(t, account.Resize(24), ErrTotal)
+	assert.ErrorIs(t, account.Resize(51), ErrNever) // though less than that is missing
+}
+
 func TestGivingBackMoreThanIsHeldPanics(t *testing.T) {
 	p := NewPool(8)
 	assert.NilError(t, p.Take("a", 1))
@@ -143,7 +160,7 @@ func TestAnAccountGivesEverythingBackWhenItIsClosed(t *testing.T) {
 	a := p.Open("a")
 	assert.NilError(t, a.Take(3))
 	assert.NilError(t, a.Resize(5))
-	assert.ErrorIs(t, a.Resize(6), ErrShare)
+	assert.ErrorIs(t, a.Resize(6), ErrNever)
 	assert.Equal(t, p.Held("a"), int64(5))
 	assert.NilError(t, a.Resize(1))
 	assert.NilError(t, a.Wait(t.Context(), 2))
