@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -42,6 +43,7 @@ type Conn struct {
 	link          Link // for what the server says unasked; nil if there is none, or none yet
 	subscriptions map[rpc.ID]*subscription
 	watched       map[string]bool   // resources that a legacy client has subscribed to
+	memory        *quota.Account    // holds their URIs; nil: there were none yet
 	pending       map[news]struct{} // still to be told
 	telling       bool              // a goroutine does
 	alias         string            // see Conn.name
@@ -104,6 +106,7 @@ func (c *Conn) Close() {
 	defer c.server.watchedChanged()
 	c.mu.Lock() // nobody begins to tell news from here on
 	c.end()
+	c.memory.Close()
 	c.mu.Unlock()
 	c.server.audience.hear(c, ClientGone)
 	c.goroutines.Wait()

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"sync"
+	"sync/atomic"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -22,6 +24,7 @@ type request struct {
 	task     *task     // that the request is, or may become; nil: neither
 	members  []member  // of params
 	few      [5]member // room for as many as most requests have
+	opened   atomic.Pointer[quota.Account]
 
 	mu   sync.Mutex // guards asks and what is in it: a handler may ask from several goroutines
 	asks *exchange  // what the client is asked meanwhile; nil until it is
@@ -31,13 +34,48 @@ const maxMembers = 12 // of params: those of the protocol are fewer
 
 type requestKey struct{}
 
-// Value has [Elicit] and its like find the request in the context of what they are called from.
+// Value has [Elicit] and its like find the request in the context of what they are called from, and who needs memory find its account.
 func (r *request) Value(key any) any {
-	if key == (requestKey{}) {
+	switch key {
+	case requestKey{}:
 		return r
+	case quota.Key{}:
+		return r.account()
 	}
 	return r.Context.Value(key)
 }
+
+// account returns what the request holds of the server's memory: the transport's account, or one of its own
+// where the transport has none, or where the request goes on when the transport is done with it.
+func (r *request) account() *quota.Account {
+	if r.task == nil {
+		if a := quota.FromContext(r.Context); a != nil {
+			return a
+		}
+	}
+	if a := r.opened.Load(); a != nil {
+		return a
+	}
+	a := r.conn.server.o.Memory.Open(r.holder())
+	if !r.opened.CompareAndSwap(nil, a) {
+		return r.opened.Load()
+	}
+	return a
+}
+
+// holder is in whose name the request takes memory and places.
+func (r *request) holder() string {
+	if r.task != nil {
+		return r.task.holder
+	}
+	if a := quota.FromContext(r.Context); a != nil {
+		return a.Owner()
+	}
+	return r.conn.principal
+}
+
+// close gives back what the request's own account holds. Its handler has returned; what it may have left behind gets an account that holds nothing.
+func (r *request) close() { r.opened.Swap(r.conn.server.closed).Close() }
 
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)

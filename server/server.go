@@ -54,6 +54,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -86,6 +87,9 @@ type Options struct {
 	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
 	// use. Lists are then never public.
 	Visible func(ctx context.Context, kind Kind, key string) bool
+	// Memory bounds the bytes of requests and answers, of all clients together, that wait to be handled or read, and what handlers ask for with
+	// [dispatch.Reserve]; nil: 256 MiB. A principal has a share of it, see package quota. It may be the pool of other handlers, too.
+	Memory *quota.Pool
 	// MaxWatched is how many resources a client may subscribe to, for each subscription; 0: 1024.
 	MaxWatched int
 	// Tasks are the settings of tasks.
@@ -113,6 +117,7 @@ type Server struct {
 	catalog    *dispatch.Catalog
 	dispatcher *dispatch.Dispatcher
 	log        *slog.Logger
+	closed     *quota.Account // holds nothing, and never will
 	handler    rpc.Handler
 	tools      atomic.Pointer[tools]
 	headers    atomic.Pointer[toolHeaders]
@@ -150,6 +155,9 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		o.Limits.MaxAppend = min(mcp.DefaultMaxSend, cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
 	}
 	o.PublicLists = o.PublicLists && o.Visible == nil
+	if o.Memory == nil {
+		o.Memory = quota.NewPool(256 << 20)
+	}
 	o.Logger = contain.Logger(o.Logger)
 	if o.Dispatch.Logger == nil {
 		o.Dispatch.Logger = o.Logger
@@ -167,6 +175,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 			panic("server: the Extensions: " + err.Error())
 		}
 	}
+	s.closed = o.Memory.Open("")
+	s.closed.Close()
 	s.tasks.init(o.Tasks)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
@@ -181,6 +191,9 @@ func (s *Server) run(name string, f func()) {
 		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack", string(failure.Stack))
 	}
 }
+
+// Memory returns the pool for the bytes of requests and answers, for transports to take from in the name of the principals.
+func (s *Server) Memory() *quota.Pool { return s.o.Memory }
 
 // PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
 // An operation learns so who has called it on any surface.
@@ -225,6 +238,7 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 		return nil, nil
 	}
 	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
+	defer r.close()
 	if r.link == nil {
 		r.link = nowhere{}
 		if peer := req.Peer(); peer != nil {

@@ -293,7 +293,10 @@ func watch(r *request) (any, error) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d resources are subscribed to already; unsubscribe from one first", len(c.watched))
 	}
 	if c.watched == nil {
-		c.watched = map[string]bool{}
+		c.watched, c.memory = map[string]bool{}, c.server.o.Memory.Open(r.holder())
+	}
+	if !c.watched[uri] && c.memory.Resize(c.memory.Held()+int64(len(uri))) != nil {
+		return nil, rpc.Errorf(rpc.CodeBusy, "There is no room for another subscription; unsubscribe from a resource, or try again later")
 	}
 	c.watched[uri] = true
 	return encoded(`{}`), nil
@@ -307,6 +310,9 @@ func unwatch(r *request) (any, error) {
 	defer r.conn.server.watchedChanged()
 	r.conn.mu.Lock()
 	defer r.conn.mu.Unlock()
-	delete(r.conn.watched, uri)
+	if c := r.conn; c.watched[uri] {
+		delete(c.watched, uri)
+		_ = c.memory.Resize(c.memory.Held() - int64(len(uri))) // less is never refused
+	}
 	return encoded(`{}`), nil
 }

@@ -27,6 +27,7 @@ type task struct {
 	request  *request // what the handler runs for: no part of it belongs to the request that came in
 	link     *leash
 	owner    string
+	holder   string // in whose name it takes its place and memory
 	ttl      time.Duration
 	cancel   context.CancelCauseFunc // the handler's context
 	leave    func() bool             // the request that came in does not end it any more; nil: it never did
@@ -72,7 +73,7 @@ var (
 func (r *request) detached(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
-		server: r.conn.server, owner: r.taskOwner(), ttl: ttl, cancel: cancel, link: &leash{link: r.link},
+		server: r.conn.server, owner: r.taskOwner(), holder: r.holder(), ttl: ttl, cancel: cancel, link: &leash{link: r.link},
 		onset: make(chan struct{}), changed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	own := &request{
@@ -130,7 +131,7 @@ func (t *task) begin() error {
 // create has the task stored, under an id that nobody can guess, and starts it.
 func (t *task) create() error {
 	all := &t.server.tasks
-	if err := all.admit(t.owner); err != nil {
+	if err := all.admit(t.owner, t.holder); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -157,7 +158,7 @@ func (t *task) create() error {
 		}
 	}
 	if err != nil {
-		all.leave(t.owner)
+		all.leave(t.owner, t.holder)
 		return err
 	}
 	t.link.sending.Wait() // the answer comes next
@@ -227,6 +228,7 @@ func (t *task) tell() {
 // run runs the handler, whatever it does to its goroutine.
 func (t *task) run(handle func(*request) (any, error)) {
 	came := outcome{failure: rpc.ErrInternal.(*rpc.Error)}
+	defer t.request.close()
 	defer func() {
 		if t.request.progress != nil {
 			t.request.progress.end()
@@ -239,7 +241,7 @@ func (t *task) run(handle func(*request) (any, error)) {
 			return
 		}
 		t.settle(came)
-		t.server.tasks.leave(t.owner)
+		t.server.tasks.leave(t.owner, t.holder)
 	}()
 	text, err := rpc.Answer(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {

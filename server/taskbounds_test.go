@@ -60,7 +60,7 @@ func TestRunningTasksAreBounded(t *testing.T) {
 			if i == 14 {
 				synctest.Wait()
 				assert.Equal(t, running.Load(), int32(48))
-				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`, rpc.CodeBusy, "tasks are running already")
+				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`, rpc.CodeBusy, "48 tasks are running, which are as many as may be")
 			}
 		}
 		close(release)

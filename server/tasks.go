@@ -3,12 +3,14 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -31,7 +33,8 @@ type TaskOptions struct {
 	TTL time.Duration
 	// PollInterval is how often clients are to ask how far a task is; 0: 1 second.
 	PollInterval time.Duration
-	// MaxRunning is how many tasks of one client run at a time, and of all clients together 16 times that; 0: 32.
+	// MaxRunning is how many tasks of one client run at a time, and of all clients together 16 times that; 0: 32. Of the latter, a principal has
+	// at most half of what the others leave.
 	MaxRunning int
 	// Store keeps the tasks; nil: [MemoryTasks](1024, 64 MiB).
 	Store TaskStore
@@ -78,6 +81,7 @@ type tasks struct {
 	live     map[string]*task // that have not ended, by id
 	running  map[string]int   // how many handlers run, by owner; some for tasks that have ended
 	handlers int              // all of them
+	places   *quota.Pool      // for them, by principal
 	shutDown bool
 	idle     chan struct{} // closed when shut down, and no handler runs
 }
@@ -92,6 +96,7 @@ func (t *tasks) init(o TaskOptions) {
 		o.Store = containedStore{o.Store}
 	}
 	t.TaskOptions = o
+	t.places = quota.NewPool(16 * int64(o.MaxRunning))
 	t.live, t.running, t.idle = map[string]*task{}, map[string]int{}, make(chan struct{})
 	t.used.Store(o.For != nil)
 }
@@ -104,15 +109,21 @@ func (t *tasks) of(op *dispatch.Operation) mcp.TaskSupport {
 	return t.For(op)
 }
 
-// admit takes a place for a handler, if there is one.
-func (t *tasks) admit(owner string) error {
+// admit takes a place for a handler of an owner's task, in the name of its holder, if there is one.
+func (t *tasks) admit(owner, holder string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.shutDown:
 		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
-	case t.running[owner] >= t.MaxRunning, t.handlers >= 16*t.MaxRunning:
+	case t.running[owner] >= t.MaxRunning:
 		return rpc.Errorf(rpc.CodeBusy, "%d tasks are running already; cancel one or try again later", t.running[owner])
+	}
+	switch err := t.places.Take(holder, 1); {
+	case errors.Is(err, quota.ErrShare):
+		return rpc.Errorf(rpc.CodeBusy, "%d tasks of yours are running already, which is your share; cancel one or try again later", t.places.Held(holder))
+	case err != nil:
+		return rpc.Errorf(rpc.CodeBusy, "%d tasks are running, which are as many as may be; try again later", t.handlers)
 	}
 	t.running[owner]++
 	t.handlers++
@@ -120,10 +131,11 @@ func (t *tasks) admit(owner string) error {
 }
 
 // leave gives the place back.
-func (t *tasks) leave(owner string) {
+func (t *tasks) leave(owner, holder string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.handlers--
+	t.places.Give(holder, 1)
 	if t.running[owner]--; t.running[owner] == 0 {
 		delete(t.running, owner)
 	}

@@ -1,0 +1,128 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A request that comes by a stream has an account, which is closed with it.
+func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", newest} {
+		t.Run(revision, func(t *testing.T) {
+			pool := quota.NewPool(2000)
+			var kept atomic.Pointer[context.Context]
+			s := made(server.Options{Memory: pool}, func(s *server.Server) {
+				must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "take"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+					child, cancel := context.WithCancel(ctx)
+					defer cancel()
+					if err := dispatch.Reserve(child, 1500); err != nil {
+						return nil, err
+					}
+					kept.Store(&ctx)
+					return says(fmt.Sprint(pool.Held(""))), nil
+				}}))
+			})
+			assert.Equal(t, s.Memory(), pool)
+			k := speak(t, s, revision, `{}`)
+			for range 3 {
+				m := k.request("tools/call", `{"name":"take"}`)
+				assert.Assert(t, strings.Contains(m.raw, `"text":"1500"`), m.raw)
+				assert.Equal(t, pool.Used(), int64(0))
+			}
+			late := quota.FromContext(*kept.Load())
+			assert.NilError(t, late.Take(1000))
+			assert.Equal(t, pool.Used(), int64(0), "what a handler leaves behind holds nothing")
+		})
+	}
+}
+
+// A task goes on when its request is over, and with it what it holds.
+func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := quiet
+		o.Memory = quota.NewPool(2000)
+		release := make(chan struct{})
+		s := employ(t, o, func(s *server.Server) {
+			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				if err := dispatch.Reserve(ctx, 1500); err != nil {
+					return nil, err
+				}
+				<-release
+				return says("done"), nil
+			}}))
+		})
+		j := hire(t, s, newest, tasking)
+		id := j.begin("take", `{}`).TaskID
+		synctest.Wait()
+		assert.Equal(t, o.Memory.Used(), int64(1500))
+		close(release)
+		assert.Equal(t, j.settled(id).Status, "completed")
+		assert.Equal(t, o.Memory.Used(), int64(0))
+	})
+}
+
+// One principal with many clients leaves tasks to others.
+func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running atomic.Int32
+		release := make(chan struct{})
+		o := quiet
+		o.Tasks.MaxRunning = 1 // and 16 in all
+		s := employ(t, o, stubborn(&running, release))
+		call := func(principal, owner string) error {
+			account := s.Memory().Open(owner)
+			defer account.Close()
+			ctx := quota.NewContext(t.Context(), account)
+			c := s.NewConn(context.Background(), nil, principal)
+			t.Cleanup(c.Close)
+			handle := func(method, params string) error {
+				_, err := c.Handle(ctx, &rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)}, nil)
+				return err
+			}
+			assert.NilError(t, handle("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`))
+			return handle("tools/call", `{"name":"stubborn","task":{}}`)
+		}
+		for range 8 {
+			assert.NilError(t, call("", quota.Anonymous))
+		}
+		assert.Error(t, call("", quota.Anonymous), "8 tasks of yours are running already, which is your share; cancel one or try again later (code -31999)")
+		assert.NilError(t, call("ada", "ada"))
+		synctest.Wait()
+		assert.Equal(t, running.Load(), int32(9))
+		close(release)
+		synctest.Wait()
+		assert.NilError(t, call("", quota.Anonymous))
+	})
+}
+
+// The names of what a client has subscribed to are kept, and so counted.
+func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
+	pool := quota.NewPool(1000)
+	s := made(server.Options{Memory: pool}, func(s *server.Server) { must(t, s.AddResourceTemplate(echoes("t:{id}"))) })
+	k := speak(t, s, "2025-06-18", `{}`)
+	long := func(c string) string { return `{"uri":"t:` + strings.Repeat(c, 598) + `"}` }
+	k.want("resources/subscribe", long("a"), `{}`)
+	k.want("resources/subscribe", long("a"), `{}`)
+	assert.Equal(t, pool.Used(), int64(600))
+	k.refuse("resources/subscribe", long("b"), rpc.CodeBusy, "There is no room for another subscription")
+	k.want("resources/unsubscribe", long("a"), `{}`)
+	k.want("resources/unsubscribe", long("a"), `{}`)
+	k.want("resources/subscribe", long("b"), `{}`)
+	k.stream.Close()
+	<-k.ended
+	k.ended <- nil // for who waits for it next
+	assert.Equal(t, pool.Used(), int64(0))
+}
