@@ -31,7 +31,12 @@ func (x *exchange) attend(st *stream, r *reader, accepts accepted, begin []byte)
 			quiet.Reset(x.o.Heartbeat)
 			continue
 		case respond:
-			x.send(http.StatusOK, a.plain)
+			if a.plain.refused != nil {
+				x.refuse(a.plain.refused)
+			} else {
+				x.send(http.StatusOK, a.plain.text)
+			}
+			a.plain.account.Close()
 			return
 		case end:
 			a.end(accepts)
@@ -64,7 +69,7 @@ type attendance struct {
 	r     *reader
 	out   *events // nil: nothing was written yet
 	queue []*event
-	plain []byte
+	plain response
 	wait  time.Duration
 }
 
@@ -83,18 +88,19 @@ const (
 // look returns what is to be done next, and what tells of a change if nothing is.
 func (a *attendance) look(accepts accepted) (task, chan struct{}) {
 	s, st := a.st.s, a.st
+	defer s.h.trim()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case st.reader != a.r:
 		return nothing, nil
-	case st.plain != nil && accepts.json && a.out == nil:
-		a.plain = st.plain
+	case st.plain.text != nil && (accepts.json || st.plain.refused != nil) && a.out == nil:
+		a.plain, st.plain = st.plain, response{}
 		return respond, nil
-	case st.plain != nil && !s.ended:
+	case st.plain.text != nil && !s.ended:
 		plain := st.plain
-		st.plain, st.begun = nil, true
-		st.add(plain)
+		st.plain, st.begun = response{}, true
+		st.add(plain.text, plain.account)
 	}
 	switch {
 	case len(st.queue) > 0:
@@ -125,36 +131,46 @@ func (a *attendance) open() error {
 	return a.out.write(begin)
 }
 
-// write writes the queue.
+// write writes the queue, small events together.
 func (a *attendance) write() error {
-	if err := a.open(); err != nil {
-		return err
-	}
-	size := 0
-	for _, e := range a.queue {
-		size += len(e.text)
-	}
-	events := len(a.queue)
-	text := a.queue[0].text
-	if events > 1 {
-		text = make([]byte, 0, size)
-		for _, e := range a.queue {
-			text = append(text, e.text...)
+	queue := a.queue
+	a.queue = nil
+	err := a.open()
+	b := bodies.Get().(*body)
+	defer b.free()
+	for i, e := range queue {
+		switch {
+		case err != nil: // what is left is only let go of
+		case len(e.text) > keptBody:
+			err = a.out.message(e.id(), e.text)
+		default:
+			b.text = appendMessage(b.text, e.id(), e.text)
+			if i+1 == len(queue) || len(b.text)+len(queue[i+1].text) > keptBody {
+				err = a.out.write(b.text)
+				b.text = b.text[:0]
+			}
 		}
 	}
-	a.queue = nil
-	if err := a.out.write(text); err != nil {
-		return err
-	}
+	a.wrote(queue, err == nil)
+	return err
+}
+
+// wrote lets go of events, which have been written if done is true.
+func (a *attendance) wrote(queue []*event, done bool) {
 	s := a.st.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a.st.reader == a.r {
-		a.st.unread -= size
-		a.st.events -= events
+	reads := done && a.st.reader == a.r
+	for _, e := range queue {
+		if reads {
+			a.st.unread -= len(e.text)
+			a.st.events--
+		}
+		s.drop(e)
+	}
+	if reads {
 		a.st.changes()
 	}
-	return nil
 }
 
 func (a *attendance) close() {

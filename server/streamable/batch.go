@@ -45,25 +45,35 @@ func (x *exchange) postBatch(b *body, elements [][]byte) *refusal {
 	}
 	defer t.giveBack()
 	if !answers {
+		ctx := s.context(x, nil)
+		defer ctx.memory.close()
 		for i := range messages {
-			s.serve(s.context(x, nil), nil, nil, &messages[i], nil)
+			s.serve(ctx, nil, nil, &messages[i], nil, nil)
 		}
 		return x.accepted()
 	}
-	return x.work(s, t, x.accepts(), func(ctx context.Context, _ context.CancelCauseFunc, st *stream) (func() []byte, *refusal) {
+	return x.work(s, t, x.accepts(), func(ctx context.Context, _ context.CancelCauseFunc, st *stream, own *memory) (func() response, *refusal) {
 		text := b.takeOver()
-		return func() []byte {
+		size := cap(text.text)
+		return func() response {
 			defer text.free()
 			var responses []byte
 			handle := s.handler(st)
+			hold := func(id rpc.ID, before, response []byte) []byte {
+				kept, refused := own.hold(id, response, size)
+				if refused != nil { // the others keep their answers, and the memory goes in which this one was
+					kept = append(append(append(make([]byte, 0, len(before)+len(kept)+2), before...), ','), kept...)
+				}
+				return kept
+			}
 			for i := range messages {
-				responses = s.serve(ctx, append(responses, ','), responses, &messages[i], handle)
+				responses = s.serve(ctx, append(responses, ','), responses, &messages[i], handle, hold)
 			}
 			if len(responses) == 0 {
-				return nil // all were cancelled
+				return response{} // all were cancelled
 			}
 			responses[0] = '['
-			return append(responses, ']')
+			return response{text: append(responses, ']')}
 		}, nil
 	})
 }
@@ -90,8 +100,8 @@ type batched struct {
 	err  error
 }
 
-// serve handles one message, and returns dst with its response; or without, as it was before.
-func (s *session) serve(ctx context.Context, dst, before []byte, m *batched, handle rpc.Handler) []byte {
+// serve handles one message, and returns dst with its response, as hold lets it be; or without, as it was before.
+func (s *session) serve(ctx context.Context, dst, before []byte, m *batched, handle rpc.Handler, hold func(id rpc.ID, before, response []byte) []byte) []byte {
 	switch {
 	case m.err != nil:
 		s.h.stray(m.text, m.err.Error())
@@ -115,5 +125,5 @@ func (s *session) serve(ctx context.Context, dst, before []byte, m *batched, han
 	if s.done(m.ID) {
 		return before
 	}
-	return response
+	return hold(m.ID, before, response)
 }

@@ -29,6 +29,13 @@ func (b *body) free() {
 	bodies.Put(b)
 }
 
+// drop lets go of the text, if it is large.
+func (b *body) drop() {
+	if cap(b.text) > keptBody {
+		b.text = nil
+	}
+}
+
 // takeOver returns a body with the same text, which is the caller's to free; b's own free does nothing any more.
 func (b *body) takeOver() *body {
 	taken := &body{b.text}
@@ -57,12 +64,15 @@ func (x *exchange) read() (*body, *refusal) {
 	if room := min(claimed+1, keptBody); int64(cap(b.text)) < room {
 		b.text = make([]byte, 0, room)
 	}
-	err := b.fill(in)
+	err := b.fill(in, claimed, &x.memory)
 	if err == nil {
 		x.bodyCame()
 		return b, nil
 	}
 	b.free()
+	if quotas(err) {
+		return nil, x.memory.noRoom(err)
+	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, x.tooLarge()
 	}
@@ -72,11 +82,21 @@ func (x *exchange) read() (*body, *refusal) {
 	return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").with("Connection", "close")
 }
 
-// fill reads to the end.
-func (b *body) fill(in io.Reader) error {
+// fill reads to the end of what is to have so many bytes; -1: nobody knows. It grows by doubling, and
+// takes the memory for that first, so that nobody gets memory for what is never sent.
+func (b *body) fill(in io.Reader, claimed int64, m *memory) error {
 	for {
 		if len(b.text) == cap(b.text) {
-			b.text = append(b.text, 0)[:len(b.text)]
+			room := 2 * cap(b.text)
+			if claimed >= 0 {
+				room = max(min(room, int(claimed)+1), cap(b.text)+1)
+			}
+			if room > keptBody {
+				if err := m.account().Resize(int64(room)); err != nil {
+					return err
+				}
+			}
+			b.text = append(make([]byte, 0, room), b.text...)
 		}
 		n, err := in.Read(b.text[len(b.text):cap(b.text)])
 		b.text = b.text[:len(b.text)+n]

@@ -57,6 +57,7 @@ func (x *exchange) authenticate() (refused *refusal) {
 		return refused
 	}
 	x.principal, x.may, x.expires = caller.Principal, caller.May, caller.Expires
+	x.memory.owner = x.owner(x.principal)
 	if caller.Context != nil {
 		x.r = x.r.WithContext(caller.Context)
 	}

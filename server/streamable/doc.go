@@ -40,10 +40,18 @@
 // Bodies, requests, streams, sessions, what is kept, and how long anybody is waited for: all has a limit, in [Options] or below.
 //
 //	a body that does not come               30 s, then 408
-//	a client that does not read             its request waits with 1 MiB or 1024 events, 30 s for each write; then the stream is cut
+//	a client that reads slowly              30 s for each 256 KiB of an answer or event; for all of it 30 s and one more for each 32 KiB, 2 minutes at most; then it is cut
+//	a client that does not read a stream    its request waits with 1 MiB or 1024 events, until the stream is cut
 //	a modern client that is cut off         the request is cancelled
 //	a legacy one                            the request goes on, and its stream is kept within bounds
 //	a legacy session that is not used       30 minutes, then 404
+//
+// Each principal has a share of requests, streams, sessions and memory, so that one who takes all it can get leaves room for others: at most half of what they
+// leave. Over its share it gets 429, and where nothing is left everybody gets 503, with the error -31999 and a Retry-After.
+//
+// Memory is that of the server, see [server.Options].Memory. A body takes from it before it is read, if it is larger than 64 KiB, and so does what an operation asks for
+// with dispatch.Reserve; the answer takes the place of both until it has been read, and what is kept of streams is counted too. A call whose answer finds no room has
+// run: its error says so, how large the answer was, and how much room there is.
 //
 // Time for a request's head is the [http.Server]'s to limit, with ReadHeaderTimeout. A ReadTimeout is kept to instead of the 30 s for a body. A WriteTimeout does
 // nothing: it would be for the whole of an answer, and of a stream.

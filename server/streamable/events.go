@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"strconv"
@@ -19,8 +20,9 @@ var (
 
 func decimal(n int) string { return strconv.Itoa(n) }
 
-// events writes a stream of events to the client of an exchange. Each call is one write, which is at the client's when it returns, or has failed: at the latest when the
-// client has not read for 30 s, or for one when the stream is to end. It is for one goroutine at a time, and none once it was closed.
+// events writes a stream of events to the client of an exchange. What a call writes is at the client's when it returns, or has failed: at the latest when the
+// client has not read a piece for 30 s, or all of it for as long as its pace allows, or for one second when the stream is to end. It is for one goroutine at a time,
+// and none once it was closed.
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -42,8 +44,8 @@ func (x *exchange) stream(ctx context.Context) *events {
 func (e *events) hurry() { _ = e.control.SetWriteDeadline(time.Now().Add(time.Second)) }
 
 // limit limits the time of the next write. It does so also where the server has a limit of its own, which would be for the whole stream.
-func (e *events) limit(size int) {
-	_ = e.control.SetWriteDeadline(writeBy(size))
+func (e *events) limit(p pace) {
+	_ = e.control.SetWriteDeadline(p.deadline())
 	if e.ctx.Err() != nil {
 		e.hurry()
 	}
@@ -52,25 +54,49 @@ func (e *events) limit(size int) {
 // close ends the stream; what net/http still has to write is given time for.
 func (e *events) close() {
 	e.stop()
-	e.limit(0)
+	e.limit(paceOf(0, time.Now()))
 }
 
 // write writes text that is whole events.
-func (e *events) write(text []byte) error {
-	e.limit(len(text))
-	if _, err := e.w.Write(text); err != nil {
-		return err
+func (e *events) write(text []byte) error { return e.writeAll(text, nil, nil) }
+
+// writeAll writes what is one event, or several, in parts.
+func (e *events) writeAll(parts ...[]byte) error {
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	p := paceOf(size, time.Now())
+	if size == 0 {
+		e.limit(p)
+	}
+	for _, part := range parts {
+		for len(part) > 0 {
+			n := min(len(part), pieceSize)
+			e.limit(p)
+			if _, err := e.w.Write(part[:n]); err != nil {
+				return err
+			}
+			part = part[n:]
+		}
 	}
 	return e.control.Flush()
 }
 
-// message writes a message; an empty id is none.
+// message writes a message; an empty id is none. A large one is not copied.
 func (e *events) message(id string, message []byte) error {
 	b := bodies.Get().(*body)
 	defer b.free()
-	b.text = appendMessage(b.text, id, message)
-	return e.write(b.text)
+	if len(message) <= keptBody || bytes.ContainsAny(message, "\r\n") {
+		b.text = appendMessage(b.text, id, message)
+		return e.write(b.text)
+	}
+	b.text = appendMessage(b.text, id, nil)
+	head, tail := b.text[:len(b.text)-len(eventEnd)], b.text[len(b.text)-len(eventEnd):]
+	return e.writeAll(head, message, tail)
 }
+
+const eventEnd = "\n\n"
 
 // comment writes what means nothing, and keeps the stream alive.
 func (e *events) comment() error { return e.write(sse.AppendComment(nil, "")) }

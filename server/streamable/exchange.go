@@ -15,6 +15,7 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal string
+	memory    memory
 	may       func([]Message) error // nil: everything
 	expires   time.Time             // when what has shown who the caller is does so no longer; zero: never
 	awaited   time.Duration         // how long the body may take to come, 0 if it is here
@@ -23,7 +24,9 @@ type exchange struct {
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Handler: h, w: w, r: r}
+	x.memory.handler = h
 	x.awaitBody()
+	defer x.memory.close()
 	if refused := x.serve(); refused != nil {
 		x.refuse(refused)
 	}

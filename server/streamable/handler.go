@@ -3,11 +3,11 @@ package streamable
 import (
 	"context"
 	"errors"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/lograte"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/server"
@@ -22,57 +22,75 @@ type Handler struct {
 	server    *server.Server
 	hooks     rpc.Hooks       // of the server
 	anonymous *server.Conn    // of modern requests by nobody in particular
-	stored    atomic.Int64    // bytes of events that are kept, of all sessions
-	running   sync.WaitGroup  // requests and streams
 	unknowns  lograte.Limiter // of lines about callers that are not known
+	budget    *quota.Pool     // the server's memory, for bodies, answers and events
+	ended     *quota.Account  // holds nothing, and never will: for work that has ended
+	requests  *quota.Pool     // places for those that are being answered
+	streams   *quota.Pool
+	stored    storage
+	running   sync.WaitGroup // requests and streams
 
 	mu       sync.Mutex
-	requests int // being answered
-	streams  int
 	draining chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
 	closed   bool
 	open     map[*modernReply]struct{} // modern requests
 	heart    *time.Timer               // for their comments
 	beating  bool                      // it runs
 	sessions map[string]*session
+	places   *quota.Pool        // for sessions
+	rosters  map[string]*roster // by owner
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
-	return &Handler{
+	h := &Handler{
 		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), open: map[*modernReply]struct{}{}, sessions: map[string]*session{},
+		budget: s.Memory(), requests: quota.NewPool(int64(o.MaxRequests)), streams: quota.NewPool(int64(o.MaxStreams)),
+		places: quota.NewPool(int64(o.MaxSessions)), rosters: map[string]*roster{}, stored: storage{most: o.MaxStored, owners: map[string]*stored{}},
 	}
+	h.ended = h.budget.Open("")
+	h.ended.Close()
+	return h
+}
+
+// owner is in whose name what is done for a principal takes places and memory.
+func (h *Handler) owner(principal string) string {
+	if principal == "" && h.o.Authorize != nil {
+		return quota.Anonymous
+	}
+	return principal
 }
 
 // A ticket is a place among the requests that are being answered, or the streams that are open. Several goroutines may hold it; the last one gives it back.
 type ticket struct {
 	h     *Handler
-	count *int
+	pool  *quota.Pool
+	owner string
 	held  atomic.Int32
 }
 
 // take returns a ticket that its caller holds. Unless late is true, there are none once the handler is shutting down.
-func (h *Handler) take(count *int, most int, late bool) (*ticket, *refusal) {
+func (h *Handler) take(pool *quota.Pool, owner, what string, late bool) (*ticket, *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.closed || h.draining != nil && !late:
-		return nil, refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
-	case *count >= most:
-		return nil, refuse(http.StatusServiceUnavailable, rpc.CodeBusy,
-			"%d requests are being answered or streams are open, which are as many as may be; try again in a moment", *count).with("Retry-After", "1")
+	if h.closed || h.draining != nil && !late {
+		return nil, shuttingDown()
 	}
-	*count++
+	if err := pool.Take(owner, 1); err != nil {
+		return nil, noPlace(err, pool, what, "1")
+	}
 	h.running.Add(1)
-	t := &ticket{h: h, count: count}
+	t := &ticket{h: h, pool: pool, owner: owner}
 	t.held.Store(1)
 	return t, nil
 }
 
-func (h *Handler) takeRequest(late bool) (*ticket, *refusal) {
-	return h.take(&h.requests, h.o.MaxRequests, late)
+func (x *exchange) takeRequest(late bool) (*ticket, *refusal) {
+	return x.take(x.requests, x.memory.owner, "requests are being answered", late)
 }
 
-func (h *Handler) takeStream() (*ticket, *refusal) { return h.take(&h.streams, h.o.MaxStreams, false) }
+func (x *exchange) takeStream() (*ticket, *refusal) {
+	return x.take(x.streams, x.memory.owner, "streams are open", false)
+}
 
 // share has one more goroutine hold the ticket.
 func (t *ticket) share() { t.held.Add(1) }
@@ -83,7 +101,7 @@ func (t *ticket) giveBack() {
 	}
 	h := t.h
 	h.mu.Lock()
-	*t.count--
+	t.pool.Give(t.owner, 1)
 	h.settle()
 	h.mu.Unlock()
 	h.running.Done()
@@ -91,7 +109,7 @@ func (t *ticket) giveBack() {
 
 // settle tells a Shutdown that waits when the last request has been answered. With mu.
 func (h *Handler) settle() {
-	if h.draining != nil && h.requests == 0 {
+	if h.draining != nil && h.requests.Used() == 0 {
 		select {
 		case <-h.draining:
 		default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -32,7 +33,9 @@ func (x *exchange) postLegacy(b *body, m *rpc.Message, accepts accepted) *refusa
 	}
 	defer t.giveBack()
 	if m.ID.IsZero() {
-		s.notice(s.context(x, nil), m)
+		ctx := s.context(x, nil)
+		defer ctx.memory.close()
+		s.notice(ctx, m)
 		return x.accepted()
 	}
 	return x.request(s, t, b, m, accepts)
@@ -96,13 +99,17 @@ type requestContext struct {
 	context.Context // the session's
 	values          context.Context
 	stream          *stream
+	memory          memory
 }
 
 type streamKey struct{}
 
 func (c *requestContext) Value(key any) any {
-	if key == (streamKey{}) {
+	switch key {
+	case streamKey{}:
 		return c.stream
+	case quota.Key{}:
+		return c.memory.account()
 	}
 	if value := c.values.Value(key); value != nil {
 		return value
@@ -110,44 +117,52 @@ func (c *requestContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-func (s *session) context(x *exchange, st *stream) context.Context {
-	return &requestContext{s.ctx, context.WithoutCancel(x.r.Context()), st}
+// context returns the context of a request, with the memory of the exchange that it came by.
+func (s *session) context(x *exchange, st *stream) *requestContext {
+	c := &requestContext{Context: s.ctx, values: context.WithoutCancel(x.r.Context()), stream: st}
+	x.memory.move(&c.memory)
+	return c
 }
 
 // request answers a request, on a goroutine that outlives the connection.
 func (x *exchange) request(s *session, t *ticket, b *body, m *rpc.Message, accepts accepted) *refusal {
-	return x.work(s, t, accepts, func(ctx context.Context, cancel context.CancelCauseFunc, st *stream) (func() []byte, *refusal) {
+	return x.work(s, t, accepts, func(ctx context.Context, cancel context.CancelCauseFunc, st *stream, own *memory) (func() response, *refusal) {
 		if refused := s.begin(m.ID, cancel); refused != nil {
 			return nil, refused
 		}
-		own, text := *m, b.takeOver()
-		return func() (response []byte) {
+		id, request, text := m.ID, m.Request(), b.takeOver()
+		return func() (r response) {
 			defer text.free()
 			defer func() {
-				if s.done(own.ID) {
-					response = nil // the client wants none
+				if s.done(id) {
+					r = response{} // the client wants none
 				}
 			}()
-			response, _ = s.h.answer(ctx, nil, s.handler(st), own.Request())
-			return response
+			answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
+			request.Params = nil
+			text.drop() // what is large, before the answer waits to be read
+			r.text, r.refused = own.hold(id, answer, 0)
+			return r
 		}, nil
 	})
 }
 
 // work has something done for a session on a goroutine of its own, with a stream for what is said meanwhile, and for the response that it returns; nil is none.
 func (x *exchange) work(s *session, t *ticket, accepts accepted,
-	prepare func(context.Context, context.CancelCauseFunc, *stream) (do func() []byte, refused *refusal)) *refusal {
+	prepare func(context.Context, context.CancelCauseFunc, *stream, *memory) (do func() response, refused *refusal)) *refusal {
 	s.mu.Lock()
 	st, r := s.newStream(false, accepts.stream, accepts.stream && s.conn.Revision() >= mcp.Rev20251125)
 	s.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(s.context(x, st))
-	do, refused := prepare(ctx, cancel, st)
+	own := s.context(x, st)
+	ctx, cancel := context.WithCancelCause(own)
+	do, refused := prepare(ctx, cancel, st, &own.memory)
 	if refused == nil && !s.use() {
 		refused = sessionGone()
 	}
 	if refused != nil {
 		cancel(nil)
-		st.respond(nil)
+		own.memory.close()
+		st.respond(response{})
 		st.leave(r)
 		return refused
 	}
@@ -156,9 +171,15 @@ func (x *exchange) work(s *session, t *ticket, accepts accepted,
 		defer t.giveBack()
 		defer s.rest()
 		defer cancel(nil)
-		var response []byte
-		defer func() { st.respond(response) }() // also if the handler ends its goroutine
-		response = do()
+		defer own.memory.close()
+		var r response
+		defer func() { // also if the handler ends its goroutine
+			if counted(cap(r.text)) > 0 {
+				r.account = own.memory.release()
+			}
+			st.respond(r)
+		}()
+		r = do()
 	}()
 	x.attend(st, r, accepts, nil)
 	return nil

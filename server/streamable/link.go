@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -19,6 +20,9 @@ type link struct {
 // errNoStream reaches the client, which can do something about it.
 var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest, "the client has to be asked something, and takes no stream: it must accept text/event-stream")
 
+// errNoMemory is the error for what is large and would wait for a client to read it.
+var errNoMemory = rpc.Errorf(rpc.CodeBusy, "there is no room for a message to the client; try again later")
+
 // Notify implements [server.Link]. What belongs to no request waits until the client has a stream for it.
 func (l *link) Notify(ctx context.Context, method string, params any) error {
 	text, err := rpc.AppendRequest(nil, rpc.ID{}, method, params)
@@ -28,7 +32,7 @@ func (l *link) Notify(ctx context.Context, method string, params any) error {
 	if l.stream != nil && !l.stream.capable {
 		return nil // it hears nothing, as it wants
 	}
-	_, err = l.send(ctx, text)
+	_, err = l.send(ctx, text, nil)
 	return err
 }
 
@@ -48,7 +52,7 @@ func (l *link) Call(ctx context.Context, method string, params, result any) (err
 	if err != nil {
 		return err
 	}
-	st, err := l.send(ctx, text)
+	st, err := l.send(ctx, text, nil)
 	if err != nil {
 		return err
 	}
@@ -92,8 +96,14 @@ func (l *link) Flush(ctx context.Context) error {
 	}
 }
 
-// send puts a message onto a stream that has room for it, and returns that.
-func (l *link) send(ctx context.Context, text []byte) (*stream, error) {
+// send puts a message onto a stream that has room for it, and returns that. The account holds the message,
+// and is closed with it; nil: the session's memory does.
+func (l *link) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream, err error) {
+	defer func() {
+		if err != nil {
+			account.Close()
+		}
+	}()
 	for {
 		l.s.mu.Lock()
 		st, wait := l.stream, l.s.arrived
@@ -112,8 +122,13 @@ func (l *link) send(ctx context.Context, text []byte) (*stream, error) {
 			l.s.mu.Unlock()
 			return nil, errGone
 		case st.hasRoom(len(text)):
-			st.add(text)
+			if account == nil && len(text) > keptBody && !l.s.count(len(text)) {
+				l.s.mu.Unlock()
+				return nil, errNoMemory
+			}
+			st.add(text, account)
 			l.s.mu.Unlock()
+			l.s.h.trim()
 			return st, nil
 		default:
 			wait = st.changed

@@ -45,7 +45,7 @@ func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted
 		_, _ = x.answer(x.r.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, mute{}) }, m.Request())
 		return x.accepted()
 	}
-	x.reply(conn, m, h, accepts)
+	x.reply(conn, b, m, h, accepts)
 	return nil
 }
 
@@ -63,27 +63,31 @@ func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *r
 	own := *m
 	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
 	b.takeOver().free()
+	x.memory.hold(m.ID, own.Params, 0) // no more than the body was
 	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
-	x.reply(conn, &own, h, accepted{stream: true})
+	x.reply(conn, &body{}, &own, h, accepted{stream: true})
 	return nil
 }
 
-// reply has the server answer.
-func (x *exchange) reply(conn *server.Conn, m *rpc.Message, h *head, accepts accepted) {
+// reply has the server answer the message in a body.
+func (x *exchange) reply(conn *server.Conn, b *body, m *rpc.Message, h *head, accepts accepted) {
 	reply := &modernReply{x: x, conn: conn, accepts: accepts}
-	reply.ctx.Context = x.r.Context()
+	reply.ctx.Context, reply.ctx.memory = x.r.Context(), &x.memory
 	defer reply.ctx.free()
-	if !x.enter(reply) {
+	if !x.begin(reply) {
 		reply.ctx.cancel(ErrClosed)
 	}
-	defer x.leave(reply)
+	defer x.end(reply)
 	out := bodies.Get().(*body)
 	defer out.free()
 	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
 	response, err := x.answer(&reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
+	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
+	b.drop() // what is large, before the answer waits to be read
+	response, refused := x.memory.hold(m.ID, response, 0)
 	out.text = response
-	reply.finish(response, statusOf(err, h))
+	reply.finish(response, statusOf(err, h), refused)
 }
 
 // statusOf is the status of an answer that is not a stream (2026-07-28, basic and basic/transports/streamable-http).
@@ -104,8 +108,8 @@ func statusOf(err error, h *head) int {
 	return http.StatusOK
 }
 
-// enter has Close and Shutdown know of a request; false if it has come too late.
-func (h *Handler) enter(reply *modernReply) bool {
+// begin has Close and Shutdown know of a request; false if it has come too late.
+func (h *Handler) begin(reply *modernReply) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open[reply] = struct{}{}
@@ -118,7 +122,7 @@ func (h *Handler) enter(reply *modernReply) bool {
 	return !h.closed
 }
 
-func (h *Handler) leave(reply *modernReply) {
+func (h *Handler) end(reply *modernReply) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.open, reply)
@@ -202,13 +206,17 @@ func (r *modernReply) beat() {
 	}
 }
 
-// finish sends the answer. Nothing is sent behind it, or to a client that has gone.
-func (r *modernReply) finish(response []byte, status int) {
+// finish sends the answer, or what it was refused for. Nothing is sent behind it, or to a client that has gone.
+func (r *modernReply) finish(response []byte, status int, refused *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.over = true
 	gone := r.x.r.Context().Err() != nil
 	if !gone && r.events == nil {
+		if refused != nil {
+			r.x.refuse(refused)
+			return
+		}
 		if r.accepts.json || status != http.StatusOK {
 			r.x.send(status, response)
 			return

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -80,25 +81,38 @@ func (x *exchange) postOld(b *body) *refusal {
 	case st == nil:
 		return sessionGone().to(m.ID)
 	case m.ID.IsZero():
-		s.notice(s.context(x, st), &m)
+		ctx := s.context(x, st)
+		defer ctx.memory.close()
+		s.notice(ctx, &m)
 		return x.accepted()
 	}
-	ctx, cancel := context.WithCancelCause(s.context(x, st))
+	own := s.context(x, st)
+	ctx, cancel := context.WithCancelCause(own)
 	if refused := s.begin(m.ID, cancel); refused != nil {
 		cancel(nil)
+		own.memory.close()
 		return refused
 	}
-	text := b.takeOver()
+	id, request, text := m.ID, m.Request(), b.takeOver()
 	serve := func() {
 		defer text.free()
 		defer cancel(nil)
+		defer own.memory.close()
 		var response []byte
 		defer func() {
-			if !s.done(m.ID) && response != nil {
-				_, _ = (&link{s: s, stream: st}).send(s.ctx, response) // it fails when the session has ended
+			if s.done(id) || response == nil {
+				return
 			}
+			var account *quota.Account
+			if counted(cap(response)) > 0 {
+				account = own.memory.release()
+			}
+			_, _ = (&link{s: s, stream: st}).send(s.ctx, response, account) // it fails when the session has ended
 		}()
-		response, _ = s.h.answer(ctx, nil, s.handler(st), m.Request())
+		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
+		request.Params = nil
+		text.drop()
+		response, _ = own.memory.hold(id, response, 0)
 	}
 	if m.Method == mcp.MethodInitialize {
 		serve() // what comes next may depend on it

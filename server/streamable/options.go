@@ -28,15 +28,22 @@ type Options struct {
 	// Origins are the web sites, such as https://example.com, whose pages may call this from a browser, beside those of the host itself; "*" for all.
 	Origins []string
 
-	MaxBody     int64         // bytes of a request's body; 0: 4 MiB
-	MaxRequests int           // requests that are being answered at a time; 0: 1024
-	MaxStreams  int           // streams that are open without a request to answer, and subscriptions; 0: 4096
-	MaxSessions int           // legacy sessions; 0: 10,000. Over it, the one that was idle the longest, for a minute at least, makes room.
+	MaxBody int64 // bytes of a request's body; 0: 4 MiB
+
+	// What there may be at a time. A principal has at most half of what the others leave, see package quota; those
+	// that Authorize knows as "" count as one. Where there is no Authorize, everybody is the same one, who may have all.
+	MaxRequests int // requests that are being answered; 0: 1024
+	MaxStreams  int // streams that are open without a request to answer, and subscriptions; 0: 4096
+	// MaxSessions is how many legacy sessions there may be; 0: 10,000. Over it, a session that has been idle for a minute
+	// at least makes room: of the principal who has its share, or of the one who has most. Of those, it is the one that was idle the longest.
+	MaxSessions int
+
 	SessionIdle time.Duration // how long a legacy session may be without a request or stream; 0: 30 minutes
 	Heartbeat   time.Duration // after how long a silence a comment is sent, so that nobody in between takes a stream for dead; 0: 15 s
 
 	// What is kept of streams, for legacy clients that come back: events and bytes of each session, and bytes of all together; 0: 256, 1 MiB and 64 MiB.
-	// Whoever comes back for what is no longer kept is told so, with status 400.
+	// Whoever comes back for what is no longer kept is told so, with status 400. Over MaxStored, the oldest events go of the principal for whom
+	// the most is kept.
 	MaxEvents     int
 	MaxEventBytes int
 	MaxStored     int

@@ -3,9 +3,11 @@ package streamable
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"maps"
 	"net/http"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -46,6 +48,19 @@ type refusal struct {
 
 func refuse(status, code int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: rpc.Errorf(code, format, args...)}
+}
+
+func shuttingDown() *refusal {
+	return refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
+}
+
+// noPlace refuses what a pool of places has refused: with 429 where the caller has its share of them, and with 503 where all are taken.
+func noPlace(err error, pool *quota.Pool, what, after string) *refusal {
+	refused := refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "%d %s, which are as many as may be; try again later", pool.Total(), what)
+	if errors.Is(err, quota.ErrShare) {
+		refused = refuse(http.StatusTooManyRequests, rpc.CodeBusy, "as many of your %s as your share of %d places allows; try again later", what, pool.Total())
+	}
+	return refused.with("Retry-After", after)
 }
 
 // with adds a header.
@@ -89,14 +104,13 @@ func withoutID(text []byte) []byte {
 // send sends a whole JSON answer.
 func (x *exchange) send(status int, text []byte) {
 	x.saw(rpc.Outbound, text)
-	x.limitWriting(len(text))
 	header := x.w.Header()
 	header["Content-Type"], header["Cache-Control"] = contentJSON, cacheNot
 	if len(text) > 1024 {
 		header["Content-Length"] = []string{decimal(len(text))} // net/http does it for what is shorter
 	}
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(text) // a client that is gone needs no answer
+	x.write(text)
 }
 
 // accepted answers what has no answer.

@@ -3,12 +3,15 @@ package streamable
 import (
 	"context"
 	"sync"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
 // A replyContext is the context of a modern request: that of its connection, which may be cancelled besides. Few handlers wait for their context to end; for the others
 // there is nothing made that could be waited for.
 type replyContext struct {
 	context.Context
+	memory *memory
 
 	mu    sync.Mutex
 	inner context.Context // nil: nobody waits, and it has not been cancelled
@@ -37,7 +40,14 @@ func (c *replyContext) now() context.Context {
 
 func (c *replyContext) Done() <-chan struct{} { return c.made().Done() }
 func (c *replyContext) Err() error            { return c.now().Err() }
-func (c *replyContext) Value(key any) any     { return c.now().Value(key) }
+
+// Value has handlers find the account of the request.
+func (c *replyContext) Value(key any) any {
+	if key == (quota.Key{}) {
+		return c.memory.account()
+	}
+	return c.now().Value(key)
+}
 
 // cancel ends the context.
 func (c *replyContext) cancel(cause error) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -20,7 +21,11 @@ type session struct {
 	h         *Handler
 	id        string // 130 random bits; letters and digits
 	principal string
-	old       bool // of the transport of 2024-11-05: it lives as long as its one stream
+	owner     string         // in whose name it takes its place and memory
+	memory    *quota.Account // holds the events that no account of a request holds
+	known     time.Time      // since when it is idle, or later, as far as its roster knows; of the handler's mutex
+	place     int            // in the roster; of the handler's mutex
+	old       bool           // of the transport of 2024-11-05: it lives as long as its one stream
 	conn      *server.Conn
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -40,6 +45,8 @@ type session struct {
 	arrived    chan struct{} // closed when a stream of its own is opened
 	store      []*event      // of all streams, the oldest first
 	stored     int           // bytes of it
+	held       int           // bytes of the events that the memory is for, and that are kept or wait to be read
+	counted    int64         // what the memory holds of that
 }
 
 // A request is one of the client's that is being answered.
@@ -61,9 +68,10 @@ const maxCalls = 1024 // of one client, that wait for an answer
 // newSession returns a session that nobody can find yet.
 func (h *Handler) newSession(principal string, old bool) *session {
 	s := &session{
-		h: h, id: rand.Text(), principal: principal, old: old, busy: 1,
+		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), old: old, busy: 1,
 		requests: map[rpc.ID]*request{}, calls: map[int64]chan *rpc.Message{}, streams: map[int64]*stream{}, arrived: make(chan struct{}),
 	}
+	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
 	if h.o.Replicas && !old {
@@ -103,43 +111,29 @@ func (h *Handler) find(id string) *session {
 
 // add lets clients find a session. It is busy until its maker has called rest.
 func (h *Handler) add(s *session) *refusal {
-	h.mu.Lock()
-	var displaced *session
-	if len(h.sessions) >= h.o.MaxSessions {
-		displaced = h.idlest()
-	}
-	var refused *refusal
-	switch {
-	case h.sessions[s.id] != nil:
-		refused = sessionGone() // this one: the other is there to be found
-	case h.closed || h.draining != nil:
-		refused = refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
-	case len(h.sessions) >= h.o.MaxSessions && displaced == nil:
-		refused = refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "there are %d sessions, which are as many as may be; try again later", len(h.sessions)).with("Retry-After", "60")
-	default:
-		if displaced != nil {
-			delete(h.sessions, displaced.id)
-		}
-		h.sessions[s.id] = s
-	}
-	h.mu.Unlock()
-	if displaced != nil && refused == nil {
+	displaced, refused := h.admit(s)
+	if displaced != nil {
 		displaced.end(errDisplaced)
 	}
 	return refused
 }
 
-// idlest returns the session that has been idle for the longest, and for a minute at least. With mu.
-func (h *Handler) idlest() (idlest *session) {
-	before := time.Now().Add(-time.Minute)
-	for _, s := range h.sessions {
-		s.mu.Lock()
-		if s.busy == 0 && s.since.Before(before) {
-			idlest, before = s, s.since
-		}
-		s.mu.Unlock()
+// admit is add, but for the end of the session that makes room.
+func (h *Handler) admit(s *session) (displaced *session, refused *refusal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[s.id] != nil {
+		return nil, sessionGone() // this one: the other is there to be found
 	}
-	return idlest
+	if h.closed || h.draining != nil {
+		return nil, shuttingDown()
+	}
+	displaced, err := h.makeRoom(s.owner)
+	if err != nil {
+		return nil, noPlace(err, h.places, "sessions are open", "60")
+	}
+	h.enter(s)
+	return displaced, nil
 }
 
 // session returns the session that the request names, busy until rest is called.
@@ -211,7 +205,8 @@ func (s *session) end(cause error) {
 	s.ending.Do(func() {
 		s.h.mu.Lock()
 		if s.h.sessions[s.id] == s {
-			delete(s.h.sessions, s.id)
+			s.h.remove(s)
+			s.h.places.Give(s.owner, 1)
 		}
 		s.h.mu.Unlock()
 		s.cancel(cause)
@@ -220,8 +215,9 @@ func (s *session) end(cause error) {
 		if s.idle != nil {
 			s.idle.Stop()
 		}
-		s.h.stored.Add(-int64(s.stored))
-		s.store, s.stored = nil, 0
+		for len(s.store) > 0 {
+			s.forgetOldest()
+		}
 		for _, st := range s.streams {
 			st.changes()
 		}

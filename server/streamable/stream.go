@@ -1,10 +1,12 @@
 package streamable
 
 import (
+	"container/list"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -26,7 +28,7 @@ type stream struct {
 	events  int           // that it has not written yet
 	kept    int           // events in the store; the last ones
 	over    bool          // nothing follows
-	plain   []byte        // the response, where nothing was said before
+	plain   response      // where nothing was said before
 }
 
 // A reader is one connection of a client that a stream is written to.
@@ -36,14 +38,36 @@ type reader struct {
 	retry   time.Duration
 }
 
-// An event is one of a stream.
+// A response is what a stream ends with. The zero response is none.
+type response struct {
+	text    []byte
+	refused *refusal       // set if it says no more than that there is no room for the answer
+	account *quota.Account // that holds the text; nil: it is not counted
+}
+
+// An event is one of a stream. It is there once, in whatever queues and stores it may be.
 type event struct {
-	stream *stream
-	number int64
-	text   []byte // as it is written
+	stream  *stream
+	number  int64
+	text    []byte         // the message
+	account *quota.Account // that holds it; nil: the session's
+	uses    int            // the queue, the reader that writes it, the store
+	stored  *stored        // these two are set while it is in the store
+	element *list.Element
+}
+
+// size is about how many bytes an event takes.
+func (e *event) size() int { return len(e.text) + 128 }
+
+func (e *event) id() string {
+	if e.stream.s.old {
+		return ""
+	}
+	return e.stream.eventID(e.number)
 }
 
 const (
+	granule         = 4 << 10 // bytes: the memory of a session is taken in multiples of it
 	maxUnread       = 1 << 20 // bytes that wait for a client to read them, before what is to be said has to wait
 	maxUnreadEvents = 1024
 )
@@ -80,49 +104,86 @@ func (st *stream) changes() {
 
 // hasRoom reports whether a message may be added: one that nobody reads makes room in the store. With mu.
 func (st *stream) hasRoom(size int) bool {
-	return st.reader == nil || st.events == 0 || st.unread+size <= maxUnread && st.events < maxUnreadEvents
+	return st.reader == nil || st.events == 0 || st.unread+size <= maxUnread && st.events < maxUnreadEvents && st.s.count(size)
 }
 
-// add adds a message. With mu.
-func (st *stream) add(message []byte) {
-	st.s.h.saw(rpc.Outbound, message)
-	e := &event{stream: st, number: st.next}
+// add adds a message, which it keeps. With mu; then [Handler.trim] is to be called without.
+func (st *stream) add(message []byte, account *quota.Account) {
+	s := st.s
+	s.h.saw(rpc.Outbound, message)
+	e := &event{stream: st, number: st.next, text: message, account: account, uses: 1}
 	st.next++
-	id := ""
-	if !st.s.old {
-		id = st.eventID(e.number)
+	if account == nil {
+		s.held += e.size()
 	}
-	e.text = appendMessage(nil, id, message)
 	if st.reader != nil {
-		st.queue = append(st.queue, e)
-		st.unread += len(e.text)
-		st.events++
+		st.wait(e)
 	}
-	if !st.s.old {
-		st.s.keep(e)
+	if !s.old {
+		s.keep(e)
 	}
+	s.count(0)
+	s.drop(e)
 	st.changes()
+}
+
+// wait has an event wait for the reader. With mu.
+func (st *stream) wait(e *event) {
+	e.uses++
+	st.queue = append(st.queue, e)
+	st.unread += len(e.text)
+	st.events++
+}
+
+// drop ends one use of an event. With mu.
+func (s *session) drop(e *event) {
+	if e.uses--; e.uses > 0 {
+		return
+	}
+	if e.account != nil {
+		e.account.Close()
+		return
+	}
+	s.held -= e.size()
+	s.count(0)
+}
+
+// count has the session's memory hold its events, and so many bytes more; false if there is no room. With mu.
+func (s *session) count(more int) bool {
+	want := int64(s.held+more) / granule * granule
+	if want != s.counted {
+		if s.memory.Resize(want) != nil {
+			return false
+		}
+		s.counted = want
+	}
+	return true
 }
 
 // tell adds a message if there is room.
 func (st *stream) tell(message []byte) {
+	defer st.s.h.trim()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if !st.s.ended && !st.over && (st.reader != nil || st.begun) && st.hasRoom(len(message)) {
-		st.add(message)
+		st.add(message, nil)
 	}
 }
 
-// respond ends a stream with the response to its request; nil for none.
-func (st *stream) respond(response []byte) {
+// respond ends a stream with the response to its request.
+func (st *stream) respond(r response) {
+	defer st.s.h.trim()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	switch {
-	case st.s.ended, response == nil:
+	case st.s.ended, r.text == nil:
+		r.account.Close()
 	case st.begun || st.next > 1:
-		st.add(response)
+		st.add(r.text, r.account)
 	case st.reader != nil:
-		st.plain = response
+		st.plain = r
+	default:
+		r.account.Close()
 	}
 	st.over = true
 	st.changes()
@@ -136,9 +197,20 @@ func (st *stream) leave(r *reader) {
 	if st.reader != r {
 		return // another has taken over
 	}
-	st.reader, st.queue, st.unread, st.events = nil, nil, 0, 0
+	st.reader = nil
+	st.unqueue()
+	st.plain.account.Close()
+	st.plain = response{}
 	st.changes()
 	st.sweep()
+}
+
+// unqueue takes away what waits for the reader. With mu.
+func (st *stream) unqueue() {
+	for _, e := range st.queue {
+		st.s.drop(e)
+	}
+	st.queue, st.unread, st.events = nil, 0, 0
 }
 
 // sweep forgets a stream to which nobody can come back. With mu.
@@ -148,22 +220,29 @@ func (st *stream) sweep() {
 	}
 }
 
-// keep puts an event into the store, which is bounded: the oldest go. With mu.
+// keep puts an event into the store, which is bounded: the oldest go, and all if there is no memory for them. With mu.
 func (s *session) keep(e *event) {
+	e.uses++
 	s.store = append(s.store, e)
-	s.stored += len(e.text)
-	s.h.stored.Add(int64(len(e.text)))
+	s.stored += e.size()
+	s.h.stored.add(s.owner, e)
 	e.stream.kept++
 	o := &s.h.o
-	for len(s.store) > o.MaxEvents || s.stored > o.MaxEventBytes || len(s.store) > 0 && s.h.stored.Load() > int64(o.MaxStored) {
-		oldest := s.store[0]
-		s.store[0] = nil
-		s.store = s.store[1:]
-		s.stored -= len(oldest.text)
-		s.h.stored.Add(-int64(len(oldest.text)))
-		oldest.stream.kept--
-		oldest.stream.sweep()
+	for len(s.store) > o.MaxEvents || s.stored > o.MaxEventBytes || len(s.store) > 0 && !s.count(0) {
+		s.forgetOldest()
 	}
+}
+
+// forgetOldest takes the oldest event out of the store. With mu.
+func (s *session) forgetOldest() {
+	e := s.store[0]
+	s.store[0] = nil
+	s.store = s.store[1:]
+	s.stored -= e.size()
+	s.h.stored.remove(e)
+	e.stream.kept--
+	e.stream.sweep()
+	s.drop(e)
 }
 
 func (st *stream) eventID(number int64) string {
@@ -189,12 +268,11 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 	if err1 != nil || err2 != nil || st == nil || !st.begun || s.ended || last < 0 || last >= st.next || last < st.next-1-int64(st.kept) {
 		return nil, nil, &missError{id[:min(len(id), 64)]}
 	}
-	st.reader, st.queue, st.unread, st.events = &reader{resumes: true}, nil, 0, 0
+	st.reader = &reader{resumes: true}
+	st.unqueue()
 	for _, e := range s.store {
 		if e.stream == st && e.number > last {
-			st.queue = append(st.queue, e)
-			st.unread += len(e.text)
-			st.events++
+			st.wait(e)
 		}
 	}
 	st.changes()

@@ -1,0 +1,115 @@
+package streamable
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// A memory is what one request holds of the server's memory: its body while that is needed, what the
+// operation has asked for meanwhile, and the answer until it has been read. What does not exceed 64 KiB is
+// not counted, as the request's place covers it; so most requests never open an account.
+type memory struct {
+	handler *Handler
+	owner   string
+	opened  atomic.Pointer[quota.Account]
+}
+
+// account returns the request's account.
+func (m *memory) account() *quota.Account {
+	if a := m.opened.Load(); a != nil {
+		return a
+	}
+	a := m.handler.budget.Open(m.owner)
+	if !m.opened.CompareAndSwap(nil, a) {
+		return m.opened.Load()
+	}
+	return a
+}
+
+// release returns the account, which is the caller's to close, nil if there is none. The request takes nothing any more.
+func (m *memory) release() *quota.Account {
+	a := m.opened.Swap(m.handler.ended)
+	if a == m.handler.ended {
+		return nil
+	}
+	return a
+}
+
+// move has another memory, which is new, hold what this one does.
+func (m *memory) move(to *memory) {
+	to.handler, to.owner = m.handler, m.owner
+	to.opened.Store(m.release())
+}
+
+// close gives everything back.
+func (m *memory) close() { m.release().Close() }
+
+// hold has the account hold the answer to a request in place of all else that it held, but for other bytes
+// that are still needed. Where there is no room for the answer, it returns an error that is to be sent
+// instead, as text and as a refusal.
+func (m *memory) hold(id rpc.ID, answer []byte, other int) ([]byte, *refusal) {
+	size := counted(cap(answer)) + counted(other)
+	if size == 0 && m.opened.Load() == nil {
+		return answer, nil
+	}
+	account := m.account()
+	err := account.Resize(size)
+	if err == nil {
+		return answer, nil
+	}
+	_ = account.Resize(min(counted(other), account.Held())) // less is never refused
+	refused := m.unanswered(err, len(answer)).to(id)
+	return rpc.AppendError(nil, id, refused.err), refused
+}
+
+// counted is what is taken from the memory for so many bytes.
+func counted(size int) int64 {
+	if size <= keptBody {
+		return 0
+	}
+	return int64(size)
+}
+
+// quotas reports whether an error is that of a pool.
+func quotas(err error) bool {
+	return errors.Is(err, quota.ErrShare) || errors.Is(err, quota.ErrTotal) || errors.Is(err, quota.ErrNever)
+}
+
+// noRoom refuses a request whose body finds no room.
+func (m *memory) noRoom(err error) *refusal {
+	if errors.Is(err, quota.ErrNever) {
+		return refuse(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
+			"the body is larger than the %d bytes that one caller may have in the server's memory", m.handler.budget.Most(m.owner)).with("Connection", "close")
+	}
+	refused := m.busy(err, "there is no room for the body")
+	refused.more = http.Header{"Connection": {"close"}}
+	return refused
+}
+
+// unanswered is the error for a call whose answer of so many bytes finds no room.
+func (m *memory) unanswered(err error, size int) *refusal {
+	what := fmt.Sprintf("the call has run, but there is no room for its answer of %d bytes", size)
+	if errors.Is(err, quota.ErrNever) {
+		return refuse(http.StatusInternalServerError, rpc.CodeInternalError,
+			"%s: one caller may have %d in the server's memory; ask for less at a time", what, m.handler.budget.Most(m.owner))
+	}
+	return m.busy(err, what)
+}
+
+// busy refuses what there is no room for at the moment, and says how much room there is.
+func (m *memory) busy(err error, what string) *refusal {
+	pool := m.handler.budget
+	refused := refuse(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"%s: other callers leave room for %d; try again in a moment, or with less at a time", what, pool.Room(m.owner))
+	if errors.Is(err, quota.ErrShare) {
+		refused = refuse(http.StatusTooManyRequests, rpc.CodeBusy,
+			"%s: your other requests and answers hold %d bytes, which leaves room for %d; read them first, or try again with less at a time",
+			what, pool.Held(m.owner)-m.account().Held(), pool.Room(m.owner)+m.account().Held())
+	}
+	return refused.with("Retry-After", "1")
+}
