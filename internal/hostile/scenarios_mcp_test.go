@@ -138,6 +138,10 @@ func serverScenario(w *world) {
 	s.ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
 		return read("server.Server.ReadUnlisted")
 	})
+	s.AwaitMissing(func(context.Context, server.Kind, string) error {
+		w.at("server.Server.AwaitMissing")
+		return nil
+	})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.OnClient(func(*server.Conn, server.ClientEvent) { w.at("server.Server.OnClient") })
 	s.OnClient(func(_ *server.Conn, e server.ClientEvent) {
@@ -168,6 +172,7 @@ func serverScenario(w *world) {
 	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
 	ask("tools/call", `{"name":"forward"}`)
 	ask("tools/call", `{"name":"task","task":{}}`)
+	ask("tools/call", `{"name":"no"}`)
 	ask("tasks/list", `{}`)
 	ask("tasks/get", `{"taskId":"x"}`)
 	ask("prompts/get", `{"name":"p"}`)

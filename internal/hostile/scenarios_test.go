@@ -148,6 +148,10 @@ func dispatchScenario(w *world) {
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{
 		Logger: w.logger("dispatch.Options.Logger"),
+		Missing: func(context.Context, string) error {
+			w.at("dispatch.Options.Missing")
+			return nil
+		},
 		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
 			return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
 				w.at("dispatch.Options.Interceptors")
@@ -161,6 +165,7 @@ func dispatchScenario(w *world) {
 			Progress: func(float64, float64, string) { w.at("dispatch.Call.Progress") },
 		})
 	})
+	own(func() { d.Dispatch(w.ctx, &dispatch.Call{Operation: "no.such"}) })
 	own(func() {
 		_, _ = sessions.Open(w.ctx, func(context.Context) (string, int, error) {
 			w.at("dispatch.Sessions[T].Open")
