@@ -9,8 +9,9 @@ import (
 
 func helpCommand() command {
 	return command{
-		name: "help", usage: "[COMMAND]",
+		name: "help", usage: "[COMMAND|security]",
 		summary: "explain a command",
+		help:    "stdwire help security tells what is defended against, by what, and what is not.",
 		make: func() (grammar, runner) {
 			show := func(_ context.Context, std *streams) error {
 				std.out.print(overview())
@@ -20,6 +21,14 @@ func helpCommand() command {
 			word := func(w string) error {
 				if named {
 					return usagef("unexpected argument %q", w)
+				}
+				if w == "security" {
+					named = true
+					show = func(_ context.Context, std *streams) error {
+						std.out.print(securityHelp())
+						return nil
+					}
+					return nil
 				}
 				c, err := findCommand(w)
 				if err == nil {
@@ -53,7 +62,7 @@ authorization, 4 the server did not start, or no gateway runs, 5 the tool failed
 or there is no such thing, 6 no answer in time or the server died, 7 refused, 8
 wrong configuration, 10 something was found, or is not the same, 130 and 143
 interrupted.
-More with stdwire help COMMAND.
+More with stdwire help COMMAND; stdwire help security tells what is defended.
 `)
 	return b.String()
 }

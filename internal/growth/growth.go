@@ -10,7 +10,7 @@ const (
 	times    = 4                    // how much larger the second size is
 	most     = 9                    // how often the cost of the first it may cost; a quadratic cost is 16 times as high
 	least    = 5 * time.Millisecond // a cost below this grows as it likes
-	attempts = 8
+	attempts = 60                   // on a machine that does other things, most of them are no use
 )
 
 // Linear fails the test if work of size 4n takes much longer than four times as long as work of size n. Make prepares the

@@ -131,6 +131,9 @@ func (r *reader) noServers(root value) {
 	}
 	const keys = "mcpServers, servers, context_servers, mcp.servers and mcp"
 	for _, m := range members {
+		if m.name == "mcp" {
+			continue // which is one of them, and has none in it
+		}
 		if match := near.Match(m.name, []string{"mcpServers", "servers", "context_servers"}); match != "" {
 			r.warnf(m.at, "the file has no servers under %s; %q is none of these: did you mean %s?", keys, m.name, match)
 			return

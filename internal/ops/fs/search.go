@@ -80,6 +80,9 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 	if err != nil {
 		return out, r.fail("search", name, err)
 	}
+	if err := dispatch.Reserve(ctx, int64(rs.turns.workers())*maxLine); err != nil {
+		return out, err
+	}
 	s := newSearch(ctx, &scanner{root: r, re: re, context: in.Context, limit: in.MaxResults + 1}, rs.turns, in.MaxResults)
 	defer s.stop()
 	if !info.IsDir() {
@@ -129,7 +132,7 @@ type job struct {
 }
 
 func newSearch(ctx context.Context, sc *scanner, turns *turns, limit int) *search {
-	n := int(turns.places.Total())
+	n := turns.workers()
 	s := &search{jobs: make(chan *job, 2*n), max: limit, out: SearchOutput{Matches: []Match{}}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	for range n {

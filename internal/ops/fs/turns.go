@@ -12,27 +12,29 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// turns bounds what all searches together take of the processors and the memory. A scan of a file holds a
-// buffer from its start to its end, and a place while it runs. Principals have shares of both, and one that
-// has waited for a place gets it in turn: an expensive search delays those of others by moments.
+// turns bounds what all searches together take of the processors. A scan of a file has a place while it runs.
+// Principals have shares of the places, and one that has waited for a place gets it in turn: an expensive
+// search delays those of others by moments.
 type turns struct {
-	places  *quota.Pool
-	buffers *quota.Pool
-	spare   sync.Pool // of *lineBuffer
+	places *quota.Pool
+	spare  sync.Pool // of *lineBuffer
 }
 
 const (
 	longestTurn = 100 * time.Millisecond // after which a scan lets others go first
-	maxBlock    = 32 << 10               // bytes that are searched before a scan looks at the time
+	maxBlock    = 16 << 10               // bytes that are searched before a scan looks at the time
+	maxWorkers  = 8                      // scans of one search at a time
 )
 
 func newTurns() *turns {
-	n := int64(max(2, runtime.GOMAXPROCS(0)))
 	return &turns{
-		places: quota.NewPool(n), buffers: quota.NewPool(4 * n),
-		spare: sync.Pool{New: func() any { return &lineBuffer{bufio.NewReaderSize(nil, maxLine)} }},
+		places: quota.NewPool(int64(max(2, runtime.GOMAXPROCS(0)))),
+		spare:  sync.Pool{New: func() any { return &lineBuffer{bufio.NewReaderSize(nil, maxLine)} }},
 	}
 }
+
+// workers is how many scans of one search there may be at a time.
+func (t *turns) workers() int { return int(min(t.places.Total(), maxWorkers)) }
 
 // A turn is one scan's buffer and place.
 type turn struct {
@@ -44,20 +46,16 @@ type turn struct {
 	placed bool
 }
 
-// begin waits for a buffer and a place, in the name of the call's principal. The turn is to be ended.
+// begin waits for a place, in the name of the call's principal. The turn is to be ended.
 func (t *turns) begin(ctx context.Context) (*turn, error) {
 	own := &turn{turns: t, ctx: ctx}
 	if call := dispatch.CallFrom(ctx); call != nil {
 		own.owner = call.Principal
 	}
-	if err := t.buffers.Wait(ctx, own.owner, 1); err != nil {
+	if err := own.enter(); err != nil {
 		return nil, err
 	}
 	own.buffer = t.spare.Get().(*lineBuffer)
-	if err := own.enter(); err != nil {
-		own.end()
-		return nil, err
-	}
 	return own, nil
 }
 
@@ -81,7 +79,6 @@ func (t *turn) end() {
 	t.leave()
 	t.buffer.Reset(nil)
 	t.spare.Put(t.buffer)
-	t.buffers.Give(t.owner, 1)
 }
 
 // from has the buffer read from a file. A read waits for another turn when this one has lasted long enough.
