@@ -62,10 +62,7 @@ func (l *logging) run(ctx context.Context, std *streams) error {
 			}
 			return err
 		}
-		if got.Missed > 0 {
-			std.err.printf("note: %d bytes before this are kept no longer", got.Missed)
-		}
-		lines.write(got.Text)
+		lines.add(std, got)
 		if !l.follow {
 			lines.end()
 			return nil
@@ -81,6 +78,16 @@ func (l *logging) run(ctx context.Context, std *streams) error {
 type wholeLines struct {
 	out  *output
 	rest string // of a line that is still to be completed
+}
+
+// add prints what has come, and before it, if something is missing between, what there is of a line and a note.
+func (w *wholeLines) add(std *streams, got ops.LogsOutput) {
+	if got.Missed > 0 {
+		w.end()
+		_ = w.out.Flush() // an error stays in the writer
+		std.err.printf("note: %d bytes before this are kept no longer", got.Missed)
+	}
+	w.write(got.Text)
 }
 
 func (w *wholeLines) write(text string) {
