@@ -22,8 +22,9 @@ type CallOption func(*call)
 // returned. If the server is faster than f, f gets the newest only. Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
-// OnTask calls f with the state of the task that the call becomes, if it does: at once, and whenever its status or what the server says of it is found to have changed, the last time when
-// it has ended. f runs on the goroutine that made the call, and must not change what it is given.
+// OnTask calls f with the state of the task that the call becomes, if it does: at once, and
+// whenever its status or what the server says of it is found to have changed, the last time when it
+// has ended. f runs on the goroutine that made the call, and must not change what it is given.
 func OnTask(f func(mcp.Task)) CallOption { return func(c *call) { c.onTask = f } }
 
 // Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever, 0 leaves it.
@@ -347,7 +348,8 @@ func (r *call) UnmarshalJSON(result []byte) error {
 	return nil
 }
 
-// take decodes the result, be it the answer or a task's. Those of the protocol's methods are objects.
+// take decodes the result, be it the answer or a task's. Those of the protocol's methods are
+// objects.
 func (r *call) take(result []byte) error {
 	if result[0] != '{' && isProtocols(r.method) {
 		return protocolError("its result is no object: %.40s", result)

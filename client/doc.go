@@ -46,9 +46,10 @@
 //	legacy   the server sends a request             ─► callback ─► its answer; the call goes on meanwhile
 //	modern   the call's result is "input_required"  ─► callbacks, up to 16 of a call at a time ─► the call is sent again, with the answers
 //
-// What there is a callback for is declared; anything else is refused. The callback's context ends when the server takes the question back or forgets the session (legacy), the call has
-// to end (modern; its time goes on running while it asks), or the client is closed or the connection ends. A modern call returns only when its callbacks have. A callback may
-// call the client.
+// What there is a callback for is declared; anything else is refused. The callback's context ends
+// when the server takes the question back or forgets the session (legacy), the call has to end
+// (modern; its time goes on running while it asks), or the client is closed or the connection ends.
+// A modern call returns only when its callbacks have. A callback may call the client.
 //
 // A callback that fails or panics, and an answer that does not fit the question, make a modern call fail with a [*QuestionError]. A legacy server is told
 // that there was an internal error, which the log hears in full; or an [*rpc.Error] that the callback returns, as it is. To say no is no failure but

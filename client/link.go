@@ -72,7 +72,8 @@ func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.mirror.p
 // Warn tells the client's log what nobody else is told.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
 
-// A codec frames by newline what is sent, which has a limit of its own, and reads what the transport has.
+// A codec frames by newline what is sent, which has a limit of its own, and reads what the
+// transport has.
 type codec struct {
 	framing.Codec // appends
 	transport     Transport

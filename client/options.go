@@ -47,7 +47,8 @@ type Options struct {
 	// with different credentials must have different ones; a token itself should not be one.
 	Principal string
 
-	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message that the server may send; a larger one is a [*TooLargeError].
+	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message
+	// that the server may send; a larger one is a [*TooLargeError].
 	Limits rpc.Limits
 	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default [mcp.DefaultMaxSend].
 	MaxSend int

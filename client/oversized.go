@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Limits of the definition of a tool, resource, template or prompt. Whoever lists definitions compiles, compares and shows them, and a
-// server must not choose how long that takes.
+// Limits of the definition of a tool, resource, template or prompt. Whoever lists definitions
+// compiles, compares and shows them, and a server must not choose how long that takes.
 const (
 	maxDefinition        = 1 << 20 // bytes
 	maxDefinitionObjects = 20_000  // of which each may be a subschema or a reference
@@ -21,8 +21,8 @@ const (
 // listed are the members of results that hold definitions.
 var listed = []string{"tools", "resources", "resourceTemplates", "prompts"}
 
-// withoutOversized returns a page of a list without the definitions that are beyond the limits, and tells the log about them. A page is
-// JSON, and is returned itself if there are none.
+// withoutOversized returns a page of a list without the definitions that are beyond the limits, and
+// tells the log about them. A page is JSON, and is returned itself if there are none.
 func (c *Client) withoutOversized(page json.RawMessage) json.RawMessage {
 	if !slices.ContainsFunc(listed, func(key string) bool { return anyOversized(jsonscan.Member(page, key)) }) {
 		return page

@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A definition beyond the limits is left out with a word in the log, and the rest of its list is there.
+// A definition beyond the limits is left out with a word in the log, and the rest of its list is
+// there.
 func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 	tool := func(name, schema string) string {
 		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object",%s}}`, name, schema)

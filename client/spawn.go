@@ -19,16 +19,18 @@ type Command struct {
 	Args []string
 	Dir  string // the working directory; "" is this program's own
 
-	// Env is set on top of what is inherited, and wins. What is inherited are the variables that a program needs to find its home, its language,
-	// its proxy and its certificates, and the settings of npm and uv, without credentials for proxies and registries; InheritEnv widens that by names or
-	// patterns ("AWS_*", "*" for all, credentials too).
+	// Env is set on top of what is inherited, and wins. What is inherited are the variables that a
+	// program needs to find its home, its language, its proxy and its certificates, and the
+	// settings of npm and uv, without credentials for proxies and registries; InheritEnv widens
+	// that by names or patterns ("AWS_*", "*" for all, credentials too).
 	Env        map[string]string
 	InheritEnv []string
 
 	// Stderr, if set, gets a live copy of what the server writes to stderr, as it comes: not made safe for a terminal. It is given up when a Write
 	// fails or takes over a second.
 	Stderr io.Writer
-	// Started, if set, is called with the id of each process that is started, before Stderr gets anything of it. It must not block.
+	// Started, if set, is called with the id of each process that is started, before Stderr gets
+	// anything of it. It must not block.
 	Started func(pid int)
 	// Grace is how long Close waits for the server to end, and again after SIGTERM. Default 2 s; negative is not at all.
 	Grace time.Duration

@@ -39,7 +39,8 @@ func TestTaskOfCall(t *testing.T) {
 	})
 }
 
-// Whoever made the call hears of each state that looks different, the last included. A panic is the caller's, and the task is cancelled.
+// Whoever made the call hears of each state that looks different, the last included. A panic is the
+// caller's, and the task is cancelled.
 func TestOnTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		message := func(status, text, more string) string { return taskState(status, `,"statusMessage":"`+text+`"`+more) }

@@ -7,9 +7,10 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
-// A TooLargeError says that the server has sent a message that is larger than Options.Limits.MaxFrame allows. It matches
-// [framing.ErrTooLarge]. Over HTTP it costs the call that the message was to answer. On a stream nobody knows which call that
-// was, so it ends the connection, and a [*LostError] wraps it.
+// A TooLargeError says that the server has sent a message that is larger than
+// Options.Limits.MaxFrame allows. It matches [framing.ErrTooLarge]. Over HTTP it costs the call
+// that the message was to answer. On a stream nobody knows which call that was, so it ends the
+// connection, and a [*LostError] wraps it.
 type TooLargeError struct {
 	Size  int64 // in bytes, as far as the message was read
 	Limit int
@@ -21,8 +22,8 @@ func (e *TooLargeError) Error() string {
 
 func (e *TooLargeError) Is(target error) bool { return target == framing.ErrTooLarge }
 
-// received makes of an error of reading a frame the one that ends the connection: that of a frame which is too large ends it,
-// as the call that it was to answer would wait in vain.
+// received makes of an error of reading a frame the one that ends the connection: that of a frame
+// which is too large ends it, as the call that it was to answer would wait in vain.
 func received(err error) error {
 	if frame, ok := errors.AsType[*framing.FrameError](err); ok && frame.Err == framing.ErrTooLarge {
 		return &TooLargeError{frame.Size, frame.Limit}

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A message over the limit ends the connection, and the server with that. What is told is why, not that the server has died.
+// A message over the limit ends the connection, and the server with that. What is told is why, not
+// that the server has died.
 func TestMessageOverLimitIsNoDeath(t *testing.T) {
 	for limit, size := range map[int]int64{
 		1 << 20: 5 << 20,   // it is read to its end

@@ -62,8 +62,9 @@ func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
 // error ends the sequence and is its last element: one of [Client.Call], or one that matches [rpc.ErrProtocol] when the server's pages lead round in a
 // circle, or to more than 1,000 pages or 100,000 tools. The options are those of each page's call.
 //
-// A definition of more than 1 MiB, more than 20,000 objects or more than 200 levels is left out of this and of every list, and the log is told. Over HTTP, a tool
-// is left out too, if its definition breaks the rules for arguments in headers (2026-07-28, Streamable HTTP, "Schema Extension").
+// A definition of more than 1 MiB, more than 20,000 objects or more than 200 levels is left out of
+// this and of every list, and the log is told. Over HTTP, a tool is left out too, if its definition
+// breaks the rules for arguments in headers (2026-07-28, Streamable HTTP, "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
 	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return c.mirror.usable(r.Tools) })
 }

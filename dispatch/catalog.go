@@ -173,9 +173,10 @@ type listener struct {
 
 const burst = 10 * time.Millisecond
 
-// OnChange has fn called when Register, Replace or Remove have changed the list: once for all changes within 10 ms of the first, on a goroutine of its
-// own and outside of any lock, so that fn may use the catalog. If it panics, slog.Default() hears of it. A call that takes longer than that may overlap the next. After stop no further
-// call begins; one that has begun may still run.
+// OnChange has fn called when Register, Replace or Remove have changed the list: once for all
+// changes within 10 ms of the first, on a goroutine of its own and outside of any lock, so that fn
+// may use the catalog. If it panics, slog.Default() hears of it. A call that takes longer than that
+// may overlap the next. After stop no further call begins; one that has begun may still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {
 	l := &listener{fn: fn}
 	c.mu.Lock()

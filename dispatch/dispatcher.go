@@ -23,8 +23,9 @@ type Options struct {
 	// do not count. A word is not found within another, or if it ends in * as the beginning of one.
 	Blocklist []string
 
-	// Missing, if set, is asked for an operation that there is not, and may wait until there is. When it has returned nil, the operation is looked up once more. An error that is an [*Error] is the
-	// caller's, as is that of the context; any other is internal_error.
+	// Missing, if set, is asked for an operation that there is not, and may wait until there is.
+	// When it has returned nil, the operation is looked up once more. An error that is an [*Error]
+	// is the caller's, as is that of the context; any other is internal_error.
 	Missing func(ctx context.Context, operation string) error
 
 	// Interceptors wrap the life of every call of an operation that exists, validation included. The first is the outermost.

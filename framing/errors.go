@@ -8,7 +8,8 @@ import (
 
 // What a [FrameError] can be about. Test with errors.Is.
 var (
-	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append. A [SyncError] may be about it, too.
+	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append. A
+	// [SyncError] may be about it, too.
 	ErrTooLarge = errors.New("frame too large")
 	// ErrEmpty: the payload has no byte, or for [Newline] none but white space, which would
 	// read as a blank line. Read (ContentLength only, as Newline skips blank lines) and append.

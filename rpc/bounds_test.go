@@ -58,7 +58,8 @@ func TestQueuedBytes(t *testing.T) {
 	})
 }
 
-// The bytes of answers that wait for the other side to read are bounded: one over that is dropped, and the caller is told.
+// The bytes of answers that wait for the other side to read are bounded: one over that is dropped,
+// and the caller is told.
 func TestAnswersThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()

@@ -38,7 +38,8 @@
 //
 // # Closing
 //
-// [Peer.Close] ends everything now, [Peer.Shutdown] lets running handlers finish first. A call that can no longer be answered fails with an error
-// that matches [ErrClosed] and its cause. After [Peer.Wait] has returned no goroutine of the peer is left, unless Close of the stream does not end a Read: use [Stdio] for a peer on
-// standard input and output.
+// [Peer.Close] ends everything now, [Peer.Shutdown] lets running handlers finish first. A call that
+// can no longer be answered fails with an error that matches [ErrClosed] and its cause. After
+// [Peer.Wait] has returned no goroutine of the peer is left, unless Close of the stream does not
+// end a Read: use [Stdio] for a peer on standard input and output.
 package rpc

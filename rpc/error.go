@@ -18,8 +18,9 @@ const (
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternalError  = -32603
-	// CodeBusy: a bound of the peer was reached (see [Limits]), or it is shutting down. The request may be sent again; it was not started, unless the message says
-	// that it was served and only its answer could not be kept.
+	// CodeBusy: a bound of the peer was reached (see [Limits]), or it is shutting down. The request
+	// may be sent again; it was not started, unless the message says that it was served and only
+	// its answer could not be kept.
 	CodeBusy = -31999
 )
 

@@ -114,8 +114,9 @@ const (
 	Outbound Direction = true  // from this side
 )
 
-// Hooks tell what happens on a connection. Nil ones cost nothing. They are called where it happens, several at once, and what
-// happens waits for them. They must not keep the slices that they are given.
+// Hooks tell what happens on a connection. Nil ones cost nothing. They are called where it happens,
+// several at once, and what happens waits for them. They must not keep the slices that they are
+// given.
 type Hooks struct {
 	// Frame sees each message in full. Outbound ones are seen when they are queued; concurrent ones may be sent in another order.
 	Frame func(d Direction, frame []byte)
@@ -127,8 +128,8 @@ type Hooks struct {
 	Panic func(method string, value any, stack []byte)
 }
 
-// Safe returns hooks that do the same on goroutines of their own, and so may panic: for transports, that call hooks
-// themselves. A [Peer] does this.
+// Safe returns hooks that do the same on goroutines of their own, and so may panic: for transports,
+// that call hooks themselves. A [Peer] does this.
 func (h Hooks) Safe() Hooks {
 	safe := Hooks{}
 	if h.Frame != nil {

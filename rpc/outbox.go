@@ -48,7 +48,8 @@ func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool,
 	return o.add(ctx, head, payload, tail)
 }
 
-// putAnswer is put for an answer. The error is errCrowded if it would have to wait and there is no room for that; one can always wait.
+// putAnswer is put for an answer. The error is errCrowded if it would have to wait and there is no
+// room for that; one can always wait.
 func (o *outbox) putAnswer(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -76,8 +76,9 @@ func (p *Peer) update(f func(s *state)) {
 	}
 }
 
-// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it; for standard input and output, use [Stdio].
-// Wait waits for the Write. A Read that goes on for more than a second after the stream was closed is left behind with its goroutine, and what it
+// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it;
+// for standard input and output, use [Stdio]. Wait waits for the Write. A Read that goes on for
+// more than a second after the stream was closed is left behind with its goroutine, and what it
 // returns is dropped.
 func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	if o.Framing == nil {
@@ -234,8 +235,8 @@ func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
 // Done is closed when the peer is, its goroutines have ended and Err is settled.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Wait blocks until the peer is closed and none of its goroutines is left, but for a Read that the stream does not end (see [NewPeer]), and
-// returns what Err does.
+// Wait blocks until the peer is closed and none of its goroutines is left, but for a Read that the
+// stream does not end (see [NewPeer]), and returns what Err does.
 func (p *Peer) Wait() error {
 	<-p.done
 	return p.Err()

@@ -263,7 +263,8 @@ func (p *Peer) accept(in *inbound) {
 	}
 }
 
-// errExited stands in for what a callback returns that called runtime.Goexit, as one that fails a test does.
+// errExited stands in for what a callback returns that called runtime.Goexit, as one that fails a
+// test does.
 var errExited = errors.New("rpc: a callback ended its goroutine")
 
 // handle runs the handler and sends its answer.

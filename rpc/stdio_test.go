@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// stdioEnv has the test binary be a peer on its standard input and output, of the kind that it names.
+// stdioEnv has the test binary be a peer on its standard input and output, of the kind that it
+// names.
 const stdioEnv = "STDWIRE_TEST_STDIO"
 
 // plainStdio is a stream as one writes it without much thought.

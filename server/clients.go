@@ -84,8 +84,8 @@ const (
 	ClientGone                     // its connection has ended
 )
 
-// An audience is who wants to hear of legacy clients. One goroutine tells everybody everything in the same order, as long as
-// there is something to be told.
+// An audience is who wants to hear of legacy clients. One goroutine tells everybody everything in
+// the same order, as long as there is something to be told.
 type audience struct {
 	mu      sync.Mutex
 	ready   map[*Conn]struct{} // clients that have not gone
@@ -101,9 +101,10 @@ type event struct {
 	to   *func(*Conn, ClientEvent)
 }
 
-// OnClient has fn called with each event of each legacy client, one at a time and in order, soon with those that are ready
-// already. It is called on a goroutine of its own; while it blocks, nobody is told of further events. After stop, it is not
-// called again, but for a call that is under way.
+// OnClient has fn called with each event of each legacy client, one at a time and in order, soon
+// with those that are ready already. It is called on a goroutine of its own; while it blocks,
+// nobody is told of further events. After stop, it is not called again, but for a call that is
+// under way.
 func (s *Server) OnClient(fn func(c *Conn, e ClientEvent)) (stop func()) {
 	a := &s.audience
 	a.mu.Lock()

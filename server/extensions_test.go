@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Extensions are declared in both eras (SEP-2133); in the legacy one with what initialize answers. The messages are checked
-// against the revisions' schemas where these are there.
+// Extensions are declared in both eras (SEP-2133); in the legacy one with what initialize answers.
+// The messages are checked against the revisions' schemas where these are there.
 func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		o := quiet

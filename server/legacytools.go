@@ -6,10 +6,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// legacyDefinition returns a tool's definition as revisions before 2026-07-28 have it, whose clients refuse all of a list
-// for one schema that is none to them (2025-11-25, schema, "Tool"). A property's schema that is true or false becomes the
-// object that means the same, and an outputSchema of anything but an object is left out, as is what it describes: see
-// legacyResult. ok is false if the inputSchema is none to them either.
+// legacyDefinition returns a tool's definition as revisions before 2026-07-28 have it, whose
+// clients refuse all of a list for one schema that is none to them (2025-11-25, schema, "Tool"). A
+// property's schema that is true or false becomes the object that means the same, and an
+// outputSchema of anything but an object is left out, as is what it describes: see legacyResult. ok
+// is false if the inputSchema is none to them either.
 func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	legacy = []byte{'{'}
 	changed := false
@@ -43,7 +44,8 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	return append(legacy, '}'), ok
 }
 
-// legacySchema returns the schema of an object as those revisions have it. fits is false if it is of something else.
+// legacySchema returns the schema of an object as those revisions have it. fits is false if it is
+// of something else.
 func legacySchema(schema []byte) (legacy []byte, fits bool) {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return nil, false
@@ -100,8 +102,9 @@ func appendMember(object, key, value []byte) []byte {
 	return append(append(append(object, key...), ':'), value...)
 }
 
-// legacyResult returns the result of another server's tool as those revisions have it, whose structured content is an
-// object: of any other it is left out, and stands as text if there is no content (2025-11-25, Tools, "Structured Content").
+// legacyResult returns the result of another server's tool as those revisions have it, whose
+// structured content is an object: of any other it is left out, and stands as text if there is no
+// content (2025-11-25, Tools, "Structured Content").
 func legacyResult(result []byte) []byte {
 	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // as is usual, and quickly known
 		return result
@@ -131,7 +134,8 @@ func legacyResult(result []byte) []byte {
 	return append(appendMember(legacy, []byte(`"content"`), content), '}')
 }
 
-// legacyListing returns the tools as those revisions list them: the same if all of them can be as they are.
+// legacyListing returns the tools as those revisions list them: the same if all of them can be as
+// they are.
 func legacyListing(all *listing[*tool]) *listing[*tool] {
 	items := make(map[string]*item[*tool], len(all.byKey))
 	same := true

@@ -91,8 +91,8 @@ func listeners(t *testing.T, n int, how closing) endings {
 const listenResult = `{"jsonrpc":"2.0","id":%d,"result":{"resultType":"complete","_meta":{` +
 	`"io.modelcontextprotocol/subscriptionId":%d,"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`
 
-// A subscription that is open when the client closes its end gets its notification and its result, and one that the
-// client has cancelled gets neither, in whatever order the ends come.
+// A subscription that is open when the client closes its end gets its notification and its result,
+// and one that the client has cancelled gets neither, in whatever order the ends come.
 func TestSubscriptionsAreAnsweredAtEndOfInput(t *testing.T) {
 	for _, tc := range []struct {
 		n, times int

@@ -7,9 +7,9 @@ type missing struct {
 	await func(ctx context.Context, kind Kind, name string) error
 }
 
-// AwaitMissing has await called when a client calls a tool, or gets a prompt, that this server does not have: for one that
-// still learns what it has. When await has returned nil, the name is looked up once more. The error is as that of
-// [Resource].Read. The latest one counts; nil asks nobody.
+// AwaitMissing has await called when a client calls a tool, or gets a prompt, that this server does
+// not have: for one that still learns what it has. When await has returned nil, the name is looked
+// up once more. The error is as that of [Resource].Read. The latest one counts; nil asks nobody.
 func (s *Server) AwaitMissing(await func(ctx context.Context, kind Kind, name string) error) {
 	if await == nil {
 		s.missing.Store(nil)

@@ -19,10 +19,12 @@ type onceCall struct {
 	err    error
 }
 
-// Once runs fn, unless a run of the handler for the same request has done so before the client was asked: then it returns
-// what fn returned that time. Of several goroutines that call it with one key at a time, one runs fn, and the others wait
-// and return the same, an error too. What fn returns is encoded as JSON, and carried by a modern client until the request
-// is done: keep it small. An error is not kept. key is of the same names as those of questions; fn must not call Once with it.
+// Once runs fn, unless a run of the handler for the same request has done so before the client was
+// asked: then it returns what fn returned that time. Of several goroutines that call it with one
+// key at a time, one runs fn, and the others wait and return the same, an error too. What fn
+// returns is encoded as JSON, and carried by a modern client until the request is done: keep it
+// small. An error is not kept. key is of the same names as those of questions; fn must not call
+// Once with it.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T, err error) {
 	r, err := asking(ctx, key)
 	if err != nil {
@@ -54,7 +56,8 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 // onceDone is what a key stands for that is none of a question.
 var onceDone = []byte("once")
 
-// once returns the call for a key: that of a run before, one in flight, or the first, which is the caller's to make.
+// once returns the call for a key: that of a run before, one in flight, or the first, which is the
+// caller's to make.
 func (r *request) once(key string) (call *onceCall, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,8 +31,8 @@ type step struct {
 	Message  string          `json:"message,omitempty"`
 }
 
-// report tells the client. While another goroutine does, that takes over the latest step. A client that does not read keeps
-// the operation waiting, and only that; the context ends it.
+// report tells the client. While another goroutine does, that takes over the latest step. A client
+// that does not read keeps the operation waiting, and only that; the context ends it.
 func (p *progress) report(done, total float64, message string) {
 	s := &step{p.token, done, total, message}
 	p.mu.Lock()

@@ -33,19 +33,23 @@ type Tool struct {
 	// will be one. To a client of 2025-11-25, which itself asks for the task, it makes no difference.
 	TaskLater bool
 
-	// Forward is in place of Call for a tool of another server, which checks what goes in and out itself: the arguments are those that came, and the result, a JSON
-	// object, is what the client gets, but for a resultType if that is missing and the client's era wants one, and structured content that is no object, which the
-	// legacy era does not have. The error is as that of Call. Such a tool may have any
-	// name, as it is the other server's.
+	// Forward is in place of Call for a tool of another server, which checks what goes in and out
+	// itself: the arguments are those that came, and the result, a JSON object, is what the client
+	// gets, but for a resultType if that is missing and the client's era wants one, and structured
+	// content that is no object, which the legacy era does not have. The error is as that of Call.
+	// Such a tool may have any name, as it is the other server's.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
-	// Definition, if set, is what lists have of the tool in place of the fields of mcp.Tool, byte for byte but for line breaks: a JSON object, for what another
-	// server has said. To clients of the legacy era it, like any tool, is listed without an OutputSchema that their revision does not have, which is any but that of an
-	// object; and not at all if its InputSchema is none of an object.
+	// Definition, if set, is what lists have of the tool in place of the fields of mcp.Tool, byte
+	// for byte but for line breaks: a JSON object, for what another server has said. To clients of
+	// the legacy era it, like any tool, is listed without an OutputSchema that their revision does
+	// not have, which is any but that of an object; and not at all if its InputSchema is none of an
+	// object.
 	Definition json.RawMessage
 
-	// NeedsSession leaves the tool out of lists for requests that come without a session, as those of modern clients over HTTP
-	// (see [Server.Stateless]). They can still be made: it is up to the function to refuse them, and to say why.
+	// NeedsSession leaves the tool out of lists for requests that come without a session, as those
+	// of modern clients over HTTP (see [Server.Stateless]). They can still be made: it is up to the
+	// function to refuse them, and to say why.
 	NeedsSession bool
 }
 

@@ -34,7 +34,8 @@ const maxMembers = 12 // of params: those of the protocol are fewer
 
 type requestKey struct{}
 
-// Value has [Elicit] and its like find the request in the context of what they are called from, and who needs memory find its account.
+// Value has [Elicit] and its like find the request in the context of what they are called from, and
+// who needs memory find its account.
 func (r *request) Value(key any) any {
 	switch key {
 	case requestKey{}:
@@ -45,8 +46,9 @@ func (r *request) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// account returns what the request holds of the server's memory: the transport's account, or one of its own
-// where the transport has none, or where the request goes on when the transport is done with it.
+// account returns what the request holds of the server's memory: the transport's account, or one of
+// its own where the transport has none, or where the request goes on when the transport is done
+// with it.
 func (r *request) account() *quota.Account {
 	if r.task == nil {
 		if a := quota.FromContext(r.Context); a != nil {
@@ -74,7 +76,8 @@ func (r *request) holder() string {
 	return r.conn.principal
 }
 
-// close gives back what the request's own account holds. Its handler has returned; what it may have left behind gets an account that holds nothing.
+// close gives back what the request's own account holds. Its handler has returned; what it may have
+// left behind gets an account that holds nothing.
 func (r *request) close() { r.opened.Swap(r.conn.server.closed).Close() }
 
 func requestFrom(ctx context.Context) *request {

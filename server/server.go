@@ -79,16 +79,17 @@ type Options struct {
 	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
 	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
 	TrustClients bool
-	// Extensions are declared to clients of both eras, each with its settings, an object (SEP-2133). Their names have a
-	// prefix, such as com.example/name; New panics otherwise.
+	// Extensions are declared to clients of both eras, each with its settings, an object
+	// (SEP-2133). Their names have a prefix, such as com.example/name; New panics otherwise.
 	Extensions map[string]json.RawMessage
 	// Capabilities, if set, changes what the server declares before a client is told: to declare less, for who stands for another server. What it answers stays the same.
 	Capabilities func(*mcp.ServerCapabilities)
 	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
 	// use. Lists are then never public.
 	Visible func(ctx context.Context, kind Kind, key string) bool
-	// Memory bounds the bytes of requests and answers, of all clients together, that wait to be handled or read, and what handlers ask for with
-	// [dispatch.Reserve]; nil: 256 MiB. A principal has a share of it, see package quota. It may be the pool of other handlers, too.
+	// Memory bounds the bytes of requests and answers, of all clients together, that wait to be
+	// handled or read, and what handlers ask for with [dispatch.Reserve]; nil: 256 MiB. A principal
+	// has a share of it, see package quota. It may be the pool of other handlers, too.
 	Memory *quota.Pool
 	// MaxWatched is how many resources a client may subscribe to, for each subscription; 0: 1024.
 	MaxWatched int
@@ -139,7 +140,8 @@ type Server struct {
 	held     map[news]struct{}
 }
 
-// New returns a server of the operations that catalog has at the time of each request, with default options. A nil catalog is an empty one.
+// New returns a server of the operations that catalog has at the time of each request, with default
+// options. A nil catalog is an empty one.
 func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
 
 // New returns a server with these options.
@@ -192,7 +194,8 @@ func (s *Server) run(name string, f func()) {
 	}
 }
 
-// Memory returns the pool for the bytes of requests and answers, for transports to take from in the name of the principals.
+// Memory returns the pool for the bytes of requests and answers, for transports to take from in the
+// name of the principals.
 func (s *Server) Memory() *quota.Pool { return s.o.Memory }
 
 // PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.

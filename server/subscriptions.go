@@ -202,8 +202,8 @@ func listen(r *request) (any, error) {
 	return encoded(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
 }
 
-// readable returns a context that ends with the request, unless that ends because the client has closed its end of the
-// stream: such a client may still read what it is owed.
+// readable returns a context that ends with the request, unless that ends because the client has
+// closed its end of the stream: such a client may still read what it is owed.
 func (r *request) readable() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r))
 	stop := context.AfterFunc(r, func() {

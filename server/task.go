@@ -97,8 +97,9 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 // begun reports whether the call is a task by now. There may be none.
 func (t *task) begun() bool { return t != nil && t.on.Load() }
 
-// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done so before it is one, or
-// asks as a task does. Of several who begin at a time, one does, and the others wait for it.
+// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done
+// so before it is one, or asks as a task does. Of several who begin at a time, one does, and the
+// others wait for it.
 func (t *task) begin() error {
 	t.request.mu.Lock()
 	b, first := t.beginning, false
@@ -191,8 +192,8 @@ func (t *task) start() error {
 	return nil
 }
 
-// finish notes that the handler has returned: no task begins from now on. It waits for one that is about to, and reports
-// whether the call is one.
+// finish notes that the handler has returned: no task begins from now on. It waits for one that is
+// about to, and reports whether the call is one.
 func (t *task) finish() bool {
 	t.request.mu.Lock()
 	t.over = true
@@ -254,8 +255,9 @@ func (t *task) run(handle func(*request) (any, error)) {
 	}
 }
 
-// settle ends the task, unless it has ended: completed with a result, failed with an error, or cancelled with neither. Its
-// handler's context ends. It returns when the task is one that has ended, for the store too.
+// settle ends the task, unless it has ended: completed with a result, failed with an error, or
+// cancelled with neither. Its handler's context ends. It returns when the task is one that has
+// ended, for the store too.
 func (t *task) settle(came outcome) {
 	t.mu.Lock()
 	switch {

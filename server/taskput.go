@@ -13,14 +13,15 @@ const storeWaits = 10 * time.Second
 
 var errStoreWaits = errors.New("server: the store of tasks does not answer, nor heed the end of its context")
 
-// A put is one write of a task to the store. It is called under no lock, one at a time for each task: those who want to
-// write meanwhile share the next.
+// A put is one write of a task to the store. It is called under no lock, one at a time for each
+// task: those who want to write meanwhile share the next.
 type put struct {
 	done chan struct{}
 	err  error // when done
 }
 
-// put has the store keep the task as it is now, or take it out if it was discarded, and blocks until it has.
+// put has the store keep the task as it is now, or take it out if it was discarded, and blocks
+// until it has.
 func (t *task) put() error {
 	t.mu.Lock()
 	p := t.next

@@ -112,7 +112,8 @@ func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 	})
 }
 
-// A store that does not even heed its context delays the end of a task for a while only, and that of others not at all.
+// A store that does not even heed its context delays the end of a task for a while only, and that
+// of others not at all.
 func TestDeafTaskStoreStrandsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -33,8 +33,8 @@ type TaskOptions struct {
 	TTL time.Duration
 	// PollInterval is how often clients are to ask how far a task is; 0: 1 second.
 	PollInterval time.Duration
-	// MaxRunning is how many tasks of one client run at a time, and of all clients together 16 times that; 0: 32. Of the latter, a principal has
-	// at most half of what the others leave.
+	// MaxRunning is how many tasks of one client run at a time, and of all clients together 16
+	// times that; 0: 32. Of the latter, a principal has at most half of what the others leave.
 	MaxRunning int
 	// Store keeps the tasks; nil: [MemoryTasks](1024, 64 MiB).
 	Store TaskStore

@@ -27,8 +27,9 @@ func (s *Server) Watched() []string {
 	return slices.Sorted(maps.Keys(uris))
 }
 
-// OnWatch has fn called whenever what [Server.Watched] returns may have changed: for who has to ask elsewhere to be told. After stop, it is
-// not called again, but for a call that is under way. What has changed it waits for fn.
+// OnWatch has fn called whenever what [Server.Watched] returns may have changed: for who has to ask
+// elsewhere to be told. After stop, it is not called again, but for a call that is under way. What
+// has changed it waits for fn.
 func (s *Server) OnWatch(fn func()) (stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -142,7 +142,8 @@ func (a *Authorizer) Credentials() (c Credentials, ok bool) {
 	return Credentials{}, false
 }
 
-// current returns the credentials in use, which at first are those in the Store; nil if there are none.
+// current returns the credentials in use, which at first are those in the Store; nil if there are
+// none.
 func (a *Authorizer) current() *Credentials {
 	a.mu.Lock()
 	defer a.mu.Unlock()

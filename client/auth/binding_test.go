@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// secretOptions are all ways to configure something that only one authorization server may see, without the name of
-// that server, and what New says of each.
+// secretOptions are all ways to configure something that only one authorization server may see,
+// without the name of that server, and what New says of each.
 func (w *world) secretOptions() map[string]auth.Options {
 	code := auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect}
 	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "s3cret.jwt", nil }}
@@ -84,8 +84,8 @@ func (w *world) leaked(host string) (all []string) {
 	return all
 }
 
-// An authorization server that only the MCP server has named is shown no secret, no assertion and no refresh token,
-// whether the client's own is configured or not.
+// An authorization server that only the MCP server has named is shown no secret, no assertion and
+// no refresh token, whether the client's own is configured or not.
 func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 	for name := range newWorld(t).secretOptions() {
 		for _, bound := range []string{"", issuer} {
@@ -105,7 +105,8 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 	}
 }
 
-// A refresh token goes back to the authorization server that it came from, whichever the MCP server names later.
+// A refresh token goes back to the authorization server that it came from, whichever the MCP server
+// names later.
 func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()

@@ -14,9 +14,11 @@ import (
 
 // A Registration is what a client is at one authorization server. One that was made beforehand belongs into [Options].Clients.
 type Registration struct {
-	// Issuer is the authorization server that has registered the client, as it calls itself, to the letter. It is the only one that sees Secret, a signature
-	// of Key, or what a Grant asserts, whatever the MCP server names; so it is required with any of these. For a client that has none of them, "" is the one
-	// that the MCP server names when the registration is first used: that is remembered in Options.Store, and from then on it is good for that one only.
+	// Issuer is the authorization server that has registered the client, as it calls itself, to the
+	// letter. It is the only one that sees Secret, a signature of Key, or what a Grant asserts,
+	// whatever the MCP server names; so it is required with any of these. For a client that has
+	// none of them, "" is the one that the MCP server names when the registration is first used:
+	// that is remembered in Options.Store, and from then on it is good for that one only.
 	Issuer   string `json:"issuer,omitempty"`
 	ClientID string `json:"client_id"`
 	Secret   string `json:"client_secret,omitempty"`

@@ -43,11 +43,15 @@
 //
 // # Which client
 //
-// In this order: a registration in Options.Clients for this authorization server; the address of a document about the client, Options.MetadataURL, if the
-// authorization server takes such, and [Options.MetadataDocument] is served there; the registration that was made earlier, in the Store, if it is for the
-// same scopes or more; a new one. If the MCP server names another authorization server than before, nothing of the former is shown to the latter. Registrations in
-// Options.Clients that are for others only are an error then. A registration with a secret or a key, and any for ClientCredentials, JWTBearer or
-// IdentityAssertion, names the authorization server that it is for: New refuses it otherwise, as the MCP server could name one that collects secrets.
+// In this order: a registration in Options.Clients for this authorization server; the address of a
+// document about the client, Options.MetadataURL, if the authorization server takes such, and
+// [Options.MetadataDocument] is served there; the registration that was made earlier, in the Store,
+// if it is for the same scopes or more; a new one. If the MCP server names another authorization
+// server than before, nothing of the former is shown to the latter. Registrations in
+// Options.Clients that are for others only are an error then. A registration with a secret or a
+// key, and any for ClientCredentials, JWTBearer or IdentityAssertion, names the authorization
+// server that it is for: New refuses it otherwise, as the MCP server could name one that collects
+// secrets.
 //
 // # Which scopes
 //

@@ -24,7 +24,9 @@
 //	                      ▼
 //	                    failed: a use starts it after a minute, nobody after five
 //
-// A use that finds the server dead waits for it, if it is to be started again within 5 s and before the deadline of its context; otherwise it fails with the reason of the last failure, and says when. Nothing is done twice without
-// asking: only a use that is declared idempotent is repeated, once. [Manager.Restart] starts a server at once, whatever its state. What a server writes to stderr, and what has become of it, is in
-// its [Log].
+// A use that finds the server dead waits for it, if it is to be started again within 5 s and before
+// the deadline of its context; otherwise it fails with the reason of the last failure, and says
+// when. Nothing is done twice without asking: only a use that is declared idempotent is repeated,
+// once. [Manager.Restart] starts a server at once, whatever its state. What a server writes to
+// stderr, and what has become of it, is in its [Log].
 package host

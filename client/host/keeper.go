@@ -226,7 +226,8 @@ func (k *keeper) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// cause is why a server has ended, without what its process has written: that stands above in the log.
+// cause is why a server has ended, without what its process has written: that stands above in the
+// log.
 func cause(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {

@@ -40,7 +40,8 @@ func (l *Log) write(p []byte) {
 	}
 }
 
-// Started notes the start of a process. It is for [client.Command].Started: what the process writes comes below.
+// Started notes the start of a process. It is for [client.Command].Started: what the process writes
+// comes below.
 func (l *Log) Started(pid int) { l.note("started, process %d", pid) }
 
 // note writes a line of our own.

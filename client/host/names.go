@@ -108,8 +108,9 @@ func (f *Filter) Allows(name string) bool {
 	return f.Allow == nil
 }
 
-// And returns a filter of which every tool passes f and g. It is g if that passes nothing that f does not. Of two sets
-// of patterns that only overlap, what is in both is left out if no pattern says it.
+// And returns a filter of which every tool passes f and g. It is g if that passes nothing that f
+// does not. Of two sets of patterns that only overlap, what is in both is left out if no pattern
+// says it.
 func (f Filter) And(g Filter) Filter {
 	both := Filter{Allow: g.Allow, Deny: g.Deny}
 	for _, pattern := range f.Deny {
@@ -137,7 +138,8 @@ func (f Filter) And(g Filter) Filter {
 	return both
 }
 
-// coveredBy reports whether one of the patterns is sure to match every name that another pattern matches.
+// coveredBy reports whether one of the patterns is sure to match every name that another pattern
+// matches.
 func coveredBy(patterns []string, pattern string) bool {
 	return slices.ContainsFunc(patterns, func(wide string) bool {
 		if strings.Contains(wide, "?") && strings.Contains(pattern, "*") { // which may stand for less or more than one character

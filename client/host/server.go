@@ -23,14 +23,18 @@ type Server struct {
 	// Filter says which of the server's tools there are.
 	Filter Filter
 
-	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt, and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB.
-	// A message that is larger than Options.Limits.MaxFrame is not received at all. The Manager does not look at them.
+	// MaxArguments and MaxResult are how many bytes the arguments of one call of a tool or prompt,
+	// and the result of a call or read, may have on their way through a gateway; 0 is 8 MiB. A
+	// message that is larger than Options.Limits.MaxFrame is not received at all. The Manager does
+	// not look at them.
 	MaxArguments, MaxResult int
 
 	// Disabled has it not started until [Manager.Enable].
 	Disabled bool
 
-	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it, has a client and a process of its own, until [Manager.EndSession]. A gateway refuses requests without a session.
+	// PerSession is for servers that must not be shared: each session, as [Manager.Use] names it,
+	// has a client and a process of its own, until [Manager.EndSession]. A gateway refuses requests
+	// without a session.
 	PerSession bool
 	// MaxSessions is how many sessions have one at a time; the uses of others fail with ErrSessions. Default 64.
 	MaxSessions int
@@ -49,7 +53,8 @@ const (
 	failureWindow = 2 * time.Minute
 	// rest is how long it is left alone then.
 	rest = 5 * time.Minute
-	// maxWait is how long a use waits at most for a server that is to be started again, before it fails with the reason of the last failure.
+	// maxWait is how long a use waits at most for a server that is to be started again, before it
+	// fails with the reason of the last failure.
 	maxWait = 5 * time.Second
 )
 

@@ -30,12 +30,17 @@
 //
 // # Sessions and streams of legacy servers
 //
-// A server that answers 404 has forgotten the session, and so has one that answers 400 and says that it knows of none: the client begins another, and sends the call again, that the server has not looked at. Subscriptions and the log level
-// are asked for again, whatever the server tells the changes of may have changed, and its questions are taken for taken back. Without a call, a loss is noticed by the stream of
-// the GET, and made good for once a minute at most. A stream that
-// breaks off before the answer is resumed, if its events have ids: with Last-Event-ID, after the time that the server says or 1 s, five times in a row at most if the server cannot
-// be reached. Otherwise the call fails, with an error that matches [ErrCut]: it is not sent again, because the server may have done what it says.
-// The stream of a GET, if the server offers one, is opened again whenever it ends, after the time that the server says or 1 s, and then less and less often if nothing comes.
+// A server that answers 404 has forgotten the session, and so has one that answers 400 and says
+// that it knows of none: the client begins another, and sends the call again, that the server has
+// not looked at. Subscriptions and the log level are asked for again, whatever the server tells the
+// changes of may have changed, and its questions are taken for taken back. Without a call, a loss
+// is noticed by the stream of the GET, and made good for once a minute at most. A stream that
+// breaks off before the answer is resumed, if its events have ids: with Last-Event-ID, after the
+// time that the server says or 1 s, five times in a row at most if the server cannot be reached.
+// Otherwise the call fails, with an error that matches [ErrCut]: it is not sent again, because the
+// server may have done what it says. The stream of a GET, if the server offers one, is opened again
+// whenever it ends, after the time that the server says or 1 s, and then less and less often if
+// nothing comes.
 //
 // # Errors
 //

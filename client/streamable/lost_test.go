@@ -81,7 +81,8 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 	}
 }
 
-// A server without sessions, or one that answers so whatever it is sent, is not asked for a session again and again.
+// A server without sessions, or one that answers so whatever it is sent, is not asked for a session
+// again and again.
 func TestSessionIsNotBegunForEver(t *testing.T) {
 	f := &forgetful{result: initialized}
 	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")

@@ -13,9 +13,9 @@ import (
 	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
-// Whoever can write a configuration file decides what is started, and that may be a client with tools for files. So a file
-// that changes while a gateway runs takes away by itself: it drops and disables servers, and lets fewer of their tools
-// pass. What gives more waits for the operator.
+// Whoever can write a configuration file decides what is started, and that may be a client with
+// tools for files. So a file that changes while a gateway runs takes away by itself: it drops and
+// disables servers, and lets fewer of their tools pass. What gives more waits for the operator.
 
 // An offering is a server as the operator has let it in, less what its file has taken away since.
 type offering struct {
@@ -24,8 +24,9 @@ type offering struct {
 	server     host.Server
 }
 
-// A resolution is what a definition was when the operator let it in, with the values of its variables and the content of
-// its envFile: what these become later is not used without the operator either.
+// A resolution is what a definition was when the operator let it in, with the values of its
+// variables and the content of its envFile: what these become later is not used without the
+// operator either.
 type resolution struct {
 	endpoint *config.Endpoint
 	err      error
@@ -42,7 +43,8 @@ func (r resolution) same(o resolution) bool {
 	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
 }
 
-// A release is what the operator lets in: everything, or one thing, which must have a digest unless that is "".
+// A release is what the operator lets in: everything, or one thing, which must have a digest unless
+// that is "".
 type release struct {
 	all bool
 	one ops.Release
@@ -64,7 +66,8 @@ const (
 	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
 )
 
-// admit returns what of a server may be offered; none has no ID. Why says why that is not all of it, "" if it is.
+// admit returns what of a server may be offered; none has no ID. Why says why that is not all of
+// it, "" if it is.
 func (st *standing) admit(s *config.Server, env *config.Environment, by release) (o offering, why string) {
 	was, there := st.offered[s.ID]
 	resolved := resolve(s, env)

@@ -21,10 +21,12 @@ type asker struct {
 
 // A prompter reads what somebody at the terminal answers.
 type prompter interface {
-	// begin waits until nobody else is asked, and throws away what was typed before: it was no answer, and must not agree to anything. Nobody else is asked until end
-	// is called. The error is the cause of ctx's end.
+	// begin waits until nobody else is asked, and throws away what was typed before: it was no
+	// answer, and must not agree to anything. Nobody else is asked until end is called. The error
+	// is the cause of ctx's end.
 	begin(ctx context.Context) (end func(), err error)
-	// line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is to be no answer, or the cause of ctx's end.
+	// line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is
+	// to be no answer, or the cause of ctx's end.
 	line(ctx context.Context, prompt string) (string, error)
 }
 
@@ -32,7 +34,8 @@ func newAsker(server string, console *console, p prompter) *asker {
 	return &asker{server: server, console: console, prompter: p, browse: browse}
 }
 
-// answer has a client with these options ask. A question ends with its own context: that of the call that it belongs to, or else of the connection.
+// answer has a client with these options ask. A question ends with its own context: that of the
+// call that it belongs to, or else of the connection.
 func (a *asker) answer(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.OnElicit = a.elicit

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// An auditFile is the file of the audit log. It can be opened anew while it is written to, for programs that rotate logs.
+// An auditFile is the file of the audit log. It can be opened anew while it is written to, for
+// programs that rotate logs.
 type auditFile struct {
 	path string // absolute: it is the same when it is opened anew
 
@@ -36,8 +37,8 @@ func (a *auditFile) Write(lines []byte) (int, error) {
 	return a.f.Write(lines)
 }
 
-// reopen has everything from now on written to the file that has the name by now, a new one if there is none. If that
-// cannot be opened, it stays with the one it has.
+// reopen has everything from now on written to the file that has the name by now, a new one if
+// there is none. If that cannot be opened, it stays with the one it has.
 func (a *auditFile) reopen() error {
 	f, err := a.open() // not under the lock: it may take long
 	if err != nil {
@@ -69,8 +70,9 @@ func (a *auditFile) moved() bool {
 	return err == nil && !os.SameFile(now, open)
 }
 
-// rotateAudit opens the file of the audit log anew, if there is one, and reports whether it had been moved away. That is
-// what a program that rotates logs has done before it sends SIGHUP: it is no word of the operator about anything else.
+// rotateAudit opens the file of the audit log anew, if there is one, and reports whether it had
+// been moved away. That is what a program that rotates logs has done before it sends SIGHUP: it is
+// no word of the operator about anything else.
 func (m *mounted) rotateAudit(log *slog.Logger) (rotated bool) {
 	if m.trail == nil {
 		return false

@@ -12,7 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A log that is moved away is followed by a new one after SIGHUP; one that cannot be opened anew goes on where it was.
+// A log that is moved away is followed by a new one after SIGHUP; one that cannot be opened anew
+// goes on where it was.
 func TestAuditIsReopened(t *testing.T) {
 	ownRuntime(t)
 	file := filepath.Join(t.TempDir(), "audit.jsonl")

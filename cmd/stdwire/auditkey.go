@@ -15,11 +15,12 @@ import (
 // auditKeySize is that of a key of HMAC-SHA-256, in bytes.
 const auditKeySize = 32
 
-// auditKey returns the key of the digests in an audit log. It is kept beside the log, in a file that only its user may
-// read, so that the same arguments have the same digest in all of the log, whichever process has written the line; it
-// is made if there is none. It is nil, so that the gateway has one of its own, for a log that is no regular file, as what is
-// beside a pipe or a terminal is not its, and where nothing can be written beside the log, which the log of this program is
-// told.
+// auditKey returns the key of the digests in an audit log. It is kept beside the log, in a file
+// that only its user may read, so that the same arguments have the same digest in all of the log,
+// whichever process has written the line; it is made if there is none. It is nil, so that the
+// gateway has one of its own, for a log that is no regular file, as what is beside a pipe or a
+// terminal is not its, and where nothing can be written beside the log, which the log of this
+// program is told.
 func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	info, err := to.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -40,7 +41,8 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	if err = errors.Join(err, made.Close()); err != nil {
 		return nil, err
 	}
-	// Of several processes that begin at once, one must win, and the others must not see half of its key.
+	// Of several processes that begin at once, one must win, and the others must not see half of
+	// its key.
 	if err := os.Link(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		if err := os.Rename(made.Name(), path); err != nil { // a file system without links
 			return nil, err

@@ -14,7 +14,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// The key of an audit log is the same for all who write to it, however many begin at once, and only its user can read it.
+// The key of an audit log is the same for all who write to it, however many begin at once, and only
+// its user can read it.
 func TestAuditKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	quiet := slog.New(slog.DiscardHandler)
@@ -67,7 +68,8 @@ func TestAuditKey(t *testing.T) {
 	assert.Assert(t, key == nil)
 }
 
-// Where there is no room for a key beside the log, the log is written nevertheless, and that is told.
+// Where there is no room for a key beside the log, the log is written nevertheless, and that is
+// told.
 func TestAuditKeyIsNotKept(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows removes no open file")

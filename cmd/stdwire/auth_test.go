@@ -148,8 +148,9 @@ func TestLoginOfConfigured(t *testing.T) {
 	}
 }
 
-// The secret of a client goes to the authorization server that the configuration names with it, not to the one that the
-// MCP server names; without such a name it goes nowhere, and config check says what to add.
+// The secret of a client goes to the authorization server that the configuration names with it, not
+// to the one that the MCP server names; without such a name it goes nowhere, and config check says
+// what to add.
 func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)

@@ -19,7 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// What a server behind has that is killed stays in the lists, and calls wait until it is there again.
+// What a server behind has that is killed stays in the lists, and calls wait until it is there
+// again.
 func TestServerBehindIsKilled(t *testing.T) {
 	ownHome(t)
 	self, err := os.Executable()

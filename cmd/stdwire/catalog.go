@@ -111,7 +111,8 @@ func (b *builtin) directories() (list []fs.Root, err error) {
 	return list, nil
 }
 
-// writable are the roots in which clients may change files, unless they may run any program and so change all files.
+// writable are the roots in which clients may change files, unless they may run any program and so
+// change all files.
 func (b *builtin) writable() writableRoots {
 	if !b.write || b.exec && b.allow == nil || b.eval {
 		return nil
@@ -124,7 +125,8 @@ func (b *builtin) writable() writableRoots {
 	return openWritable(dirs)
 }
 
-// open makes the catalog, with these gates open beside those that the flags open. Closing is the caller's.
+// open makes the catalog, with these gates open beside those that the flags open. Closing is the
+// caller's.
 func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error) {
 	list, err := b.directories()
 	if err != nil {

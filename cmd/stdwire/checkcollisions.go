@@ -22,7 +22,8 @@ func namesOf(all map[pin.Kind][]json.RawMessage, filter *host.Filter) map[pin.Ki
 	return names
 }
 
-// collide writes down what of servers, which are in the order of the configuration, one ahead of them has too.
+// collide writes down what of servers, which are in the order of the configuration, one ahead of
+// them has too.
 func collide(charts []*chart) {
 	var listings []gateway.Listing
 	for _, c := range charts {

@@ -13,9 +13,9 @@ import (
 
 const maxConnections = 4096
 
-// connections is a listener that bounds how many connections are open at a time, each address having a share of them.
-// Where there is no room, a connection that is idle makes it: of the address itself if that has its share,
-// and otherwise of the one that has the most.
+// connections is a listener that bounds how many connections are open at a time, each address
+// having a share of them. Where there is no room, a connection that is idle makes it: of the
+// address itself if that has its share, and otherwise of the one that has the most.
 type connections struct {
 	net.Listener
 	room *quota.Pool // by address
@@ -28,7 +28,8 @@ func newConnections(l net.Listener, most int64) *connections {
 	return &connections{Listener: l, room: quota.NewPool(most), idle: map[string]map[*openConnection]struct{}{}}
 }
 
-// Accept implements [net.Listener]. A connection for which there is no room is answered and closed here.
+// Accept implements [net.Listener]. A connection for which there is no room is answered and closed
+// here.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/poll"
 )
 
-// serveBounded serves over a bounded listener, and returns what dials it from an address of this machine.
+// serveBounded serves over a bounded listener, and returns what dials it from an address of this
+// machine.
 func serveBounded(t *testing.T, most int64) (l *connections, dial func(from string) net.Conn) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -35,7 +36,8 @@ func serveBounded(t *testing.T, most int64) (l *connections, dial func(from stri
 	}
 }
 
-// statusLine sends a request and returns the status line of its answer; "" if the connection was closed.
+// statusLine sends a request and returns the status line of its answer; "" if the connection was
+// closed.
 func statusLine(conn net.Conn) string {
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
 	answer := make([]byte, 1024)

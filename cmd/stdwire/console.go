@@ -74,7 +74,8 @@ func (c *console) withhold() (resume func()) {
 	return func() { set(false) }
 }
 
-// status replaces the status; "" takes it away. Without a terminal that can take it away there is none.
+// status replaces the status; "" takes it away. Without a terminal that can take it away there is
+// none.
 func (c *console) status(text string) {
 	if !c.terminal || c.dumb {
 		return
@@ -95,7 +96,8 @@ func (c *console) erase() {
 	}
 }
 
-// during shows a status from after on, every second anew, until stop is called. A dumb terminal is shown lines, every ten seconds.
+// during shows a status from after on, every second anew, until stop is called. A dumb terminal is
+// shown lines, every ten seconds.
 func (c *console) during(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
 	if !c.terminal {
 		return func() {}

@@ -406,7 +406,8 @@ func TestControlIsBounded(t *testing.T) {
 	assert.Equal(t, len(sockets()), 0)
 }
 
-// What a process writes stands below its start, also where a server is started twice to find out how to speak to it, and above its end, which does not say it again.
+// What a process writes stands below its start, also where a server is started twice to find out
+// how to speak to it, and above its end, which does not say it again.
 func TestLogsOfAServerThatDoesNotStart(t *testing.T) {
 	ownRuntime(t)
 	serving(t, obj{"bad": obj{"command": "sh", "args": []string{"-c", "echo one >&2; echo two >&2; exit 3"}}})

@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A file that is no text comes as base64; --save writes the file itself, whatever the output, and what is left over is shown.
+// A file that is no text comes as base64; --save writes the file itself, whatever the output, and
+// what is left over is shown.
 func TestBinaryFileIsSaved(t *testing.T) {
 	root := t.TempDir()
 	want := []byte{0x89, 'P', 'N', 'G', 0, 0xff}

@@ -188,8 +188,8 @@ func TestProfilesChange(t *testing.T) {
 	l.end(t)
 }
 
-// Profiles follow the configuration: who is gone is not served any more, who has other servers offers those, and who is new is served
-// when the operator says so.
+// Profiles follow the configuration: who is gone is not served any more, who has other servers
+// offers those, and who is new is served when the operator says so.
 func TestProfilesFollow(t *testing.T) {
 	ownHome(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")

@@ -17,7 +17,8 @@ import (
 	"github.com/stdwire/stdwire/client/streamable"
 )
 
-// editable is a directory with a configuration that names a file server for this directory, with --write.
+// editable is a directory with a configuration that names a file server for this directory, with
+// --write.
 func editable(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -58,7 +59,8 @@ func edit(t *testing.T, c *client.Client, path, old, text string) {
 	assert.Assert(t, !result.IsError, "%s", result.StructuredContent)
 }
 
-// waits waits until stdwire status says that something waits, and checks that nothing was started meanwhile.
+// waits waits until stdwire status says that something waits, and checks that nothing was started
+// meanwhile.
 func waits(t *testing.T, pid, mark string, want ...string) {
 	t.Helper()
 	before := started(t, mark)
@@ -108,7 +110,8 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 	return c, c.Process().Pid
 }
 
-// A client that can write files through a server behind the gateway cannot have a program run: what it puts into the configuration waits for the operator.
+// A client that can write files through a server behind the gateway cannot have a program run: what
+// it puts into the configuration waits for the operator.
 func TestEditedConfigurationWaits(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
@@ -148,7 +151,8 @@ func TestEditedConfigurationWaits(t *testing.T) {
 	}
 }
 
-// There is nothing to agree to in another order of the servers, which only SIGHUP lets in: trust does not ask about it.
+// There is nothing to agree to in another order of the servers, which only SIGHUP lets in: trust
+// does not ask about it.
 func TestTrustLeavesTheOrderAlone(t *testing.T) {
 	runtime := ownRuntime(t)
 	project(t, nil)

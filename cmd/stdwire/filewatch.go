@@ -29,8 +29,9 @@ type fileWatch struct {
 // watchEvery is how often it is looked whether files have changed. A change counts when they look the same twice: an editor may write in several steps, and what is half written may be valid.
 const watchEvery = time.Second
 
-// run calls changed when the files have changed, at once when something is sent on now, and once at the beginning for what
-// happened before it was looked; until ctx ends. Asked says that it was because of now.
+// run calls changed when the files have changed, at once when something is sent on now, and once at
+// the beginning for what happened before it was looked; until ctx ends. Asked says that it was
+// because of now.
 func (f *fileWatch) run(ctx context.Context, now <-chan struct{}, changed func(asked bool)) {
 	var told map[string][sha256.Size]byte
 	seen := f.look()

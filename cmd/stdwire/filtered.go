@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kinds are the kinds of things that a server has, with those tools only that the configuration lets pass, and the time that
-// each list may take.
+// kinds are the kinds of things that a server has, with those tools only that the configuration
+// lets pass, and the time that each list may take.
 func (t *target) kinds() []kind {
 	all := kinds()
 	pages := all[0].pages

@@ -53,7 +53,8 @@ var fixtures = map[string]func(args []string){
 		fmt.Fprintln(os.Stderr, "please log in")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	},
-	// mute begins a session, has nothing in its lists, and does not answer the methods that are its arguments.
+	// mute begins a session, has nothing in its lists, and does not answer the methods that are its
+	// arguments.
 	"mute": func(args []string) {
 		answers := map[string]string{
 			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"mute","version":"1"}}`,

@@ -21,16 +21,18 @@ func timeoutFlag(timeout *time.Duration) flag {
 	return f
 }
 
-// A following shows on stderr what goes on until a result is there: on a terminal in one line that goes away again, or all of it, line by line with times; so always on a terminal
-// where no line goes away.
+// A following shows on stderr what goes on until a result is there: on a terminal in one line that
+// goes away again, or all of it, line by line with times; so always on a terminal where no line
+// goes away.
 type following struct {
 	std     *streams
 	what    string // is waited for
 	inLines bool
 }
 
-// through sends a request with the options by which to hear of its progress. What was interrupted has no result, also if that has come at the same moment: perhaps because a
-// question was left without an answer.
+// through sends a request with the options by which to hear of its progress. What was interrupted
+// has no result, also if that has come at the same moment: perhaps because a question was left
+// without an answer.
 func (f following) through(ctx context.Context, send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
 	result, err := f.follow(send)
 	if err == nil && ctx.Err() != nil {

@@ -16,8 +16,8 @@ func listTimeoutFlag(target *time.Duration) flag {
 	return duration(target, "--timeout", "how long the server may take for each list")
 }
 
-// within is the kind with lists that have to be there in full within a time, all their pages together; negative is for
-// ever, and 0 leaves each page the time of a call.
+// within is the kind with lists that have to be there in full within a time, all their pages
+// together; negative is for ever, and 0 leaves each page the time of a call.
 func (k kind) within(timeout time.Duration) kind {
 	if timeout == 0 {
 		return k
@@ -36,7 +36,8 @@ func (k kind) within(timeout time.Duration) kind {
 	return k
 }
 
-// inTime yields what a list has when all of it is there, or the time is up: what is done with it takes none of that time.
+// inTime yields what a list has when all of it is there, or the time is up: what is done with it
+// takes none of that time.
 func inTime[T any](ctx context.Context, method string, timeout time.Duration, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		limited, cancel := ctx, context.CancelFunc(func() {})

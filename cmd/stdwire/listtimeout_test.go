@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A server that does not answer one of its lists is given up after the time that a list may take, and the message says
-// which server and which list it is.
+// A server that does not answer one of its lists is given up after the time that a list may take,
+// and the message says which server and which list it is.
 func TestListsHaveADeadline(t *testing.T) {
 	ownHome(t)
 	var at sync.WaitGroup

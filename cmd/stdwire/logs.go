@@ -80,7 +80,8 @@ type wholeLines struct {
 	rest string // of a line that is still to be completed
 }
 
-// add prints what has come, and before it, if something is missing between, what there is of a line and a note.
+// add prints what has come, and before it, if something is missing between, what there is of a line
+// and a note.
 func (w *wholeLines) add(std *streams, got ops.LogsOutput) {
 	if got.Missed > 0 {
 		w.end()

@@ -8,8 +8,8 @@ import (
 	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
-// Where a log goes on, a line that came in two pieces is one; where something between is missing, what was begun before is no
-// beginning of what follows.
+// Where a log goes on, a line that came in two pieces is one; where something between is missing,
+// what was begun before is no beginning of what follows.
 func TestLogLinesAtTheSeam(t *testing.T) {
 	c := capture(false)
 	lines := &wholeLines{out: c.out}

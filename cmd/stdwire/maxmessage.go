@@ -25,7 +25,8 @@ func maxMessageFlag(target *int) flag {
 	}}
 }
 
-// explainTooLarge says that the server has sent too large a message, and how to allow it. It reports false if that is not what the error is about.
+// explainTooLarge says that the server has sent too large a message, and how to allow it. It
+// reports false if that is not what the error is about.
 func explainTooLarge(f *failure, err error) bool {
 	large, ok := errors.AsType[*client.TooLargeError](err)
 	if !ok {

@@ -140,7 +140,8 @@ func (m *mounted) close() error {
 	return m.trail.close()
 }
 
-// server is one of the configuration as the gateway keeps it. Resolve says what to start whenever it is to be started.
+// server is one of the configuration as the gateway keeps it. Resolve says what to start whenever
+// it is to be started.
 func (m *mounted) server(s *config.Server, resolve func() (*config.Endpoint, error), g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
 		ID: s.ID, Digest: version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,

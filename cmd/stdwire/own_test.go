@@ -18,7 +18,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Over HTTP each legacy session has a process of a server that is not shared, with its roots and its logs, which ends with the session, and with the gateway. Modern clients and those of the HTTP API have no session: they never share a process, as they get none, and are told why.
+// Over HTTP each legacy session has a process of a server that is not shared, with its roots and
+// its logs, which ends with the session, and with the gateway. Modern clients and those of the HTTP
+// API have no session: they never share a process, as they get none, and are told why.
 func TestServeOwnProcesses(t *testing.T) {
 	ownHome(t)
 	notes := newNotes(t)

@@ -16,7 +16,8 @@ import (
 // The profile safe has files only, as the user wants it; a project's file has danger in it.
 const widened = `{"mcpServers": {}, "profiles": {"safe": ["files", "danger"]}}`
 
-// twoServers is a project without a configuration, of a user with the servers files and danger, and the profile safe of files.
+// twoServers is a project without a configuration, of a user with the servers files and danger, and
+// the profile safe of files.
 func twoServers(t *testing.T) (path string) {
 	t.Helper()
 	runtime := ownRuntime(t)

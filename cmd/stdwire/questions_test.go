@@ -9,7 +9,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveForms speaks both eras. Its tool order asks for a form of several fields and returns the answer; write asks the client's model.
+// serveForms speaks both eras. Its tool order asks for a form of several fields and returns the
+// answer; write asks the client's model.
 func serveForms([]string) {
 	catalog := dispatch.NewCatalog()
 	type none struct{}

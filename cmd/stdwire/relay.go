@@ -14,8 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/guard"
 )
 
-// A relay runs a command in this program's place: with its environment, between its stdin and stdout, with its stderr, with the signals that it gets. What is left of the command when
-// this program dies, of SIGKILL too, is said in the package comment of internal/guard.
+// A relay runs a command in this program's place: with its environment, between its stdin and
+// stdout, with its stderr, with the signals that it gets. What is left of the command when this
+// program dies, of SIGKILL too, is said in the package comment of internal/guard.
 type relay struct {
 	words []string
 

@@ -137,9 +137,9 @@ func (st *standing) files() []string {
 	return st.watched
 }
 
-// reload applies what is configured now, and has clients hear of all of it at once. What that gives beyond what the
-// operator has let in waits, unless by lets it in. If the configuration cannot be used, everything stays as it is, and
-// the error says why.
+// reload applies what is configured now, and has clients hear of all of it at once. What that gives
+// beyond what the operator has let in waits, unless by lets it in. If the configuration cannot be
+// used, everything stays as it is, and the error says why.
 func (st *standing) reload(ctx context.Context, by release) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
@@ -171,9 +171,10 @@ func (st *standing) tell(lines []string) {
 	st.told = lines
 }
 
-// apply makes the gateway offer what is configured, as far as the operator has let it in or by does, and returns what was
-// changed for that, "" for nothing. What is the same is left alone. A server whose configuration has an error stays as it
-// was, and is not offered if it was not; nor is one that is not trusted as it is now.
+// apply makes the gateway offer what is configured, as far as the operator has let it in or by
+// does, and returns what was changed for that, "" for nothing. What is the same is left alone. A
+// server whose configuration has an error stays as it was, and is not offered if it was not; nor is
+// one that is not trusted as it is now.
 func (st *standing) apply(c *chosen, by release) string {
 	var lines []string
 	for _, d := range c.diagnostics {
@@ -270,9 +271,9 @@ func (st *standing) apply(c *chosen, by release) string {
 	return summary([]batch{{"new", added}, {"changed", replaced}, {"gone", gone}, {"new profile", opened}, {"gone profile", closed}})
 }
 
-// arrange sets the order of the servers, by which names belong to the first of several that have them. A file that
-// changes does not by itself change the order of those that are offered: one would get what is another's. It reports
-// whether the order is as configured.
+// arrange sets the order of the servers, by which names belong to the first of several that have
+// them. A file that changes does not by itself change the order of those that are offered: one
+// would get what is another's. It reports whether the order is as configured.
 func (st *standing) arrange(configured []*config.Server, by release) bool {
 	var order []string
 	for _, s := range configured {

@@ -49,7 +49,8 @@ func serveCommand() command {
 	}
 }
 
-// settleWithin is how long clients wait for the lists of what other servers have, before they are told of it as a change: some look only once, and none waits for long.
+// settleWithin is how long clients wait for the lists of what other servers have, before they are
+// told of it as a change: some look only once, and none waits for long.
 const settleWithin = 5 * time.Second
 
 func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {

@@ -66,8 +66,9 @@ func (c *chosen) only(ids []string) error {
 	return nil
 }
 
-// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the store whether it is trusted. What it writes to stderr, and its start, go to log, unless that is nil. An
-// error is one of the configuration, or a [*client.StartError].
+// reach starts a server of the configuration, or connects to it. Whoever wants to has asked the
+// store whether it is trusted. What it writes to stderr, and its start, go to log, unless that is
+// nil. An error is one of the configuration, or a [*client.StartError].
 func reach(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, log *host.Log) (*client.Client, error) {
 	endpoint, err := s.Resolve(env)
 	if err != nil {

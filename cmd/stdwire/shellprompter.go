@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A shellPrompter asks whoever types lines into a shell, also in the middle of one: the editor that reads the lines reads the answers.
+// A shellPrompter asks whoever types lines into a shell, also in the middle of one: the editor that
+// reads the lines reads the answers.
 type shellPrompter struct{ shell *shell }
 
 func (p *shellPrompter) begin(ctx context.Context) (end func(), err error) {
@@ -23,7 +24,8 @@ func (p *shellPrompter) begin(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
-// line is that of a prompter. Ctrl-C leaves the question without an answer, and cancels what is running.
+// line is that of a prompter. Ctrl-C leaves the question without an answer, and cancels what is
+// running.
 func (p *shellPrompter) line(ctx context.Context, prompt string) (string, error) {
 	text, err := p.shell.editor.Ask(ctx, printable.Line(prompt)+" ")
 	if err == lineedit.ErrInterrupted {

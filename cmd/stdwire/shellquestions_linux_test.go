@@ -10,7 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// In the shell a destructive call is confirmed, in both eras: "y" is the answer, and no command line.
+// In the shell a destructive call is confirmed, in both eras: "y" is the answer, and no command
+// line.
 func TestShellConfirms(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		dir := t.TempDir()
@@ -82,7 +83,8 @@ func TestShellRefusesSampling(t *testing.T) {
 	}
 }
 
-// Ctrl-C at a question cancels the call that it belongs to, and leaves nobody behind who takes what is typed next.
+// Ctrl-C at a question cancels the call that it belongs to, and leaves nobody behind who takes what
+// is typed next.
 func TestShellQuestionIsInterrupted(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSeat(t, words("shell --era "+era, fixture("forms")...)...)
@@ -107,7 +109,8 @@ func TestShellQuestionIsInterrupted(t *testing.T) {
 	}
 }
 
-// A question that nobody's call is about comes between: what is half typed neither answers it nor is lost.
+// A question that nobody's call is about comes between: what is half typed neither answers it nor
+// is lost.
 func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 	notes := newNotes(t)
 	cues := filepath.Join(t.TempDir(), "cues")
@@ -136,7 +139,8 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 	assert.Equal(t, s.ends(), 0)
 }
 
-// A terminal that can do nothing but show lines is shown lines, and no sequence for it to do something.
+// A terminal that can do nothing but show lines is shown lines, and no sequence for it to do
+// something.
 func TestDumbTerminal(t *testing.T) {
 	s := newSeatAt(t, "dumb", words("call slow ms=1", fixture("good")...)...)
 	before := s.sees("100% step\r\n")

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// serveStocked is a legacy server that has what stands in a file, as it is then: the arrays tools, prompts, resources and
-// resourceTemplates.
+// serveStocked is a legacy server that has what stands in a file, as it is then: the arrays tools,
+// prompts, resources and resourceTemplates.
 func serveStocked(args []string) {
 	serveLines(func(m message, reply func(string)) {
 		if m.ID == nil {

@@ -12,7 +12,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A message that is larger than is taken is no death of the server's, and what is told says how to have it.
+// A message that is larger than is taken is no death of the server's, and what is told says how to
+// have it.
 func TestCallOfTooLargeResult(t *testing.T) {
 	for _, tt := range []struct {
 		args, sent, limit, hint string

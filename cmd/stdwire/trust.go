@@ -96,7 +96,8 @@ func (tr *trusting) run(ctx context.Context, std *streams) error {
 	return nil
 }
 
-// A trustable is what can be agreed to: a server or a profile of the project, or what waits in a running gateway.
+// A trustable is what can be agreed to: a server or a profile of the project, or what waits in a
+// running gateway.
 type trustable struct {
 	server  *config.Server
 	profile *config.Profile
@@ -136,7 +137,8 @@ func (one trustable) trust(store *config.Store) error {
 	return nil
 }
 
-// consider shows something, asks about it, and remembers the answer. It reports whether it is trusted now.
+// consider shows something, asks about it, and remembers the answer. It reports whether it is
+// trusted now.
 func (tr *trusting) consider(ctx context.Context, std *streams, store *config.Store, p prompter, one trustable) (bool, error) {
 	if one.server != nil && one.server.Err != nil {
 		std.err.printf("error: %v", one.server.Err)

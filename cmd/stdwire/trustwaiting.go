@@ -12,7 +12,8 @@ type waitingList struct {
 	what map[*controlled][]ops.Waiting
 }
 
-// gatewaysWaiting asks the gateways that run. There need not be any; one that does not answer is told.
+// gatewaysWaiting asks the gateways that run. There need not be any; one that does not answer is
+// told.
 func gatewaysWaiting(ctx context.Context, std *streams) *waitingList {
 	l := &waitingList{what: make(map[*controlled][]ops.Waiting)}
 	if len(sockets()) == 0 {
@@ -35,8 +36,8 @@ func gatewaysWaiting(ctx context.Context, std *streams) *waitingList {
 
 func (l *waitingList) hangUp() { hangUp(l.all) }
 
-// named returns what waits under a name, "" for all, and can be agreed to: not what is of a project's file, which has to
-// be trusted first, nor the order of the servers.
+// named returns what waits under a name, "" for all, and can be agreed to: not what is of a
+// project's file, which has to be trusted first, nor the order of the servers.
 func (l *waitingList) named(name string) (found []trustable) {
 	for _, g := range l.all {
 		for _, w := range l.what[g] {
@@ -48,7 +49,8 @@ func (l *waitingList) named(name string) (found []trustable) {
 	return found
 }
 
-// release has gateways let in what was agreed to: that of a project, those that work in its directory.
+// release has gateways let in what was agreed to: that of a project, those that work in its
+// directory.
 func (l *waitingList) release(ctx context.Context, std *streams, dir string, one trustable) error {
 	var what ops.Release
 	switch {

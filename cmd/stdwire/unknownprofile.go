@@ -6,8 +6,9 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// unknownProfile are the options of the endpoint of all profiles that there are not. It decides on callers as the other
-// endpoints do, so that only those who are let in there are told which profiles there are.
+// unknownProfile are the options of the endpoint of all profiles that there are not. It decides on
+// callers as the other endpoints do, so that only those who are let in there are told which
+// profiles there are.
 func unknownProfile(o streamable.Options) streamable.Options {
 	none := &streamable.Refusal{Status: http.StatusNotFound, Message: "there is no such profile: all servers are at " + mainPath}
 	authorize, principal := o.Authorize, o.Principal

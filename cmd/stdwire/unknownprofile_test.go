@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// Who has not shown who they are cannot find out which profiles there are: all of /mcp/NAME answers them the same.
+// Who has not shown who they are cannot find out which profiles there are: all of /mcp/NAME answers
+// them the same.
 func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 	wrong := errors.New("wrong")
 	for name, o := range map[string]streamable.Options{

@@ -10,7 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// reasons are why something is withheld, and what to do about it; %s is the detail, and the server's id.
+// reasons are why something is withheld, and what to do about it; %s is the detail, and the
+// server's id.
 var reasons = map[gateway.Reason]struct{ why, remedy string }{
 	gateway.ReasonChanged:   {"it is not what it was when it was first used (%s)", lookAt},
 	gateway.ReasonNew:       {"its server did not have it when it was first used%s", lookAt},
@@ -37,8 +38,8 @@ func (st *standing) withheld() map[string][]ops.Withheld {
 	return all
 }
 
-// withheldLines are what a server has that is not offered, for people to read. A collision is an error: only the user can
-// say whose it is to be.
+// withheldLines are what a server has that is not offered, for people to read. A collision is an
+// error: only the user can say whose it is to be.
 func withheldLines(s ops.Status) string {
 	var b strings.Builder
 	var remedies []string

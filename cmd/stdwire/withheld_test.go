@@ -39,7 +39,8 @@ func await(t *testing.T, pid, id string, done func(ops.Status) bool) ops.Status 
 	}
 }
 
-// What has changed is withheld by a gateway that runs, stdwire status says so, with the remedy; and when it is accepted, it is offered without a restart.
+// What has changed is withheld by a gateway that runs, stdwire status says so, with the remedy; and
+// when it is accepted, it is offered without a restart.
 func TestAcceptReachesARunningGateway(t *testing.T) {
 	ownRuntime(t)
 	server, restock := stocked(t, stockBefore)
@@ -78,7 +79,8 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	assert.Equal(t, pin("diff"), ran{0, "", ""})
 }
 
-// What two servers have is an error in doctor and status, and the one that comes second in the configuration does not offer it.
+// What two servers have is an error in doctor and status, and the one that comes second in the
+// configuration does not offer it.
 func TestCollisionIsAnError(t *testing.T) {
 	ownRuntime(t)
 	second, _ := stocked(t, `{"resources":[{"uri":"mem://all/1","name":"x"},{"uri":"mem://own","name":"x"}]}`)

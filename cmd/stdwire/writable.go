@@ -19,8 +19,8 @@ type writableRoot struct {
 	info os.FileInfo
 }
 
-// A writableRoots is all of them. What decides what is started, who is trusted and what is recorded must not lie there, or
-// --write would be as much as --allow-exec.
+// A writableRoots is all of them. What decides what is started, who is trusted and what is recorded
+// must not lie there, or --write would be as much as --allow-exec.
 type writableRoots []writableRoot
 
 // openWritable looks at the directories. One that is not there is none; serving it fails for that.
@@ -36,9 +36,10 @@ func openWritable(dirs []string) (all writableRoots) {
 // maxLinks is how many symbolic links a path may lead through.
 const maxLinks = 255
 
-// over returns the root that a path leads through or ends in, "" if none. The path need not be there: then it is the root
-// in which it, or a directory on the way to it, could be made. Directories are compared as the system does, whatever the
-// case of their names, and each symbolic link on the way counts, as it could be made to lead elsewhere.
+// over returns the root that a path leads through or ends in, "" if none. The path need not be
+// there: then it is the root in which it, or a directory on the way to it, could be made.
+// Directories are compared as the system does, whatever the case of their names, and each symbolic
+// link on the way counts, as it could be made to lead elsewhere.
 func (all writableRoots) over(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -69,7 +70,8 @@ func (all writableRoots) over(path string) string {
 	return all[0].dir // nobody can follow it
 }
 
-// withoutFirstLink puts what the first symbolic link of a path says in its place; false if there is none.
+// withoutFirstLink puts what the first symbolic link of a path says in its place; false if there is
+// none.
 func withoutFirstLink(path string) (string, bool) {
 	volume := filepath.VolumeName(path)
 	separator := string(filepath.Separator)
@@ -98,8 +100,8 @@ func (all writableRoots) refuse(what, path string) error {
 		withHint("move it elsewhere, serve a directory that it is not in, or leave out --write; if clients may run any program anyway, say --allow-exec")
 }
 
-// command is the error for a command of which clients could write to the program, or to what it runs: an argument that is
-// the file of a program, or with data any argument that is a file.
+// command is the error for a command of which clients could write to the program, or to what it
+// runs: an argument that is the file of a program, or with data any argument that is a file.
 func (all writableRoots) command(what string, c client.Command, data bool) error {
 	if len(all) == 0 {
 		return nil
@@ -128,8 +130,8 @@ func (all writableRoots) command(what string, c client.Command, data bool) error
 	return nil
 }
 
-// onPath looks for a program as it is looked for when it is started, and refuses the directories before it too: clients
-// could put another there.
+// onPath looks for a program as it is looked for when it is started, and refuses the directories
+// before it too: clients could put another there.
 func (all writableRoots) onPath(what string, c client.Command) error {
 	path, ok := c.Env["PATH"]
 	if !ok {
@@ -155,7 +157,8 @@ func isProgram(name string, info os.FileInfo) bool {
 	return info.Mode().Perm()&0o111 != 0 || slices.Contains(strings.Fields(endings), strings.ToLower(filepath.Ext(name)))
 }
 
-// refuseProgram is the error for a server of which clients could write to what it runs, or to its envFile.
+// refuseProgram is the error for a server of which clients could write to what it runs, or to its
+// envFile.
 func (m *mounted) refuseProgram(o offering) error {
 	e := o.resolved.endpoint
 	if e == nil || e.URL != "" {

@@ -99,7 +99,8 @@ func TestWhatClientsCouldWriteToIsRefused(t *testing.T) {
 	}
 }
 
-// A server whose program clients could change is not offered; one that is only given their files is.
+// A server whose program clients could change is not offered; one that is only given their files
+// is.
 func TestProgramsThatClientsCouldChange(t *testing.T) {
 	ownRuntime(t)
 	self, err := os.Executable()

@@ -32,9 +32,9 @@ type Options struct {
 	// MaxCalls is how many requests are served at a time; 0: 256. A principal has at most half of
 	// what the others leave.
 	MaxCalls int
-	// Memory bounds the bytes of bodies and answers that are held at a time; nil: 256 MiB. A principal
-	// has a share of it, see package quota. Bodies and answers up to 64 KiB are not counted. Handlers
-	// may share a pool.
+	// Memory bounds the bytes of bodies and answers that are held at a time; nil: 256 MiB. A
+	// principal has a share of it, see package quota. Bodies and answers up to 64 KiB are not
+	// counted. Handlers may share a pool.
 	Memory *quota.Pool
 	Logger *slog.Logger // hears of refused principals, once a second for each address, and of what panics, never of headers or bodies; nil: slog.Default()
 }

@@ -20,7 +20,8 @@ func isQuota(err error) bool {
 	return errors.Is(err, quota.ErrShare) || errors.Is(err, quota.ErrTotal) || errors.Is(err, quota.ErrNever)
 }
 
-// busy refuses a request because a quota did: the caller has its share, or nothing is left for anybody.
+// busy refuses a request because a quota did: the caller has its share, or nothing is left for
+// anybody.
 func busy(err error, why string) *refusal {
 	switch {
 	case errors.Is(err, quota.ErrNever):

@@ -76,8 +76,9 @@ func (x *exchange) read() ([]byte, *refusal) {
 	return text, nil
 }
 
-// uncounted is how many bytes of a body and of an answer are not taken from the memory: the request's place covers
-// them. It is also how many are allocated because a header claims that they are coming.
+// uncounted is how many bytes of a body and of an answer are not taken from the memory: the
+// request's place covers them. It is also how many are allocated because a header claims that they
+// are coming.
 const uncounted = 64 << 10
 
 // fill reads to the end. What is over the first bytes is taken from the memory before it is read.

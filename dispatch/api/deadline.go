@@ -38,7 +38,8 @@ func (x *exchange) bodyCame() {
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 }
 
-// A pacedWriter writes an answer in pieces. It limits the time until each has been read, and until all of them have.
+// A pacedWriter writes an answer in pieces. It limits the time until each has been read, and until
+// all of them have.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController // nil: the server has a limit of its own

@@ -40,8 +40,8 @@
 //	429  state_error        the caller has its share of the requests that are served, or of the memory
 //	503  state_error        nothing of these is left for anybody
 //
-// 429 and 503 have a Retry-After. A call whose answer found no room in the memory has run; its message says so.
-// 503 is also the status of an operation's error that matches [dispatch.ErrBusy].
+// 429 and 503 have a Retry-After. A call whose answer found no room in the memory has run; its
+// message says so. 503 is also the status of an operation's error that matches [dispatch.ErrBusy].
 //
 // The header X-Request-Id of a request (up to 128 visible ASCII characters, otherwise one is made up) names it in the log, and is in the answer.
 //
@@ -51,16 +51,18 @@
 //
 // # Time
 //
-// A call's context ends when its client disconnects; how long an operation may take is for [dispatch.Options] and its spec to say. A request
-// body has to come within 30 seconds. An answer is written in pieces of 256 KiB: each has to be read within
-// 30 seconds, and all of them within 30 seconds and a second more for each 32 KiB, but within 2 minutes at most.
-// A server's ReadTimeout and WriteTimeout take their place where they are set; mind that the latter includes the
-// time of the call. ReadHeaderTimeout, IdleTimeout and the number of connections are for the server to set.
+// A call's context ends when its client disconnects; how long an operation may take is for
+// [dispatch.Options] and its spec to say. A request body has to come within 30 seconds. An answer
+// is written in pieces of 256 KiB: each has to be read within 30 seconds, and all of them within 30
+// seconds and a second more for each 32 KiB, but within 2 minutes at most. A server's ReadTimeout
+// and WriteTimeout take their place where they are set; mind that the latter includes the time of
+// the call. ReadHeaderTimeout, IdleTimeout and the number of connections are for the server to set.
 //
 // # Memory
 //
-// Bodies that are received and answers that wait to be read share [Options].Memory, of which a principal has a
-// part at most: see package quota. What does not fit is refused, before it is read where it is a body.
+// Bodies that are received and answers that wait to be read share [Options].Memory, of which a
+// principal has a part at most: see package quota. What does not fit is refused, before it is read
+// where it is a body.
 //
 // # Browsers
 //

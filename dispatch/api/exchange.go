@@ -48,8 +48,8 @@ func (x *exchange) serve() *refusal {
 	return answer(x)
 }
 
-// begin takes a place among the requests that are served; end gives it back. A request has none while its body is
-// still to come.
+// begin takes a place among the requests that are served; end gives it back. A request has none
+// while its body is still to come.
 func (x *exchange) begin() (end func(), refused *refusal) {
 	if err := x.calls.Take(x.owner(), 1); err != nil {
 		return nil, busy(err, "as many requests as may be are being served")

@@ -45,7 +45,8 @@ func blob(ran *atomic.Int64) *dispatch.Catalog {
 	return c
 }
 
-// sendAll opens a connection for each of so many requests and writes the text to it. Nothing is read.
+// sendAll opens a connection for each of so many requests and writes the text to it. Nothing is
+// read.
 func sendAll(t *testing.T, server *httptest.Server, n int, text string) []net.Conn {
 	t.Helper()
 	conns := make([]net.Conn, n)

@@ -17,8 +17,9 @@ import (
 // draft-07 becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be to a meta-schema, becomes x-ref, which says nothing: few
 // programs follow such a one.
 //
-// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is false for a schema that has one. So it is for one
-// that takes too much work for its size, as pointers to what is deep in it are long.
+// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is
+// false for a schema that has one. So it is for one that takes too much work for its size, as
+// pointers to what is deep in it are long.
 func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) {
 	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork, places: map[string]*place{}, targets: map[string]string{"": ""}}
 	r.enter(text, "", to, &url.URL{}, false)

@@ -18,7 +18,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch/api"
 )
 
-// Who is not known fills no log: there is one line a second for each address, which says how many were left out.
+// Who is not known fills no log: there is one line a second for each address, which says how many
+// were left out.
 func TestUnknownCallersFillNoLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

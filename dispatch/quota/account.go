@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An Account is what one piece of work, such as the answering of a request, holds of a pool. Its methods
-// are safe for concurrent use. A nil account holds nothing and refuses nothing, for work that nobody
-// bounds.
+// An Account is what one piece of work, such as the answering of a request, holds of a pool. Its
+// methods are safe for concurrent use. A nil account holds nothing and refuses nothing, for work
+// that nobody bounds.
 type Account struct {
 	pool  *Pool
 	owner string
@@ -38,8 +38,8 @@ func (a *Account) Take(n int64) error {
 	return a.take(n)
 }
 
-// Resize has the account hold n, be that more or less than it does. The error is that of [Pool.Take], and
-// the account holds what it did.
+// Resize has the account hold n, be that more or less than it does. The error is that of
+// [Pool.Take], and the account holds what it did.
 func (a *Account) Resize(n int64) error {
 	if a == nil {
 		return nil

@@ -65,9 +65,9 @@ func (p *Pool) grow(name string, held, n int64) error {
 	return err
 }
 
-// Wait takes n for an owner as [Pool.Take] does, and blocks while that is more than may be held at the
-// moment. Owners that wait are served in turn; a smaller amount may pass a larger one that waits. The
-// error is the context's cause, or matches [ErrNever].
+// Wait takes n for an owner as [Pool.Take] does, and blocks while that is more than may be held at
+// the moment. Owners that wait are served in turn; a smaller amount may pass a larger one that
+// waits. The error is the context's cause, or matches [ErrNever].
 func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	p.mu.Lock()
 	o := p.owner(name)

@@ -160,7 +160,8 @@ func (c *compiler) subschema(res *resource, n uint32) *subschema {
 	return s
 }
 
-// use asks for every schema of a resource that a $dynamicRef may turn out to mean, now or when there is one.
+// use asks for every schema of a resource that a $dynamicRef may turn out to mean, now or when
+// there is one.
 func (c *compiler) use(res *resource) {
 	if len(res.dynamic) == 0 || c.inUse[res] {
 		return
@@ -246,8 +247,9 @@ func (c *compiler) compile(s *subschema) error {
 	return nil
 }
 
-// findLoop looks for a subschema that leads back to itself without going down into the instance: it could never be decided. On the way
-// back, a subschema without a default gets the first one of those that it always applies.
+// findLoop looks for a subschema that leads back to itself without going down into the instance: it
+// could never be decided. On the way back, a subschema without a default gets the first one of
+// those that it always applies.
 func (s *subschema) findLoop() error {
 	switch s.search {
 	case running:

@@ -16,11 +16,13 @@
 //
 // # Limits
 //
-// Time is linear in the size of the document whatever the schema, which may come from a stranger: validation counts its steps and
-// gives up with [ErrLimit] when a document of that size should not need as many; documents are nested 1000 deep at most. Compiling takes
-// time linear in the size of the schema, which is limited to 4 MiB and 100,000 subschemas; its regular expressions, the URIs in it and the
-// digits of a multipleOf are limited as well. A schema that refers to itself without going down into the document is
-// refused by Compile. Nothing is fetched: documents that a schema refers to come from a [Loader] or not at all.
+// Time is linear in the size of the document whatever the schema, which may come from a stranger:
+// validation counts its steps and gives up with [ErrLimit] when a document of that size should not
+// need as many; documents are nested 1000 deep at most. Compiling takes time linear in the size of
+// the schema, which is limited to 4 MiB and 100,000 subschemas; its regular expressions, the URIs
+// in it and the digits of a multipleOf are limited as well. A schema that refers to itself without
+// going down into the document is refused by Compile. Nothing is fetched: documents that a schema
+// refers to come from a [Loader] or not at all.
 //
 // # Making schemas
 //

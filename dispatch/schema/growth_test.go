@@ -66,8 +66,8 @@ func TestCompileIsLinear(t *testing.T) {
 	}
 }
 
-// Time is linear in the size of schema and document together, as long as there is no error that wraps ErrLimit; and that comes in time linear in
-// the size of the document.
+// Time is linear in the size of schema and document together, as long as there is no error that
+// wraps ErrLimit; and that comes in time linear in the size of the document.
 func TestValidateIsLinear(t *testing.T) {
 	for _, tc := range []struct {
 		name             string

@@ -44,8 +44,8 @@ func (x *index) pointer(from, to uint32) string {
 	return path.String()
 }
 
-// named returns the value of an object's first member of that name, 0 if there is none. It remembers the members of an object that
-// has many, as many references may lead through it.
+// named returns the value of an object's first member of that name, 0 if there is none. It
+// remembers the members of an object that has many, as many references may lead through it.
 func (d *document) named(n uint32, name string) uint32 {
 	const few = 16
 	if members, known := d.byName[n]; known {
@@ -69,7 +69,8 @@ func (d *document) named(n uint32, name string) uint32 {
 	return members[name]
 }
 
-// item returns an item of an array by its position, 0 if there is none. It remembers all of them, as many references may lead there.
+// item returns an item of an array by its position, 0 if there is none. It remembers all of them,
+// as many references may lead there.
 func (d *document) item(n uint32, position uint64) uint32 {
 	items, known := d.byPosition[n]
 	if !known {

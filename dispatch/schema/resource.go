@@ -229,7 +229,8 @@ func (r *resource) addAnchor(anchor string, n uint32) error {
 	return nil
 }
 
-// resolve resolves a URI reference without fragment (RFC 3986, section 5). As many may have the same long base, URIs are limited in length.
+// resolve resolves a URI reference without fragment (RFC 3986, section 5). As many may have the
+// same long base, URIs are limited in length.
 func resolve(base, reference string) (string, error) {
 	if len(base)+len(reference) > maxURI {
 		return "", fmt.Errorf("%w: a URI of more than %d bytes", ErrLimit, maxURI)

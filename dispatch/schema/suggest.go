@@ -23,8 +23,8 @@ func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) b
 	return v.fail(s, n, keyword, string(name), "unknown property %q%s", string(name), hint)
 }
 
-// properties returns the names that the schema declares, those of the schemas that it always applies included, as far as it takes few
-// steps to find them.
+// properties returns the names that the schema declares, those of the schemas that it always
+// applies included, as far as it takes few steps to find them.
 func (s *subschema) properties() (names []string) {
 	const most = 1000
 	within := []*subschema{s}

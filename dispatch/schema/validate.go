@@ -10,9 +10,10 @@ import (
 
 // Limits of a validation. What exceeds them ends it with ErrLimit.
 const (
-	// A step is a schema applied to a value, a member or item passed by, or two values compared; and one more for every bytesPerStep of
-	// a string, a number or a name that is looked at. A document of n bytes may take baseSteps + stepsPerByte × n of them, so that
-	// time stays linear in the size of the document whatever the schema.
+	// A step is a schema applied to a value, a member or item passed by, or two values compared;
+	// and one more for every bytesPerStep of a string, a number or a name that is looked at. A
+	// document of n bytes may take baseSteps + stepsPerByte × n of them, so that time stays linear
+	// in the size of the document whatever the schema.
 	baseSteps    = 1_000_000
 	stepsPerByte = 32
 	bytesPerStep = 64
@@ -255,7 +256,8 @@ func (v *run) stepsFor(n uint32) int {
 	return int(at.end-at.start) / bytesPerStep
 }
 
-// take returns an empty bitset for n numbers, which lives until the schema being applied is done. Its memory costs steps.
+// take returns an empty bitset for n numbers, which lives until the schema being applied is done.
+// Its memory costs steps.
 func (v *run) take(n int) bitset {
 	const stepsPerWord = 8
 	start, words := len(v.words), (n+63)/64
@@ -274,8 +276,8 @@ func (v *run) fail(s *subschema, n uint32, keyword, property, format string, arg
 	return false
 }
 
-// quiet reports whether a cause would not be noted, and counts it if it is one too many. What it costs to find words for a cause is spent only
-// if it is not.
+// quiet reports whether a cause would not be noted, and counts it if it is one too many. What it
+// costs to find words for a cause is spent only if it is not.
 func (v *run) quiet() bool {
 	if v.quick || v.err != nil {
 		return true

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// secretWords are the words in the names of settings of npm and uv whose values are credentials. What npm keeps for one
-// registry ("//host/:…") and what begins with an underscore (_auth, _authToken, _password) are such as well.
+// secretWords are the words in the names of settings of npm and uv whose values are credentials.
+// What npm keeps for one registry ("//host/:…") and what begins with an underscore (_auth,
+// _authToken, _password) are such as well.
 var secretWords = []string{"token", "authtoken", "password", "username", "secret", "otp", "key"}
 
 // proxies are the variables that have the URL of a proxy, in lower case.
@@ -18,9 +19,9 @@ var (
 	userInfo = regexp.MustCompile(`(://)[^/?#\s]*@`)
 )
 
-// WithoutCredentials returns variables, as NAME=value, without the credentials of npm and uv for registries, and without
-// user and password in the URLs of proxies and registries. Those are for the program that they were set for, not for all
-// that it starts.
+// WithoutCredentials returns variables, as NAME=value, without the credentials of npm and uv for
+// registries, and without user and password in the URLs of proxies and registries. Those are for
+// the program that they were set for, not for all that it starts.
 func WithoutCredentials(env []string) []string {
 	var kept []string
 	for _, kv := range env {

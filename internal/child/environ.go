@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// inherited are the patterns of the names that every child inherits, but for the credentials in them.
+// inherited are the patterns of the names that every child inherits, but for the credentials in
+// them.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER",
 	"LANG", "LC_*", "TMPDIR", "TZ",

@@ -81,7 +81,7 @@ func TestLastLine(t *testing.T) {
 		{"docker: no such image\n\nRun 'docker run --help' for more information\n", "docker: no such image"},
 		{"flag provided but not defined: -x\nTry `server --help` for more.\n", "flag provided but not defined: -x"},
 		{"thread 'main' panicked at src/main.rs:2:5:\nboom\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n", "boom"},
-		{"npm ERR! code E401\nnpm ERR! Unable to authenticate\n\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /root/.npm/_logs/1-debug-0.log\n", "npm ERR! Unable to authenticate"},
+		{"npm ERR! code E401\nnpm ERR! Unable to authenticate\n\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /home/ada/.npm/_logs/1-debug-0.log\n", "npm ERR! Unable to authenticate"},
 		{goCrash, "panic: missing API key"},
 		{"hint: only this\n", "hint: only this"},
 		{"Hinting failed\n", "Hinting failed"},

@@ -1,5 +1,6 @@
-// Package contain runs functions of the application and contains what they do to their goroutine: a panic and a
-// runtime.Goexit become errors. Every callback that a public package takes is run by it.
+// Package contain runs functions of the application and contains what they do to their goroutine: a
+// panic and a runtime.Goexit become errors. Every callback that a public package takes is run by
+// it.
 package contain
 
 import (
@@ -27,7 +28,8 @@ func (e *PanicError) String() string {
 	return strings.TrimPrefix(e.Error(), "panic: ")
 }
 
-// Unwrap returns an error that wraps Value if that is one, and can be printed even if Value panics when it is printed.
+// Unwrap returns an error that wraps Value if that is one, and can be printed even if Value panics
+// when it is printed.
 func (e *PanicError) Unwrap() (err error) {
 	defer func() {
 		if recover() != nil {
@@ -43,8 +45,9 @@ func (e *PanicError) Unwrap() (err error) {
 	return fmt.Errorf("panic: %v", e.Value)
 }
 
-// Call runs f on this goroutine and returns nil, or what f panicked with. It costs no allocation. A runtime.Goexit in f
-// ends the goroutine: what has to happen all the same must be deferred by the caller.
+// Call runs f on this goroutine and returns nil, or what f panicked with. It costs no allocation. A
+// runtime.Goexit in f ends the goroutine: what has to happen all the same must be deferred by the
+// caller.
 func Call(f func()) (failure *PanicError) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -55,8 +58,8 @@ func Call(f func()) (failure *PanicError) {
 	return nil
 }
 
-// Run runs f on a goroutine of its own, waits for its end, and returns nil, or what kept f from returning. It is for
-// goroutines that others depend on.
+// Run runs f on a goroutine of its own, waits for its end, and returns nil, or what kept f from
+// returning. It is for goroutines that others depend on.
 func Run(f func()) *PanicError {
 	ended := make(chan *PanicError, 1)
 	go func() {

@@ -25,8 +25,9 @@ func Pointed(root []byte, ref string) []byte {
 	return root
 }
 
-// A Root is a JSON value in which many references are followed. It remembers what is in the objects and arrays that they lead through, so that
-// each costs no more than its own length. It is for one goroutine.
+// A Root is a JSON value in which many references are followed. It remembers what is in the objects
+// and arrays that they lead through, so that each costs no more than its own length. It is for one
+// goroutine.
 type Root struct {
 	value    []byte
 	children map[*byte]map[string][]byte // by where the object or array begins

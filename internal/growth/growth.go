@@ -13,8 +13,9 @@ const (
 	attempts = 60                   // on a machine that does other things, most of them are no use
 )
 
-// Linear fails the test if work of size 4n takes much longer than four times as long as work of size n. Make prepares the
-// work for a size, and is not measured. Each time is the least of several, so that a busy machine does not matter.
+// Linear fails the test if work of size 4n takes much longer than four times as long as work of
+// size n. Make prepares the work for a size, and is not measured. Each time is the least of
+// several, so that a busy machine does not matter.
 func Linear(t *testing.T, n int, make func(n int) (work func())) {
 	t.Helper()
 	small, large := make(n), make(times*n)

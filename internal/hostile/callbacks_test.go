@@ -30,7 +30,8 @@ var foreign = []string{
 	"framing.Framing", "rpc.Handler", "rpc.Middleware", "rpc.Hooks", "rpc.Cancellation", "client.Transport",
 }
 
-// callbacks returns the names of all callbacks that the packages take: fields, parameters and interfaces.
+// callbacks returns the names of all callbacks that the packages take: fields, parameters and
+// interfaces.
 func callbacks(t *testing.T) (all []string) {
 	t.Helper()
 	for _, dir := range packages {
@@ -150,8 +151,8 @@ func (w *world) at(name string) {
 	}
 }
 
-// own runs f as the application does, on a goroutine that it looks after: what a function that is called at once does to
-// it is its own affair.
+// own runs f as the application does, on a goroutine that it looks after: what a function that is
+// called at once does to it is its own affair.
 func own(f func()) {
 	done := make(chan struct{})
 	go func() {

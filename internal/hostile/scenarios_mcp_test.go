@@ -199,7 +199,8 @@ func serverScenario(w *world) {
 // initialized reports whether a legacy client gets so far that it is.
 func (w *world) initialized() bool { return w.name != "server.Options.Middleware" }
 
-// atRun is at for what is called once already when a server is made, where a panic is a mistake of the program.
+// atRun is at for what is called once already when a server is made, where a panic is a mistake of
+// the program.
 func (w *world) atRun(name string) {
 	if w.made.Swap(true) {
 		w.at(name)

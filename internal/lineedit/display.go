@@ -104,7 +104,8 @@ func (d *display) draw(prompt string, l *line) {
 // unknownColumn is in which column the cursor is if the terminal has not said.
 const unknownColumn = -1
 
-// resized reports whether the terminal has another size than when the line was shown. If ask, it is asked where the cursor is now.
+// resized reports whether the terminal has another size than when the line was shown. If ask, it is
+// asked where the cursor is now.
 func (d *display) resized(ask bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +117,8 @@ func (d *display) resized(ask bool) bool {
 	return changed
 }
 
-// redraw draws anew what is shown, if the terminal has another size now. column is where the terminal says that the cursor is, or unknownColumn.
+// redraw draws anew what is shown, if the terminal has another size now. column is where the
+// terminal says that the cursor is, or unknownColumn.
 func (d *display) redraw(column int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -174,8 +176,9 @@ func (d *display) erasedAt(column int) string {
 	}
 	d.shown = false
 	if columns, rows := d.size(); columns != d.width || rows != d.height {
-		// The terminal has broken the rows anew, as most do, or has left them as they are. Where the cursor is tells which. If it does not, some of the line may
-		// be left over, but nothing above the line is taken away.
+		// The terminal has broken the rows anew, as most do, or has left them as they are. Where
+		// the cursor is tells which. If it does not, some of the line may be left over, but nothing
+		// above the line is taken away.
 		laid, cursor, moved := lay(d.prompt, &d.line, columns)
 		up, stayed := cursor-firstShown(len(laid), cursor, rows), min(d.column, columns-1)
 		switch {

@@ -105,7 +105,8 @@ func TestAnotherSize(t *testing.T) {
 	}
 }
 
-// What stands above the line survives another width, also on a terminal that does not break its rows anew, and on one that does not say where the cursor is.
+// What stands above the line survives another width, also on a terminal that does not break its
+// rows anew, and on one that does not say where the cursor is.
 func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 	for _, typed := range []string{"", "abc", "abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx\x01", strings.Repeat("x", 50)} {
 		for columns := 5; columns <= 60; columns++ {

@@ -146,7 +146,8 @@ func (d *decoder) sequence(in []byte, final bool) (key, int) {
 	return whenFinal(key{}, len(in), final)
 }
 
-// reported reads the column, from 0 on, off what a terminal says of where the cursor is: ESC [ row ; column R.
+// reported reads the column, from 0 on, off what a terminal says of where the cursor is: ESC [ row
+// ; column R.
 func reported(parameters string, last byte) (column int, ok bool) {
 	row, text, _ := strings.Cut(parameters, ";")
 	column, err := strconv.Atoi(text)

@@ -48,7 +48,8 @@ var (
 	ErrTooLong = fmt.Errorf("a line has more than %d bytes", MaxLine)
 )
 
-// An Editor reads lines. Only one goroutine may call ReadLine at a time; Suspend, Write, Width and Close may be called by any.
+// An Editor reads lines. Only one goroutine may call ReadLine at a time; Suspend, Write, Width and
+// Close may be called by any.
 type Editor struct {
 	o       Options
 	tty     *tty // nil: there is no line to be edited
@@ -113,7 +114,8 @@ func New(in io.Reader, out io.Writer, o Options) *Editor {
 // ReadLine reads a line, and returns it without its line end; one that was pasted may have others in it. It blocks until there is one, or ctx ends.
 // The error is io.EOF at the end, [ErrInterrupted], [ErrTooLong], [ErrClosed], the cause of ctx's end, or that of reading.
 //
-// What cannot be interrupted, a read of a pipe, goes on when ctx ends; what comes of it is the next line.
+// What cannot be interrupted, a read of a pipe, goes on when ctx ends; what comes of it is the next
+// line.
 func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
 	line := e.command(prompt)
 	for {
@@ -127,7 +129,8 @@ func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// read reads a line, and gives the turn back. The error is errAside if somebody else wants the turn: the line is to be read on later.
+// read reads a line, and gives the turn back. The error is errAside if somebody else wants the
+// turn: the line is to be read on later.
 func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
 	defer e.release()
 	if e.tty == nil {
@@ -136,8 +139,9 @@ func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
 	return e.edit(ctx, line, true)
 }
 
-// edit has a line edited in the terminal's raw mode. The caller has the turn. If yields, the error is errAside when another wants it and nothing has been typed
-// for a moment; *line is then what there is of the line.
+// edit has a line edited in the terminal's raw mode. The caller has the turn. If yields, the error
+// is errAside when another wants it and nothing has been typed for a moment; *line is then what
+// there is of the line.
 func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, error) {
 	if e.closed.Load() {
 		return "", ErrClosed
@@ -176,7 +180,8 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 	return string(e.text), e.err
 }
 
-// resize draws the line anew if the terminal has another size: when the terminal has said where the cursor is now, or has said nothing for a while.
+// resize draws the line anew if the terminal has another size: when the terminal has said where the
+// cursor is now, or has said nothing for a while.
 func (e *Editor) resize() {
 	const patience = 3 // tenths of a second
 	switch {

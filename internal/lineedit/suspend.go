@@ -8,9 +8,11 @@ import (
 // errAside ends the reading of a line that is to be read on later.
 var errAside = errors.New("put aside")
 
-// Suspend puts aside the line that ReadLine is reading, as soon as nothing is typed for a moment, and keeps ReadLine from reading until resume is called: for a
-// question that comes between, whose answers [Editor.Ask] reads. Then the line is there again, with the cursor where it was. Where lines are not
-// edited, what has been typed of one is dropped. Suspend blocks until it is its turn, or ctx ends, which is its only error.
+// Suspend puts aside the line that ReadLine is reading, as soon as nothing is typed for a moment,
+// and keeps ReadLine from reading until resume is called: for a question that comes between, whose
+// answers [Editor.Ask] reads. Then the line is there again, with the cursor where it was. Where
+// lines are not edited, what has been typed of one is dropped. Suspend blocks until it is its turn,
+// or ctx ends, which is its only error.
 func (e *Editor) Suspend(ctx context.Context) (resume func(), err error) {
 	e.suspending.Add(1)
 	defer e.suspending.Add(-1)
@@ -25,7 +27,8 @@ func (e *Editor) Suspend(ctx context.Context) (resume func(), err error) {
 	return e.release, nil
 }
 
-// Ask reads a line as ReadLine does, but for completion and history. It must be called only between Suspend and resume.
+// Ask reads a line as ReadLine does, but for completion and history. It must be called only between
+// Suspend and resume.
 func (e *Editor) Ask(ctx context.Context, prompt string) (string, error) {
 	if e.tty == nil {
 		return e.plain.answer(ctx, prompt)

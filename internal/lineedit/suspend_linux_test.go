@@ -91,7 +91,8 @@ func TestSuspendWhileNobodyReads(t *testing.T) {
 	assert.Equal(t, <-line, typed{"two", nil})
 }
 
-// The end of what everything is for ends the line that is aside, although the question has not ended yet.
+// The end of what everything is for ends the line that is aside, although the question has not
+// ended yet.
 func TestSuspendedLineEnds(t *testing.T) {
 	for _, term := range []string{"xterm", "dumb"} {
 		t.Setenv("TERM", term)

@@ -1,5 +1,5 @@
-// Package lograte limits how often a line about somebody on the network is logged, so that nobody can fill a log by being
-// refused.
+// Package lograte limits how often a line about somebody on the network is logged, so that nobody
+// can fill a log by being refused.
 package lograte
 
 import (
@@ -14,9 +14,10 @@ const (
 	maxAddresses = 1000 // that are remembered
 )
 
-// A Limiter lets one line pass for each address in a second. Its zero value is ready for use, by any number of goroutines
-// at a time. It remembers 1,000 addresses; when there are more within a second, the lines about the others are left out.
-// The addresses of an IPv6 network of 64 bits, which is what one host has, are one.
+// A Limiter lets one line pass for each address in a second. Its zero value is ready for use, by
+// any number of goroutines at a time. It remembers 1,000 addresses; when there are more within a
+// second, the lines about the others are left out. The addresses of an IPv6 network of 64 bits,
+// which is what one host has, are one.
 type Limiter struct {
 	mu     sync.Mutex
 	last   map[netip.Addr]line
@@ -30,8 +31,9 @@ type line struct {
 	leftOut int // since then
 }
 
-// Allow says whether a line about a remote address, as [net/http.Request] has it, may be logged now. Suppressed is how many
-// were left out since the last one: of this address, and of those that are no longer remembered.
+// Allow says whether a line about a remote address, as [net/http.Request] has it, may be logged
+// now. Suppressed is how many were left out since the last one: of this address, and of those that
+// are no longer remembered.
 func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 	key := Network(remote)
 	now := time.Now()
@@ -55,8 +57,8 @@ func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 	return suppressed, true
 }
 
-// sweep forgets addresses about which nothing was logged for a while, and reports whether that has made room. It looks once
-// in a while only, as it looks at all of them. Under mu.
+// sweep forgets addresses about which nothing was logged for a while, and reports whether that has
+// made room. It looks once in a while only, as it looks at all of them. Under mu.
 func (l *Limiter) sweep(now time.Time) bool {
 	if now.Sub(l.swept) < interval {
 		return false
@@ -71,7 +73,8 @@ func (l *Limiter) sweep(now time.Time) bool {
 	return len(l.last) < maxAddresses
 }
 
-// Log logs a line about a remote address, with that and how many were left out, if [Limiter.Allow] lets it pass.
+// Log logs a line about a remote address, with that and how many were left out, if [Limiter.Allow]
+// lets it pass.
 func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, args ...any) {
 	suppressed, ok := l.Allow(remote)
 	if !ok {
@@ -84,8 +87,9 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 	log(msg, args...)
 }
 
-// Network returns what a remote address, as [net/http.Request] has it, counts as: the address without its port, or the
-// IPv6 network of 64 bits that it is in. It is the zero value for what is no address.
+// Network returns what a remote address, as [net/http.Request] has it, counts as: the address
+// without its port, or the IPv6 network of 64 bits that it is in. It is the zero value for what is
+// no address.
 func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// One line a second passes for each address, whatever its port; the next one says how many were left out.
+// One line a second passes for each address, whatever its port; the next one says how many were
+// left out.
 func TestOneLineASecondAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter
@@ -44,7 +45,8 @@ func TestOneLineASecondAndAddress(t *testing.T) {
 	})
 }
 
-// However many addresses there are, so many are remembered, and no line that was left out is forgotten.
+// However many addresses there are, so many are remembered, and no line that was left out is
+// forgotten.
 func TestAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter

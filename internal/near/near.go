@@ -3,9 +3,11 @@ package near
 
 import "strings"
 
-// Match returns the candidate that is most like word, "" if none is: one that word is short for, as dir and cmd are for directory and command, or else
-// one that takes at most a third of its letters to be inserted, removed, replaced or swapped with their neighbour. Case, leading dashes, and the difference between '_' and '-' do not count. It does not look at words of
-// more than 128 bytes, nor at more than 1000 candidates.
+// Match returns the candidate that is most like word, "" if none is: one that word is short for, as
+// dir and cmd are for directory and command, or else one that takes at most a third of its letters
+// to be inserted, removed, replaced or swapped with their neighbour. Case, leading dashes, and the
+// difference between '_' and '-' do not count. It does not look at words of more than 128 bytes,
+// nor at more than 1000 candidates.
 func Match(word string, candidates []string) (best string) {
 	const longest, most = 128, 1000
 	if len(word) > longest {
@@ -26,7 +28,8 @@ func Match(word string, candidates []string) (best string) {
 	return best
 }
 
-// abbreviates reports whether a may be short for b: its beginning, or some of its letters in order, the first among them, at least a third of all.
+// abbreviates reports whether a may be short for b: its beginning, or some of its letters in order,
+// the first among them, at least a third of all.
 func abbreviates(a, b string) bool {
 	const least = 3 // letters; fewer begin, or are in, too many words
 	switch {

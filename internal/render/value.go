@@ -173,7 +173,8 @@ func aligned(rows [][]string) string {
 	return strings.Join(lines, "")
 }
 
-// spacious reports whether rows in columns are many times as long as what is in them: one long text makes its column that wide in every row.
+// spacious reports whether rows in columns are many times as long as what is in them: one long text
+// makes its column that wide in every row.
 func spacious(rows [][]string) bool {
 	const least, most = 64 << 10, 16
 	var widths []int

@@ -322,8 +322,8 @@ func TestRedact(t *testing.T) {
 	assert.Assert(t, !strings.Contains(record(t, Options{Redact: true}, says...), digests[0][1]), "in one recording")
 }
 
-// Of a frame that is too long to be kept, a redacted recording has no digest with which its content can be found by
-// trying; and two of them can be seen to be the same.
+// Of a frame that is too long to be kept, a redacted recording has no digest with which its content
+// can be found by trying; and two of them can be seen to be the same.
 func TestRedactedDigestsOfCutFramesCannotBeGuessed(t *testing.T) {
 	frame := func(pin int) string {
 		return fmt.Sprintf(`{"id":1,"method":"a","params":{"x":"%s","pin":"%03d"}}`, strings.Repeat("x", 1000), pin)

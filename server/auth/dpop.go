@@ -53,7 +53,8 @@ func (o *DPoPOptions) new(resource *url.URL) (*dpop, error) {
 
 func (d *dpop) required() bool { return d != nil && d.o.Required }
 
-// check verifies the proof that came with the token of an identity, which is bound to a key (RFC 9449, sections 4.3 and 7.1). It returns headers for the answer. The error is a *codedError, or
+// check verifies the proof that came with the token of an identity, which is bound to a key (RFC
+// 9449, sections 4.3 and 7.1). It returns headers for the answer. The error is a *codedError, or
 // errFull.
 func (d *dpop) check(r *http.Request, c credentials, id *Identity) (http.Header, error) {
 	bad := func(description string) (http.Header, error) {

@@ -57,8 +57,8 @@ func (r *recent[V]) put(key [32]byte, v V, now time.Time) {
 	r.new[key] = v
 }
 
-// first remembers something that nobody may forget too soon. It reports whether it is there for the first time, and
-// whether there was no room for it: each owner has a share of that.
+// first remembers something that nobody may forget too soon. It reports whether it is there for the
+// first time, and whether there was no room for it: each owner has a share of that.
 func (r *recent[V]) first(owner string, key [32]byte, v V, now time.Time) (first, full bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,7 +42,8 @@ type Options struct {
 	// DPoP are the settings of tokens that are bound to a key of their sender; nil: there are none.
 	DPoP *DPoPOptions
 
-	// Logger hears why requests were refused, once a second for each address, never of tokens; nil: slog.Default().
+	// Logger hears why requests were refused, once a second for each address, never of tokens; nil:
+	// slog.Default().
 	Logger *slog.Logger
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/server/auth"
 )
 
-// Tokens that are refused, or cannot be verified, fill no log: there is one line a second for each address, which says how
-// many were left out.
+// Tokens that are refused, or cannot be verified, fill no log: there is one line a second for each
+// address, which says how many were left out.
 func TestRefusedTokensFillNoLog(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

@@ -100,7 +100,8 @@ type batched struct {
 	err  error
 }
 
-// serve handles one message, and returns dst with its response, as hold lets it be; or without, as it was before.
+// serve handles one message, and returns dst with its response, as hold lets it be; or without, as
+// it was before.
 func (s *session) serve(ctx context.Context, dst, before []byte, m *batched, handle rpc.Handler, hold func(id rpc.ID, before, response []byte) []byte) []byte {
 	switch {
 	case m.err != nil:

@@ -82,8 +82,8 @@ func (x *exchange) read() (*body, *refusal) {
 	return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").with("Connection", "close")
 }
 
-// fill reads to the end of what is to have so many bytes; -1: nobody knows. It grows by doubling, and
-// takes the memory for that first, so that nobody gets memory for what is never sent.
+// fill reads to the end of what is to have so many bytes; -1: nobody knows. It grows by doubling,
+// and takes the memory for that first, so that nobody gets memory for what is never sent.
 func (b *body) fill(in io.Reader, claimed int64, m *memory) error {
 	for {
 		if len(b.text) == cap(b.text) {

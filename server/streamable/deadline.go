@@ -38,8 +38,8 @@ func (x *exchange) bodyCame() {
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 }
 
-// A pace is how fast a client has to read: each piece of what is written in a while, and all of it by
-// the end. So who reads a little now and then does not keep a large answer in memory for long.
+// A pace is how fast a client has to read: each piece of what is written in a while, and all of it
+// by the end. So who reads a little now and then does not keep a large answer in memory for long.
 type pace struct{ start, end time.Time }
 
 func paceOf(size int, start time.Time) pace {
@@ -58,8 +58,8 @@ func (p pace) deadline() time.Time {
 	return by
 }
 
-// write writes the text of a whole answer. It limits the time also where the server has a limit of its
-// own, which would be for answering too, however long that takes.
+// write writes the text of a whole answer. It limits the time also where the server has a limit of
+// its own, which would be for answering too, however long that takes.
 func (x *exchange) write(text []byte) {
 	p := paceOf(len(text), time.Now().Add(x.awaited)) // net/http reads the rest of a body first
 	for len(text) > 0 {

@@ -46,12 +46,15 @@
 //	a legacy one                            the request goes on, and its stream is kept within bounds
 //	a legacy session that is not used       30 minutes, then 404
 //
-// Each principal has a share of requests, streams, sessions and memory, so that one who takes all it can get leaves room for others: at most half of what they
-// leave. Over its share it gets 429, and where nothing is left everybody gets 503, with the error -31999 and a Retry-After.
+// Each principal has a share of requests, streams, sessions and memory, so that one who takes all
+// it can get leaves room for others: at most half of what they leave. Over its share it gets 429,
+// and where nothing is left everybody gets 503, with the error -31999 and a Retry-After.
 //
-// Memory is that of the server, see [server.Options].Memory. A body takes from it before it is read, if it is larger than 64 KiB, and so does what an operation asks for
-// with dispatch.Reserve; the answer takes the place of both until it has been read, and what is kept of streams is counted too. A call whose answer finds no room has
-// run: its error says so, how large the answer was, and how much room there is.
+// Memory is that of the server, see [server.Options].Memory. A body takes from it before it is
+// read, if it is larger than 64 KiB, and so does what an operation asks for with dispatch.Reserve;
+// the answer takes the place of both until it has been read, and what is kept of streams is counted
+// too. A call whose answer finds no room has run: its error says so, how large the answer was, and
+// how much room there is.
 //
 // Time for a request's head is the [http.Server]'s to limit, with ReadHeaderTimeout. A ReadTimeout is kept to instead of the 30 s for a body. A WriteTimeout does
 // nothing: it would be for the whole of an answer, and of a stream.

@@ -20,9 +20,10 @@ var (
 
 func decimal(n int) string { return strconv.Itoa(n) }
 
-// events writes a stream of events to the client of an exchange. What a call writes is at the client's when it returns, or has failed: at the latest when the
-// client has not read a piece for 30 s, or all of it for as long as its pace allows, or for one second when the stream is to end. It is for one goroutine at a time,
-// and none once it was closed.
+// events writes a stream of events to the client of an exchange. What a call writes is at the
+// client's when it returns, or has failed: at the latest when the client has not read a piece for
+// 30 s, or all of it for as long as its pace allows, or for one second when the stream is to end.
+// It is for one goroutine at a time, and none once it was closed.
 type events struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -96,8 +96,8 @@ func (l *link) Flush(ctx context.Context) error {
 	}
 }
 
-// send puts a message onto a stream that has room for it, and returns that. The account holds the message,
-// and is closed with it; nil: the session's memory does.
+// send puts a message onto a stream that has room for it, and returns that. The account holds the
+// message, and is closed with it; nil: the session's memory does.
 func (l *link) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream, err error) {
 	defer func() {
 		if err != nil {

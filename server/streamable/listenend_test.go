@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// A subscription that the server ends gets its notification and its result, whichever way the server ends, also beside
-// one whose client has hung up.
+// A subscription that the server ends gets its notification and its result, whichever way the
+// server ends, also beside one whose client has hung up.
 func TestSubscriptionsAreAnsweredWhenTheServerEnds(t *testing.T) {
 	for name, end := range map[string]func(s *site){
 		"by Close":    func(s *site) { s.handler.Close() },

@@ -10,9 +10,10 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A memory is what one request holds of the server's memory: its body while that is needed, what the
-// operation has asked for meanwhile, and the answer until it has been read. What does not exceed 64 KiB is
-// not counted, as the request's place covers it; so most requests never open an account.
+// A memory is what one request holds of the server's memory: its body while that is needed, what
+// the operation has asked for meanwhile, and the answer until it has been read. What does not
+// exceed 64 KiB is not counted, as the request's place covers it; so most requests never open an
+// account.
 type memory struct {
 	handler *Handler
 	owner   string
@@ -31,7 +32,8 @@ func (m *memory) account() *quota.Account {
 	return a
 }
 
-// release returns the account, which is the caller's to close, nil if there is none. The request takes nothing any more.
+// release returns the account, which is the caller's to close, nil if there is none. The request
+// takes nothing any more.
 func (m *memory) release() *quota.Account {
 	a := m.opened.Swap(m.handler.ended)
 	if a == m.handler.ended {
@@ -49,9 +51,9 @@ func (m *memory) move(to *memory) {
 // close gives everything back.
 func (m *memory) close() { m.release().Close() }
 
-// hold has the account hold the answer to a request in place of all else that it held, but for other bytes
-// that are still needed. Where there is no room for the answer, it returns an error that is to be sent
-// instead, as text and as a refusal.
+// hold has the account hold the answer to a request in place of all else that it held, but for
+// other bytes that are still needed. Where there is no room for the answer, it returns an error
+// that is to be sent instead, as text and as a refusal.
 func (m *memory) hold(id rpc.ID, answer []byte, other int) ([]byte, *refusal) {
 	size := counted(cap(answer)) + counted(other)
 	if size == 0 && m.opened.Load() == nil {

@@ -23,8 +23,9 @@ import (
 
 const budget = 32 << 20
 
-// startWithin is start with a budget of memory, and a tool large, whose answer has so many bytes of text. It asks for what the text, its JSON and the answer take, as an
-// operation has to that makes much of little.
+// startWithin is start with a budget of memory, and a tool large, whose answer has so many bytes of
+// text. It asks for what the text, its JSON and the answer take, as an operation has to that makes
+// much of little.
 func startWithin(t *testing.T, o streamable.Options) *site {
 	t.Helper()
 	s := startWorld(t, o, server.Options{Memory: quota.NewPool(budget)})
@@ -118,7 +119,8 @@ func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
 					}
 				}()
 			}
-			// As each has sent more than 2 MiB, no more than budget/2 MiB are not refused in the end.
+			// As each has sent more than 2 MiB, no more than budget/2 MiB are not refused in the
+			// end.
 			for range callers - budget/(2<<20) {
 				res := <-answers
 				assert.Equal(t, res.StatusCode, 503)
@@ -179,7 +181,8 @@ func TestAnswersThatNobodyReadsKeepToTheBudget(t *testing.T) {
 	}
 }
 
-// One principal with its share of the memory leaves the rest to others, and small requests are served all the same.
+// One principal with its share of the memory leaves the rest to others, and small requests are
+// served all the same.
 func TestBodiesAreRefusedByPrincipal(t *testing.T) {
 	pool := quota.NewPool(1 << 20)
 	s := startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: pool})

@@ -206,7 +206,8 @@ func (r *modernReply) beat() {
 	}
 }
 
-// finish sends the answer, or what it was refused for. Nothing is sent behind it, or to a client that has gone.
+// finish sends the answer, or what it was refused for. Nothing is sent behind it, or to a client
+// that has gone.
 func (r *modernReply) finish(response []byte, status int, refused *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

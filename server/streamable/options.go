@@ -30,20 +30,23 @@ type Options struct {
 
 	MaxBody int64 // bytes of a request's body; 0: 4 MiB
 
-	// What there may be at a time. A principal has at most half of what the others leave, see package quota; those
-	// that Authorize knows as "" count as one. Where there is no Authorize, everybody is the same one, who may have all.
+	// What there may be at a time. A principal has at most half of what the others leave, see
+	// package quota; those that Authorize knows as "" count as one. Where there is no Authorize,
+	// everybody is the same one, who may have all.
 	MaxRequests int // requests that are being answered; 0: 1024
 	MaxStreams  int // streams that are open without a request to answer, and subscriptions; 0: 4096
-	// MaxSessions is how many legacy sessions there may be; 0: 10,000. Over it, a session that has been idle for a minute
-	// at least makes room: of the principal who has its share, or of the one who has most. Of those, it is the one that was idle the longest.
+	// MaxSessions is how many legacy sessions there may be; 0: 10,000. Over it, a session that has
+	// been idle for a minute at least makes room: of the principal who has its share, or of the one
+	// who has most. Of those, it is the one that was idle the longest.
 	MaxSessions int
 
 	SessionIdle time.Duration // how long a legacy session may be without a request or stream; 0: 30 minutes
 	Heartbeat   time.Duration // after how long a silence a comment is sent, so that nobody in between takes a stream for dead; 0: 15 s
 
-	// What is kept of streams, for legacy clients that come back: events and bytes of each session, and bytes of all together; 0: 256, 1 MiB and 64 MiB.
-	// Whoever comes back for what is no longer kept is told so, with status 400. Over MaxStored, the oldest events go of the principal for whom
-	// the most is kept.
+	// What is kept of streams, for legacy clients that come back: events and bytes of each session,
+	// and bytes of all together; 0: 256, 1 MiB and 64 MiB. Whoever comes back for what is no longer
+	// kept is told so, with status 400. Over MaxStored, the oldest events go of the principal for
+	// whom the most is kept.
 	MaxEvents     int
 	MaxEventBytes int
 	MaxStored     int
@@ -56,8 +59,9 @@ type Options struct {
 	// HTTPSSE serves the transport of 2024-11-05 too: a GET that names no session opens a stream, whose first event says where to send messages.
 	HTTPSSE bool
 
-	// Logger hears of refused principals, once a second for each address, of a Principal that panics, and of what could not be answered, never of headers or bodies; nil: slog.Default(). Handlers that
-	// panic are in the log of the server.
+	// Logger hears of refused principals, once a second for each address, of a Principal that
+	// panics, and of what could not be answered, never of headers or bodies; nil: slog.Default().
+	// Handlers that panic are in the log of the server.
 	Logger *slog.Logger
 }
 

@@ -54,7 +54,8 @@ func shuttingDown() *refusal {
 	return refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
 }
 
-// noPlace refuses what a pool of places has refused: with 429 where the caller has its share of them, and with 503 where all are taken.
+// noPlace refuses what a pool of places has refused: with 429 where the caller has its share of
+// them, and with 503 where all are taken.
 func noPlace(err error, pool *quota.Pool, what, after string) *refusal {
 	refused := refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "%d %s, which are as many as may be; try again later", pool.Total(), what)
 	if errors.Is(err, quota.ErrShare) {

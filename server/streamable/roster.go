@@ -8,9 +8,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// A roster has the sessions of one owner as a heap: first is the one that has been idle for the longest, as
-// far as is known. What becomes of a session afterwards is looked up when it comes first, so that requests
-// need not touch the roster. It is guarded by the handler's mutex.
+// A roster has the sessions of one owner as a heap: first is the one that has been idle for the
+// longest, as far as is known. What becomes of a session afterwards is looked up when it comes
+// first, so that requests need not touch the roster. It is guarded by the handler's mutex.
 type roster []*session
 
 func (r roster) Len() int           { return len(r) }
@@ -57,9 +57,9 @@ func (h *Handler) remove(s *session) {
 	}
 }
 
-// makeRoom takes a place for a session of an owner. If there is none, an idle session makes room, and is returned for
-// the caller to end: one of the owner's own; or of the owner who has the most, where nothing is left for one who
-// has nothing. With mu.
+// makeRoom takes a place for a session of an owner. If there is none, an idle session makes room,
+// and is returned for the caller to end: one of the owner's own; or of the owner who has the most,
+// where nothing is left for one who has nothing. With mu.
 func (h *Handler) makeRoom(owner string) (displaced *session, err error) {
 	if err = h.places.Take(owner, 1); err == nil {
 		return nil, nil
@@ -81,7 +81,8 @@ func (h *Handler) makeRoom(owner string) (displaced *session, err error) {
 	return displaced, nil
 }
 
-// idlest returns the session of an owner that has been idle for the longest, and for a minute at least. With mu.
+// idlest returns the session of an owner that has been idle for the longest, and for a minute at
+// least. With mu.
 func (h *Handler) idlest(owner string) *session {
 	r := h.rosters[owner]
 	now := time.Now()

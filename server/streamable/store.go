@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A storage counts the events that are kept of all sessions, by owner, in the order in which they came.
-// It may be used with a session's mutex.
+// A storage counts the events that are kept of all sessions, by owner, in the order in which they
+// came. It may be used with a session's mutex.
 type storage struct {
 	most int // bytes
 
@@ -48,8 +48,8 @@ func (s *storage) remove(e *event) {
 	e.stored, e.element = nil, nil
 }
 
-// excess returns the event that is to go because more is kept than may be: the oldest of the owner for whom
-// the most is kept. It is nil if nothing has to go.
+// excess returns the event that is to go because more is kept than may be: the oldest of the owner
+// for whom the most is kept. It is nil if nothing has to go.
 func (s *storage) excess() *event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func (s *storage) excess() *event {
 	return heaviest.events.Front().Value.(*event)
 }
 
-// trim has events go until no more are kept than may be. It is to be called without a session's mutex
-// when an event was added: the ones to go may be another session's.
+// trim has events go until no more are kept than may be. It is to be called without a session's
+// mutex when an event was added: the ones to go may be another session's.
 func (h *Handler) trim() {
 	for e := h.stored.excess(); e != nil; e = h.stored.excess() {
 		s := e.stream.s

@@ -148,7 +148,8 @@ func (s *session) drop(e *event) {
 	s.count(0)
 }
 
-// count has the session's memory hold its events, and so many bytes more; false if there is no room. With mu.
+// count has the session's memory hold its events, and so many bytes more; false if there is no
+// room. With mu.
 func (s *session) count(more int) bool {
 	want := int64(s.held+more) / granule * granule
 	if want != s.counted {
@@ -220,7 +221,8 @@ func (st *stream) sweep() {
 	}
 }
 
-// keep puts an event into the store, which is bounded: the oldest go, and all if there is no memory for them. With mu.
+// keep puts an event into the store, which is bounded: the oldest go, and all if there is no memory
+// for them. With mu.
 func (s *session) keep(e *event) {
 	e.uses++
 	s.store = append(s.store, e)

@@ -65,8 +65,9 @@ func (s *Server) definition() definition {
 // A Setting is a field of a definition, as text.
 type Setting struct{ Name, Value string }
 
-// Settings are those fields of the definition, in stdwire's own form, that say how a server is dealt with: the era, times,
-// limits, sharing, whether it is disabled, and which of its tools there are. Those that are not said are left out.
+// Settings are those fields of the definition, in stdwire's own form, that say how a server is
+// dealt with: the era, times, limits, sharing, whether it is disabled, and which of its tools there
+// are. Those that are not said are left out.
 func (s *Server) Settings() (all []Setting) {
 	d := s.definition()
 	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil

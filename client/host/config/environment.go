@@ -19,7 +19,8 @@ type Environment struct {
 	ReadFile  func(path string) ([]byte, error) // an error is [fs.ErrNotExist] if there is no such file
 	Exists    func(path string) bool            // there is a file of that name
 
-	// Trusts reports whether the user has agreed to a profile of a project's file: see [Config.Claims]. Nil is never.
+	// Trusts reports whether the user has agreed to a profile of a project's file: see
+	// [Config.Claims]. Nil is never.
 	Trusts func(*Profile) bool
 
 	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask

@@ -49,9 +49,9 @@ type Config struct {
 //	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
 //	stdwire/mcp.json                                                                          in XDG_CONFIG_HOME or ~/.config
 //
-// Servers of the former hide those of the same id in the latter; profiles of the former do so only if the user has agreed
-// to that, see [Config].Claims. Whatever is hidden is told in a warning. A file that is broken hides what it might have hidden: the
-// rest of its directory.
+// Servers of the former hide those of the same id in the latter; profiles of the former do so only
+// if the user has agreed to that, see [Config].Claims. A warning names what is hidden. A
+// file that is broken hides what it might have hidden: the rest of its directory.
 //
 // All servers start in env.Dir, and relative paths start there too; but in the user's own file and that of STDWIRE_CONFIG at the directory of the file, so that they mean the
 // same wherever the user is.

@@ -13,8 +13,8 @@ type Profile struct {
 	Workspace string   // the directory that it belongs to
 	Project   bool     // its file was found in the workspace, and not named by the user
 
-	// Of one of [Config].Claims: where the user's own file has a profile of this name, zero if it has none; and those of
-	// its servers that are not from its own file.
+	// Of one of [Config].Claims: where the user's own file has a profile of this name, zero if it
+	// has none; and those of its servers that are not from its own file.
 	Hides     Position
 	Elsewhere []*Server
 }
@@ -25,8 +25,9 @@ func (p *Profile) claims() bool { return p.Hides != (Position{}) || p.Elsewhere 
 // Profile returns the profile of that name that is in effect, nil if none is.
 func (c *Config) Profile(name string) *Profile { return c.inEffect[name] }
 
-// profiles finds out which profiles are in effect. One of a project's file neither takes the place of one of the user's
-// nor has servers from elsewhere unless it is trusted: it would offer what the user left out.
+// profiles finds out which profiles are in effect. One of a project's file neither takes the place
+// of one of the user's nor has servers from elsewhere unless it is trusted: it would offer what the
+// user left out.
 func (l *loader) profiles() {
 	for i, p := range l.all {
 		if other := l.inEffect[p.Name]; other != nil {
@@ -47,7 +48,8 @@ func (l *loader) profiles() {
 	}
 }
 
-// compare notes what a project's profile decides about, with the profiles of the files after its own.
+// compare notes what a project's profile decides about, with the profiles of the files after its
+// own.
 func (l *loader) compare(p *Profile, others []*Profile) {
 	for _, o := range others {
 		if o.Name == p.Name {

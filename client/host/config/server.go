@@ -18,7 +18,8 @@ type Server struct {
 	Workspace string // the directory that it belongs to: where it starts, and ${workspaceFolder}
 	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
 
-	// Hides is where the user's own file has a server of this id, which this one takes the place of; zero if it does not.
+	// Hides is where the user's own file has a server of this id, which this one takes the place
+	// of; zero if it does not.
 	Hides Position
 
 	// Either the command of a server on stdio, or the URL of one over HTTP.
@@ -54,13 +55,15 @@ type Server struct {
 }
 
 const (
-	// usualMessage is how many bytes a message from the server may have if client.Options do not say.
+	// usualMessage is how many bytes a message from the server may have if client.Options do not
+	// say.
 	usualMessage = 64 << 20
 	// besideResult is what a message has beside the result at most.
 	besideResult = 1 << 20
 )
 
-// Options returns o with what the definition says of its own: the name, the era, the times, and room for a message with a result of MaxResult.
+// Options returns o with what the definition says of its own: the name, the era, the times, and
+// room for a message with a result of MaxResult.
 func (s *Server) Options(o client.Options) client.Options {
 	o.Name = s.ID
 	o.Era = cmp.Or(s.Era, o.Era)

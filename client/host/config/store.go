@@ -17,8 +17,10 @@ import (
 // maxTrusted is how many servers a [Store] holds.
 const maxTrusted = 10_000
 
-// A Store remembers which servers and profiles from project files the user has trusted, in a file that only the user can read. It may be used by several processes and
-// goroutines: a change reads the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so that the user is asked once more.
+// A Store remembers which servers and profiles from project files the user has trusted, in a file
+// that only the user can read. It may be used by several processes and goroutines: a change reads
+// the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so
+// that the user is asked once more.
 type Store struct {
 	// Path of the file. It need not be there, nor its directory.
 	Path string
@@ -69,7 +71,8 @@ func (st *Store) Check(s *Server) error {
 	return err
 }
 
-// CheckProfile returns nil for a profile that may have an effect: see [Config.Claims]. Its errors are those of Check.
+// CheckProfile returns nil for a profile that may have an effect: see [Config.Claims]. Its errors
+// are those of Check.
 func (st *Store) CheckProfile(p *Profile) error {
 	known, err := st.has(p.trusted())
 	if err == nil && known != trustedAsIs {

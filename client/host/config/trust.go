@@ -14,8 +14,8 @@ func (s *Server) Digest() string {
 	return digest(s.Workspace, s.ID, d)
 }
 
-// TrustDigest is the SHA-256 of all that a server's file says of it: what [Server.Digest] is of, whether it is disabled,
-// and how its inputs are described. It is what a user agrees to.
+// TrustDigest is the SHA-256 of all that a server's file says of it: what [Server.Digest] is of,
+// whether it is disabled, and how its inputs are described. It is what a user agrees to.
 func (s *Server) TrustDigest() string {
 	if !s.Disabled && len(s.Inputs) == 0 {
 		return s.Digest()
@@ -31,8 +31,9 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Within returns what s is without giving anything that was does not give: was itself, disabled if s is, with the tools
-// that both let pass. It is s, and whole is true, if that is all by which they differ.
+// Within returns what s is without giving anything that was does not give: was itself, disabled if
+// s is, with the tools that both let pass. It is s, and whole is true, if that is all by which they
+// differ.
 func (s *Server) Within(was *Server) (less *Server, whole bool) {
 	within := *was
 	within.Disabled = was.Disabled || s.Disabled
@@ -43,8 +44,8 @@ func (s *Server) Within(was *Server) (less *Server, whole bool) {
 	return &within, false
 }
 
-// An UntrustedError says that a server or profile comes from a file that the user need not have written, and that the
-// user has not said yet that it may have an effect.
+// An UntrustedError says that a server or profile comes from a file that the user need not have
+// written, and that the user has not said yet that it may have an effect.
 type UntrustedError struct {
 	Server   string // "" if it is a profile
 	Profile  string

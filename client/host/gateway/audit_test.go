@@ -202,8 +202,8 @@ func TestAuditValues(t *testing.T) {
 	})
 }
 
-// What is short cannot be found by trying: the digests of arguments have a key. The same arguments have the same digest
-// as long as the key is the same, in another gateway too.
+// What is short cannot be found by trying: the digests of arguments have a key. The same arguments
+// have the same digest as long as the key is the same, in another gateway too.
 func TestAuditDigestsCannotBeGuessed(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		digest := func(pin string, o gateway.Options) string {

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call to a server that is still starting for the first time waits until it has said what it has; one to a server that cannot be started is told why.
+// A call to a server that is still starting for the first time waits until it has said what it has;
+// one to a server that cannot be started fails with the reason.
 func TestCallWaitsForFirstStart(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()

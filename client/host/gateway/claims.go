@@ -12,11 +12,12 @@ import (
 // A name is what something is called by the gateway.
 type name struct{ kind, public string }
 
-// An owner is whose it is, and what it is called there.
+// An owner is the server that has something, and the name that the server has for it.
 type owner struct{ id, own string }
 
-// claims are which servers have which names, offered or not, and in which order the servers stand. A name belongs to the
-// first server in order that has it; a URI also to one with a template that matches it.
+// claims are which servers have which names, offered or not, and in which order the servers stand.
+// A name belongs to the first server in order that has it; a URI also to one with a template that
+// matches it.
 type claims struct {
 	mu        sync.RWMutex
 	ranks     map[string]int // the lowest is the first in order
@@ -36,7 +37,8 @@ func newClaims() *claims {
 	return &claims{ranks: make(map[string]int), names: make(map[name]map[string]string), templates: make(map[string]*templates), unheard: make(map[string]bool)}
 }
 
-// enter gives a server a place in the order, behind all others unless it has one. It is unheard then.
+// enter gives a server a place in the order, behind all others unless it has one. It is unheard
+// then.
 func (c *claims) enter(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,8 +78,8 @@ func (c *claims) order(ids []string) {
 	}
 }
 
-// replace has a server have these names of a kind, each with its own name for it, in place of those that it had. It returns
-// the servers behind it in order for which that may make a difference.
+// replace has a server have these names of a kind, each with its own name for it, in place of those
+// that it had. It returns the servers behind it in order for which that may make a difference.
 func (c *claims) replace(kind, id string, before, now map[string]string) (affected []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +126,8 @@ func (c *claims) replace(kind, id string, before, now map[string]string) (affect
 	return affected
 }
 
-// maxTemplates is how many bytes of templates of one server count for whose a URI is: to match them takes time, and each URI
-// of each server behind it is matched.
+// maxTemplates is how many bytes of templates of one server count for whose a URI is: to match them
+// takes time, and each URI of each server behind it is matched.
 const maxTemplates = 16 << 10
 
 // match makes the set of a server's templates. With mu.
@@ -149,8 +151,8 @@ func (c *claims) match(id string, texts map[string]string) {
 	c.templates[id] = ts
 }
 
-// ahead returns the first server in order, ahead of one that has a name, that has it too. Of a template, another server has
-// it as well if it has a template for the URIs that it stands for.
+// ahead returns the first server in order, ahead of one that has a name, that has it too. Of a
+// template, another server has it as well if it has a template for the URIs that it stands for.
 func (c *claims) ahead(n name, id string) (first owner, found bool) {
 	uri := ""
 	switch n.kind {
@@ -164,7 +166,8 @@ func (c *claims) ahead(n name, id string) (first owner, found bool) {
 	return c.first(n, uri, func(other string) bool { return c.ranks[other] < c.ranks[id] })
 }
 
-// first returns the first server in order, of those that count, that has a name or a template for a URI. With mu.
+// first returns the first server in order, of those that count, that has a name or a template for a
+// URI. With mu.
 func (c *claims) first(n name, uri string, counts func(id string) bool) (first owner, found bool) {
 	earlier := func(id string) bool { return counts(id) && (!found || c.ranks[id] < c.ranks[first.id]) }
 	for id, own := range c.names[n] {
@@ -186,7 +189,8 @@ func (c *claims) first(n name, uri string, counts func(id string) bool) (first o
 	return first, found
 }
 
-// reads returns who answers for a URI, of the servers that count, and the resource or template for which it does.
+// reads returns who answers for a URI, of the servers that count, and the resource or template for
+// which it does.
 func (c *claims) reads(uri string, counts func(id string) bool) (id string, by name, found bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -198,7 +202,8 @@ func (c *claims) reads(uri string, counts func(id string) bool) (id string, by n
 	return first.id, name{kindTemplate, first.own}, found
 }
 
-// waits reports whether a server ahead of this one has not said yet what it has, of those that count.
+// waits reports whether a server ahead of this one has not said yet what it has, of those that
+// count.
 func (c *claims) waits(id string, counts func(id string) bool) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -210,7 +215,8 @@ func (c *claims) waits(id string, counts func(id string) bool) bool {
 	return false
 }
 
-// scheme returns the servers, of those that count, that have resources of the scheme of a URI, in order.
+// scheme returns the servers, of those that count, that have resources of the scheme of a URI, in
+// order.
 func (c *claims) scheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	c.mu.RLock()
@@ -229,7 +235,8 @@ func (c *claims) scheme(uri string, counts func(id string) bool) (ids []string) 
 	return ids
 }
 
-// example is a URI that a template stands for; "" if there is none. Its values are unlikely to stand in another template.
+// example returns a URI that matches a template, "" if there cannot be one. Its values are unlikely to
+// stand in another template.
 func example(template string) string {
 	t, err := uritemplate.Parse(template)
 	if err != nil {

@@ -98,7 +98,8 @@ func (w *world) who(c *client.Client, uris ...string) string {
 	return strings.Join(names, " ")
 }
 
-// Of two servers with one URI the first in order has it, however slow it is, also while it is down, and after a restart of the gateway in which the other is faster.
+// Of two servers with one URI the first in order has it, however slow it is, also while it is down,
+// and after a restart of the gateway in which the other is faster.
 func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		remember := t.TempDir()
@@ -124,7 +125,8 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 	})
 }
 
-// What a template of a server answers for, another server does not: neither by listing the URI, nor by a template that says more of it.
+// What a template of a server answers for, another server does not: neither by listing the URI, nor
+// by a template that says more of it.
 func TestTemplateIsNotCaptured(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		first := newPlace(t, "first", "mem://{+path}")
@@ -152,7 +154,8 @@ func TestTemplatesThatOverlap(t *testing.T) {
 	})
 }
 
-// A resource, template or prompt that changes is withheld until somebody has accepted it, and so is one that is new; another server does not get its URI.
+// A resource, template or prompt that changes is withheld until somebody has accepted it, and so is
+// one that is new; another server does not get its URI.
 func TestResourcesAndPromptsArePinned(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
@@ -218,7 +221,8 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 	})
 }
 
-// What a server had belongs to it also when it may have become another thing, until it has said what it has now.
+// What a server had belongs to it also when it may have become another thing, until it has said
+// what it has now.
 func TestNamesAreKeptForServersThatChange(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		remember := t.TempDir()
@@ -244,7 +248,8 @@ func TestNamesAreKeptForServersThatChange(t *testing.T) {
 	})
 }
 
-// The order says whose a URI is, also when it changes; a server that is disabled, replaced or removed gives up what it had, but to nobody before the one in its place has said what it has.
+// The order says whose a URI is, also when it changes; a server that is disabled, replaced or
+// removed gives up what it had, but to nobody before the one in its place has said what it has.
 func TestOrder(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x", "mem://y")
@@ -287,7 +292,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Only whose a URI is tells that it has changed, and where a client has one of the servers only, its URIs are that one's.
+// Only whose a URI is tells that it has changed, and where a client has one of the servers only,
+// its URIs are that one's.
 func TestUpdatesAndReadsOfFronts(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		first := newPlace(t, "first", "mem://x", "mem://all/{y}")

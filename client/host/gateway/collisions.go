@@ -5,14 +5,15 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 )
 
-// A Listing is what a server has: the names of its tools and prompts as it calls them, its URIs and its URI templates.
+// A Listing is what a server has: the names of its tools and prompts as it calls them, its URIs and
+// its URI templates.
 type Listing struct {
 	ID    string
 	Names map[pin.Kind][]string
 }
 
-// Collisions returns what a gateway without options withholds of these servers, as one ahead of them has it. They are in
-// order.
+// Collisions returns what a gateway without options withholds of these servers, as one ahead of
+// them has it. They are in order.
 func Collisions(servers []Listing) map[string][]Withheld {
 	c := newClaims()
 	public := func(id string, kind pin.Kind, own string) string {

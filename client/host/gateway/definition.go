@@ -20,13 +20,14 @@ type definition[T any] struct {
 	passed json.RawMessage // as it is passed on: the same, unless it was repaired
 }
 
-// A withheld is a definition that is none, or none that can be passed on.
+// A withheld is a definition that cannot be passed on.
 type withheld struct {
 	own string // what the server calls it, or which of its list it is
 	err error
 }
 
-// define reads a definition. What is there twice in one is an error: who compares it and who uses it may take different ones.
+// define reads a definition. What is there twice in one is an error: who compares it and who uses
+// it may take different ones.
 func define[T any](kind string, text json.RawMessage) (d definition[T], err error) {
 	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {
@@ -41,7 +42,8 @@ func define[T any](kind string, text json.RawMessage) (d definition[T], err erro
 	return d, mcp.Unmarshal(d.passed, d.item)
 }
 
-// collect returns all definitions of a list, those that are to be withheld apart; or why there is no list.
+// collect returns all definitions of a list, those that are to be withheld apart; or why there is
+// no list.
 func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []withheld, err error) {
 	seen := make(map[string]bool)
 	n := 0

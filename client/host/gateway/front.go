@@ -43,11 +43,14 @@ func (f *front) only() string {
 	return f.ids[0]
 }
 
-// Offer has another server s offer what the gateway's servers with these IDs have, those too that are added later. All of them share the upstream servers. A name or URI in a
-// list stands for the same wherever it is offered: what is withheld because another has its name is withheld everywhere. What is in no list is read at the servers with these
-// IDs only. Called again for s, or for the server that the gateway was made with, the IDs take the place of what it was to offer; without any it offers nothing of the
-// gateway's. What is known of the servers is there when Offer returns; it does not wait for more. What s declares before there is the first of it is up to the caller: see
-// [server.Server.Expect]. After Close it does nothing.
+// Offer has another server s offer what the gateway's servers with these IDs have, those too that
+// are added later. All of them share the upstream servers. A name or URI in a list stands for the
+// same wherever it is offered: what is withheld because another has its name is withheld
+// everywhere. What is in no list is read at the servers with these IDs only. Called again for s, or
+// for the server that the gateway was made with, the IDs take the place of what it was to offer;
+// without any it offers nothing of the gateway's. What is known of the servers is there when Offer
+// returns; it does not wait for more. What s declares before there is the first of it is up to the
+// caller: see [server.Server.Expect]. After Close it does nothing.
 func (g *Gateway) Offer(s *server.Server, ids ...string) {
 	g.setFront(&front{server: s, ids: slices.Clone(ids)})
 }

@@ -263,7 +263,8 @@ func TestFrontQuestions(t *testing.T) {
 	})
 }
 
-// What a server has stays while it is down, and who uses it waits until it is up again, or has it started.
+// What a server has stays while it is down, and who uses it waits until it is up again, or has it
+// started.
 func TestUseOfFailedServer(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.gateway.Close()

@@ -8,43 +8,53 @@
 //
 // # Names
 //
-// A tool or prompt is called by its server's ID and its name, "files__read" (see [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. What a name stands for
-// is looked up; nothing is taken apart.
+// A tool or prompt is called by its server's ID and its name, "files__read" (see
+// [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. What a
+// name stands for is looked up; nothing is taken apart.
 //
-// Where several servers have the same name or URI, it belongs to the first of them in the order in which they were added,
-// or that [Gateway.Order] says, whichever of them is faster, and also while that one is down. A URI belongs as well to a
-// server with a template that matches it: a resource of a server whose URI a template of one ahead of it matches, and a
-// template for whose URIs one ahead of it has a template, collide with that. What collides is withheld from every list,
-// [Gateway.Withheld] has it, and the log is told. Where two templates have only some URIs in common, both are offered, and
-// the first server answers for these.
+// Where several servers have the same name or URI, it belongs to the first of them in the order in
+// which they were added, or that [Gateway.Order] says, whichever of them is faster, and also while
+// that one is down. A URI belongs as well to a server with a template that matches it: a resource
+// of a server whose URI a template of one ahead of it matches, and a template for whose URIs one
+// ahead of it has a template, collide with that. What collides is withheld from every list,
+// [Gateway.Withheld] has it, and the log is told. Where two templates have only some URIs in
+// common, both are offered, and the first server answers for these.
 //
-// So that a faster server does not get what belongs to another, resources and templates are offered when the servers ahead
-// have said what they have for the first time, or could not be started; without prefixes, tools and prompts too. What they
-// had the last time, as far as it is remembered, is theirs already. A server that is disabled or removed gives its names up.
+// So that a faster server does not get what belongs to another, resources and templates are offered
+// when the servers ahead have said what they have for the first time, or could not be started;
+// without prefixes, tools and prompts too. What they had the last time, as far as it is remembered,
+// is theirs already. A server that is disabled or removed gives its names up.
 //
-// A client reads a URI at the first of its servers that has it, or a template for it. One that none has is looked for at
-// those that have others of its scheme, in order.
+// A client reads a URI at the first of its servers that has it, or a template for it. One that none
+// has is looked for at those that have others of its scheme, in order.
 //
-// Definitions go through byte by byte, but for what strict clients would refuse a whole list for. Where it is clear what is meant that is repaired: null stands for an optional member that is not
-// there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition is left out, which the log is told. Legacy clients do not get what their revision does not have: see
-// [server.Tool].
+// Definitions go through byte by byte, but for what strict clients would refuse a whole list for.
+// Where it is clear what is meant that is repaired: null stands for an optional member that is not
+// there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition
+// is left out, which the log is told. Legacy clients do not get what their revision does not have:
+// see [server.Tool].
 //
 // With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
 //
 // # Pins
 //
-// With Options.Pins, a tool, prompt, resource or resource template that is not what it was when it was first used is
-// withheld until it is accepted, and a resource, or what a template is for, is not read either. One that its server did not
-// have then is not in a list until it is accepted; a new resource can be read, as it could be in no list at all.
+// With Options.Pins, a tool, prompt, resource or resource template that is not what it was when it
+// was first used is withheld until it is accepted, and a resource, or what a template is for, is
+// not read either. One that its server did not have then is not in a list until it is accepted; a
+// new resource can be read, as it could be in no list at all.
 //
 // # Calls
 //
-// Arguments and results go through byte by byte, but for structured content that is no object, which legacy clients do not get. Progress, cancellation and the trace go through too. A call that is under way when its server dies fails; it is made again by the gateway only if
-// the tool is declared idempotent or read-only.
+// Arguments and results go through byte by byte, but for structured content that is no object,
+// which legacy clients do not get. Progress, cancellation and the trace go through too. A call that
+// is under way when its server dies fails; it is made again by the gateway only if the tool is
+// declared idempotent or read-only.
 //
-// What a server has stays in the lists while it is down. A call waits for it if it is to be started again within 5 s, and within the deadline of the call; otherwise the error says when that is.
-// One that has failed too many times is started by the next call: see package host. A call of a tool or prompt that is not there waits if it may be one of a server that has not said yet what it has,
-// as the server is starting for the first time; if that cannot be started, the error says why.
+// What a server has stays in the lists while it is down. A call waits for it if it is to be started
+// again within 5 s, and within the deadline of the call; otherwise the error says when that is. One
+// that has failed too many times is started by the next call: see package host. A call of a tool or
+// prompt that is not there waits if it may be one of a server that has not said yet what it has, as
+// the server is starting for the first time; if that cannot be started, the error says why.
 //
 // # Questions
 //
@@ -67,9 +77,12 @@
 //
 // # Sessions
 //
-// With host.Server.PerSession each client has a client and a process of the server for itself: each connection, and each legacy session over HTTP, until it ends. Modern clients over HTTP and callers of operations
-// have neither, so that nobody could tell them apart: what such a server has is not in their lists, and their calls of it fail
-// with [ErrNoSession]. Such a server is told the roots of its client only, and only that one hears its logs. What it has, and what of that changes, is asked of one more process, which has no client.
+// With host.Server.PerSession each client has a client and a process of the server for itself: each
+// connection, and each legacy session over HTTP, until it ends. Modern clients over HTTP and
+// callers of operations have neither, so that nobody could tell them apart: what such a server has
+// is not in their lists, and their calls of it fail with [ErrNoSession]. Such a server is told the
+// roots of its client only, and only that one hears its logs. What it has, and what of that
+// changes, is asked of one more process, which has no client.
 //
 // # Operations
 //
@@ -89,10 +102,13 @@
 //	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read","arguments":[{"name":"path","type":"string","size":7}],
 //	 "arguments_size":16,"arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
-// The arguments are those that the server was sent, or would have been, without their values; the first 64. The digest, HMAC-SHA-256 with Options.AuditKey, shows which arguments are the same without their being found by trying; it is that of
-// their canonical form, which those do not have that have a name twice.
-// The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit, before or after), cancelled, or input_required: the client was asked something, and when it has answered
-// there is another line, with "resumed":true. Lines that could not be written are counted, in a line with "dropped".
+// The arguments are those that the server was sent, or would have been, without their values; the
+// first 64. The digest, HMAC-SHA-256 with Options.AuditKey, shows which arguments are the same
+// without their being found by trying; it is that of their canonical form, which those do not have
+// that have a name twice. The outcome is ok, tool_error, error (with its code), refused (with
+// refused_by: limit, before or after), cancelled, or input_required: the client was asked
+// something, and when it has answered there is another line, with "resumed":true. Lines that could
+// not be written are counted, in a line with "dropped".
 package gateway
 
 import (
@@ -118,14 +134,17 @@ import (
 type Options struct {
 	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
 	MaxName int
-	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName is: of two with the same name that of the first server in order is there.
+	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName
+	// is: of two with the same name that of the first server in order is there.
 	NoPrefix bool
 	// NoDescriptionPrefix leaves descriptions as they are.
 	NoDescriptionPrefix bool
 	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
 	Remember string
-	// Pins, if set, remember what tools, prompts, resources and templates looked like when they were first used, or came within 10 s of that. What is another now, or new to a server that is known, is withheld until it is
-	// accepted with [pin.Lock.Accept], and [Gateway.Recheck] or the next list of the server has seen that. With PinsWarn it is offered, and the log told.
+	// Pins, if set, remember what tools, prompts, resources and templates looked like when they
+	// were first used, or came within 10 s of that. What is another now, or new to a server that is
+	// known, is withheld until it is accepted with [pin.Lock.Accept], and [Gateway.Recheck] or the
+	// next list of the server has seen that. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
 	// Before sees each call of a tool before it is made, and After what has come of it, unless that is an error or a question. Each sees what the one ahead of it has made of the call.
@@ -134,10 +153,13 @@ type Options struct {
 	Audit io.Writer
 	// AuditValues has the audit log contain the arguments themselves.
 	AuditValues bool
-	// AuditKey is the key of the digests in the audit log, secret and of 32 random bytes. nil is one of this gateway's own: then the same arguments have
-	// another digest in the lines of the next.
+	// AuditKey is the key of the digests in the audit log, secret and of 32 random bytes. nil is
+	// one of this gateway's own: then the same arguments have another digest in the lines of the
+	// next.
 	AuditKey []byte
-	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see above. [Gateway.AwaitOperation] is for its dispatcher. It must not be the catalog of the gateway's own server, which has the tools already.
+	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see
+	// above. [Gateway.AwaitOperation] is for its dispatcher. It must not be the catalog of the
+	// gateway's own server, which has the tools already.
 	Catalog *dispatch.Catalog
 	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
 	Logger *slog.Logger
@@ -236,8 +258,9 @@ func (g *Gateway) Add(s host.Server) error {
 	return nil
 }
 
-// Order has these servers stand first, in this order, which says whose a name or URI is that several have. The others stand
-// behind them, in the order in which they were added. Those that are not there yet have their place when they are added.
+// Order has these servers stand first, in this order, which says whose a name or URI is that
+// several have. The others stand behind them, in the order in which they were added. Those that are
+// not there yet have their place when they are added.
 func (g *Gateway) Order(ids ...string) {
 	defer g.changing()()
 	g.claims.order(ids)
@@ -371,7 +394,8 @@ type note struct {
 	attrs   []any
 }
 
-// changing has nobody else change what is offered until done is called, which tells the log of what is left out.
+// changing has nobody else change what is offered until done is called, which tells the log of what
+// is left out.
 func (g *Gateway) changing() (done func()) {
 	g.offering.Lock()
 	return func() {

@@ -30,7 +30,8 @@ func Declare(o *client.Options) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNobody }
 }
 
-// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of what it has they know all that is passed on: [client.Client.ToolDefinitions] and its like.
+// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of what
+// it has they know all that is passed on: [client.Client.ToolDefinitions] and its like.
 func Pinned(id string, c *client.Client) (pin.Server, error) { return pinned(id, c.ServerInfo().Name) }
 
 func pinned(id, name string) (pin.Server, error) {
@@ -40,7 +41,9 @@ func pinned(id, name string) (pin.Server, error) {
 	return pin.Server{ID: id, Name: name, Declared: declared}, err
 }
 
-// Definitions returns what a server has of a kind, as pins know it: what has no name or URI, or one that something else has already, is left out. A server that does not know the kind has nothing of it.
+// Definitions returns what a server has of a kind, as pins know it: what has no name or URI, or one
+// that something else has already, is left out. A server that does not know the kind has nothing of
+// it.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage, err error) {
 	list := map[pin.Kind]func(context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]{
 		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions, pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
@@ -57,7 +60,8 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 	return pin.Distinct(kind, all), nil
 }
 
-// firstUse is how long after a server was pinned what it has more belongs to its first use, as many have some tools only when they have seen the client's capabilities.
+// firstUse is how long after a server was pinned what it has more belongs to its first use, as many
+// have some tools only when they have seen the client's capabilities.
 const firstUse = 10 * time.Second
 
 // A judge compares what a server has of one kind with its pins. It is of the mount's goroutine.
@@ -90,7 +94,8 @@ func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definiti
 	return lock.Check(server, kind, definitions)
 }
 
-// admit leaves out what is not what it was when it was first used, and tells the log; of each way in which it is another, once. It adds that to what is withheld.
+// admit leaves out what is not what it was when it was first used, and tells the log; of each way
+// in which it is another, once. It adds that to what is withheld.
 func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[string]Withheld) (usable []definition[T]) {
 	lock := s.m.g.o.Pins
 	if lock == nil {
@@ -144,8 +149,8 @@ func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[str
 	return usable
 }
 
-// Recheck compares what servers have with their pins again, as these have changed. No server is started for that. It does
-// not block.
+// Recheck compares what servers have with their pins again, as these have changed. No server is
+// started for that. It does not block.
 func (g *Gateway) Recheck() {
 	for _, m := range g.allMounts() {
 		select {

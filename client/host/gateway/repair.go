@@ -8,11 +8,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// optional are the members of an object that need not be there, and those of what stands in them, also in an array.
+// optional are the members of an object that need not be there, and those of what stands in them,
+// also in an array.
 type optional map[string]optional
 
-// optionals are the optional members of definitions. Some servers write null for one that is not there, and strict clients
-// refuse a whole list for that. Read only.
+// optionals are the optional members of definitions. Some servers write null for one that is not
+// there, and strict clients refuse a whole list for that. Read only.
 var optionals = optional{
 	"title": nil, "description": nil, "mimeType": nil, "size": nil, "_meta": nil,
 	"icons": {"mimeType": nil, "sizes": nil, "theme": nil},
@@ -24,9 +25,10 @@ var optionals = optional{
 	"outputSchema": {"$schema": nil, "properties": nil, "required": nil},
 }
 
-// repair returns a definition as clients can take it, whom one that they cannot take would cost all of a list. What it means
-// is clear: null is what is not there, and the arguments of a tool are an object, said or not. Whatever else is wrong is the
-// error. A definition with nothing to repair is returned as it is.
+// repair returns a definition as clients can take it, whom one that they cannot take would cost all
+// of a list. What it means is clear: null is what is not there, and the arguments of a tool are an
+// object, said or not. Whatever else is wrong is the error. A definition with nothing to repair is
+// returned as it is.
 func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	text = optionals.withoutNulls(text)
 	if kind != kindTool {
@@ -52,7 +54,8 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	return text, checkInput(input)
 }
 
-// checkInput reports what is wrong with the schema of a tool's arguments that clients look at (2025-11-25, schema, "Tool").
+// checkInput reports what is wrong with the schema of a tool's arguments that clients look at
+// (2025-11-25, schema, "Tool").
 func checkInput(schema []byte) error {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return errors.New(`the type of its inputSchema is not "object"`)
@@ -80,8 +83,8 @@ func checkInput(schema []byte) error {
 	return nil
 }
 
-// withoutNulls returns a value without those optional members of it that are null, and without theirs: the same if there are
-// none.
+// withoutNulls returns a value without those optional members of it that are null, and without
+// theirs: the same if there are none.
 func (o optional) withoutNulls(value json.RawMessage) json.RawMessage {
 	changed := false
 	var b []byte

@@ -49,7 +49,8 @@ func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
 	}})
 }
 
-// One definition that clients cannot take costs neither the others of its server nor those of other servers: it is repaired where what it means is clear, and withheld otherwise.
+// One definition that clients cannot take costs neither the others of its server nor those of other
+// servers: it is repaired where what it means is clear, and withheld otherwise.
 func TestOddDefinitions(t *testing.T) {
 	odd := scripted{
 		mcp.MethodListTools: `{"tools":[

@@ -6,12 +6,14 @@ import (
 	"sync"
 )
 
-// ErrNoSession matches the error of a use of a server with host.Server.PerSession by a request that belongs to no connection
-// and no session. Who it is from says the principal at most, and one principal may be any number of clients.
+// ErrNoSession matches the error of a use of a server with host.Server.PerSession by a request that
+// belongs to no connection and no session. Who it is from says the principal at most, and one
+// principal may be any number of clients.
 var ErrNoSession = errors.New("gives each client a process of its own, and a request without a session is no client's: " +
 	"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
 
-// sessions are the clients that have servers of their own (host.Server.PerSession): a connection, or a legacy session over HTTP. Modern clients over HTTP have neither, and no such server.
+// sessions are the clients that have servers of their own (host.Server.PerSession): a connection,
+// or a legacy session over HTTP. Modern clients over HTTP have neither, and no such server.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session

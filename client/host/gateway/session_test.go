@@ -234,7 +234,8 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 	})
 }
 
-// What a modern client over HTTP was asked another client of the same principal may answer, but nobody else, nor a session of that principal.
+// What a modern client over HTTP was asked another client of the same principal may answer, but
+// nobody else, nor a session of that principal.
 func TestPrincipalsAndSessions(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -263,7 +264,9 @@ func TestPrincipalsAndSessions(t *testing.T) {
 	})
 }
 
-// Requests without a session, as of modern clients over HTTP and of who calls operations, are no client's: they do not reach a server that is not shared, whoever's they are, nor do they see what it has.
+// Requests without a session, as of modern clients over HTTP and of who calls operations, are no
+// client's: they do not reach a server that is not shared, whoever's they are, nor do they see what
+// it has.
 func TestNoSessionNoOwnServer(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.readable()

@@ -74,7 +74,8 @@ func (s *shelf[T, F]) sync(ctx context.Context, c *client.Client, anew bool) err
 	return nil
 }
 
-// show offers what a server of that name has, as far as it is admitted and the server's own, and tells of what is odd.
+// show offers what a server of that name has, as far as it is admitted and the server's own, and
+// tells of what is odd.
 func (s *shelf[T, F]) show(server string, all []definition[T], odd []withheld) {
 	s.server, s.listed, s.odd, s.shown = server, all, odd, true
 	withheld := make(map[string]Withheld, len(odd))
@@ -104,14 +105,15 @@ func (s *shelf[T, F]) reserve(all []definition[T]) {
 	g.arrange(g.mountsOf(s.offer(all, nil, nil)))
 }
 
-// withdraw has the server have nothing. It returns the servers for which that may make a difference. With offering.
+// withdraw has the server have nothing. It returns the servers for which that may make a
+// difference. With offering.
 func (s *shelf[T, F]) withdraw() (affected []string) {
 	s.server, s.listed, s.odd, s.shown = "", nil, nil, false
 	return s.offer(nil, nil, nil)
 }
 
-// offer has the mount claim all, and want what is usable to be offered. It returns the servers for which that may make a
-// difference. With offering.
+// offer has the mount claim all, and want what is usable to be offered. It returns the servers for
+// which that may make a difference. With offering.
 func (s *shelf[T, F]) offer(all, usable []definition[T], withheld map[string]Withheld) (affected []string) {
 	claimed, wanted := make(map[string]string, len(all)), make(map[string]definition[T], len(usable))
 	for _, d := range all {
@@ -247,7 +249,8 @@ func (s *shelf[T, F]) isWaiting() bool {
 	return s.waiting
 }
 
-// standing reports whether something is offered, and why it is not admitted; "" if it is, or is not there.
+// standing reports whether something is offered, and why it is not admitted; "" if it is, or is not
+// there.
 func (s *shelf[T, F]) standing(public string) (offered bool, reason Reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

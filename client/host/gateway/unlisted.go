@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// owner returns who answers for a URI at a front: of its servers, the first in order that has it, or a template for it. It is
-// nil if none has. The error says that it is withheld.
+// owner returns who answers for a URI at a front: of its servers, the first in order that has it,
+// or a template for it. It is nil if none has. The error says that it is withheld.
 func (g *Gateway) owner(f *front, uri string) (*mount, error) {
 	id, by, found := g.claims.reads(uri, f.includes)
 	g.mu.Lock()
@@ -34,7 +34,8 @@ func (g *Gateway) owner(f *front, uri string) (*mount, error) {
 	return m, nil
 }
 
-// readMatched reads what a template of the mount at a front stands for, unless it is another server's.
+// readMatched reads what a template of the mount at a front stands for, unless it is another
+// server's.
 func (m *mount) readMatched(ctx context.Context, s *server.Server, uri string) (*mcp.ReadResourceResult, error) {
 	for _, f := range m.g.allFronts() {
 		if f.server != s {
@@ -51,8 +52,10 @@ func (m *mount) readMatched(ctx context.Context, s *server.Server, uri string) (
 	return m.read(ctx, uri)
 }
 
-// readUnlisted reads what no server lists at a front: a link in a result, or what has come a moment ago. If one of the front's servers has it all the same, as it is new and not accepted yet,
-// that one is asked, or the only one that there is; otherwise those that have others of its scheme, in order.
+// readUnlisted reads what no server lists at a front: a link in a result, or what has come a moment
+// ago. If one of the front's servers has it all the same, as it is new and not accepted yet, that
+// one is asked, or the only one that there is; otherwise those that have others of its scheme, in
+// order.
 func (g *Gateway) readUnlisted(ctx context.Context, f *front, uri string) (*mcp.ReadResourceResult, error) {
 	m, err := g.owner(f, uri)
 	if err != nil {
@@ -80,7 +83,8 @@ func (g *Gateway) readUnlisted(ctx context.Context, f *front, uri string) (*mcp.
 	return nil, server.ResourceNotFound(uri)
 }
 
-// readUnlisted reads what only one server can have: nobody else can get an answer that it has asked for, and what it says when it has not got it is the client's.
+// readUnlisted reads what only one server can have: nobody else can get an answer that it has asked
+// for, and what it says when it has not got it is the client's.
 func (m *mount) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	result, err := m.read(ctx, uri)
 	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
@@ -96,8 +100,8 @@ func hasNot(err error) bool {
 	return undeclared || refused && (refusal.Code == mcp.CodeResourceNotFound || refusal.Code == rpc.CodeInvalidParams || refusal.Code == rpc.CodeMethodNotFound)
 }
 
-// likely are the servers of a front that may have a resource, in order: but for those behind one that has not said yet what
-// it has.
+// likely are the servers of a front that may have a resource, in order: but for those behind one
+// that has not said yet what it has.
 func (g *Gateway) likely(f *front, uri string) (likely []*mount) {
 	ids := g.claims.scheme(uri, f.includes)
 	if all := slices.DeleteFunc(g.manager.IDs(), func(id string) bool { return !f.includes(id) }); len(all) == 1 {

@@ -28,7 +28,8 @@ func (kind Kind) Name(definition json.RawMessage) string {
 	return name
 }
 
-// Distinct returns those definitions that have a name, and of several with the same the first: what can be pinned, and used.
+// Distinct returns those definitions that have a name, and of several with the same the first: what
+// can be pinned, and used.
 func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMessage) {
 	seen := map[string]bool{"": true}
 	for _, definition := range definitions {
@@ -40,8 +41,8 @@ func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMess
 	return distinct
 }
 
-// lasting returns the definition of a resource without what changes with its content (2025-06-18, Resource and
-// Annotations). The JSON is valid.
+// lasting returns the definition of a resource without what changes with its content (2025-06-18,
+// Resource and Annotations). The JSON is valid.
 func lasting(definition []byte) []byte {
 	if len(definition) == 0 || definition[0] != '{' {
 		return definition
@@ -54,7 +55,8 @@ func lasting(definition []byte) []byte {
 	})
 }
 
-// without returns an object without a member, and with the values that change makes of the others; nil leaves them.
+// without returns an object without a member, and with the values that change makes of the others;
+// nil leaves them.
 func without(object []byte, member string, change func(key, value []byte) []byte) json.RawMessage {
 	b := []byte{'{'}
 	for key, value := range jsonscan.Members(object) {

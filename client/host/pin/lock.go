@@ -20,7 +20,8 @@ import (
 const (
 	// maxFile is how large a file of pins may be.
 	maxFile = 64 << 20
-	// maxKind is how large the definitions may be that one server has of one kind: no server is to fill the file.
+	// maxKind is how large the definitions may be that one server has of one kind: no server is to
+	// fill the file.
 	maxKind = 4 << 20
 )
 
@@ -101,7 +102,8 @@ func (l *Lock) read() (*file, error) {
 	return f, nil
 }
 
-// verify checks the pins of a kind: whoever has changed the file by hand must not make a pin of something else.
+// verify checks the pins of a kind: whoever has changed the file by hand must not make a pin of
+// something else.
 func (k *known) verify(kind Kind) error {
 	pins := *k.of(kind)
 	for name, p := range pins {
@@ -133,8 +135,9 @@ func (l *Lock) write(f *file) error {
 	return nil
 }
 
-// Check compares what a server has of a kind with its pins. What was never looked at is pinned, with all of it. The error says that the file cannot be read or written, or that the
-// definitions are none: then nothing may be used.
+// Check compares what a server has of a kind with its pins. What was never looked at is pinned,
+// with all of it. The error says that the file cannot be read or written, or that the definitions
+// are none: then nothing may be used.
 func (l *Lock) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +161,8 @@ func (l *Lock) Compare(s Server, kind Kind, definitions []json.RawMessage) (Repo
 	return n.report, err
 }
 
-// A now is what a server has of a kind, beside what is known of it. The file and known are those of last.
+// A now is what a server has of a kind, beside what is known of it. The file and known are those of
+// last.
 type now struct {
 	file     *file
 	known    *known // one without pins for a server that was never seen
@@ -185,8 +189,10 @@ func (l *Lock) look(s *Server, kind Kind, definitions []json.RawMessage) (n now,
 	return n, nil
 }
 
-// Accept pins what a server has of a kind as it is now: those of these names, or all if there are none. A server that has become another, or was never seen, has the pins of only these afterwards. The error matches
-// [ErrNotThere] if one of them is not among the definitions; then nothing has changed.
+// Accept pins what a server has of a kind as it is now: those of these names, or all if there are
+// none. A server that has become another, or was never seen, has the pins of only these afterwards.
+// The error matches [ErrNotThere] if one of them is not among the definitions; then nothing has
+// changed.
 func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage, accepted ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +227,8 @@ func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage, accept
 	return l.write(n.file)
 }
 
-// Forget takes the pins of a server away: those of these names, of every kind, or all of it, as if it had never been seen. The error matches [ErrNotThere]; then nothing has changed.
+// Forget takes the pins of a server away: those of these names, of every kind, or all of it, as if
+// it had never been seen. The error matches [ErrNotThere]; then nothing has changed.
 func (l *Lock) Forget(id string, names ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

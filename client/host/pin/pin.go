@@ -1,6 +1,7 @@
-// Package pin remembers what the tools, prompts, resources and resource templates of servers looked like when they were
-// first used, so that nobody changes them unseen (what is called a rug pull): one whose definition is another than it was
-// is not to be used until somebody has looked at the difference and accepted it.
+// Package pin remembers what the tools, prompts, resources and resource templates of servers looked
+// like when they were first used, so that nobody changes them unseen (what is called a rug pull):
+// one whose definition is another than it was is not to be used until somebody has looked at the
+// difference and accepted it.
 //
 //	lock, err := pin.Open(path)
 //	report, err := lock.Check(pin.Server{ID: "files", Name: "filesystem", Declared: capabilities}, pin.Tool, tools)
@@ -13,16 +14,19 @@
 //
 // # What is pinned
 //
-// All of a definition: name, title, descriptions, schemas, annotations, icons, _meta, and what is not known here. What means the same in JSON is the same: white space, the order of
-// members and escapes do not count. Neither do the size and the annotation lastModified of a resource or template, which
-// change with the content. A pin holds for a server that goes by the same name, and for the same capabilities of the client, as servers offer different tools to different clients; to one
-// that has become another, all that it has is new.
+// All of a definition: name, title, descriptions, schemas, annotations, icons, _meta, and what is
+// not known here. What means the same in JSON is the same: white space, the order of members and
+// escapes do not count. Neither do the size and the annotation lastModified of a resource or
+// template, which change with the content. A pin holds for a server that goes by the same name, and
+// for the same capabilities of the client, as servers offer different tools to different clients;
+// to one that has become another, all that it has is new.
 //
 // # First use
 //
-// What a server that was never seen has is trusted, and pinned, each [Kind] by itself: a file that was written before there
-// were pins of a kind knows nothing of it. What the server has more later is new, and is to be accepted; what it has no more keeps its pin. Only
-// [Lock.Accept] changes a pin, and only [Lock.Forget] takes one away.
+// What a server that was never seen has is trusted, and pinned, each [Kind] by itself: a file that
+// was written before there were pins of a kind knows nothing of it. What the server has more later
+// is new, and is to be accepted; what it has no more keeps its pin. Only [Lock.Accept] changes a
+// pin, and only [Lock.Forget] takes one away.
 package pin
 
 import (
@@ -81,7 +85,8 @@ type pinned struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// known is a server as it is remembered. A kind that is nil was never looked at; one that is empty was, and there was none.
+// known is a server as it is remembered. A kind that is nil was never looked at; one that is empty
+// was, and there was none.
 type known struct {
 	Name      string            `json:"name"`
 	Declared  json.RawMessage   `json:"declared"`

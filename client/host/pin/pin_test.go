@@ -181,7 +181,8 @@ func TestBadFiles(t *testing.T) {
 	check(t, l, files, "read first", read)
 }
 
-// What a server has of the other kinds is pinned as tools are, each kind from its first use on. A file that was written before has the tools only.
+// What a server has of the other kinds is pinned as tools are, each kind from its first use on. A
+// file that was written before has the tools only.
 func TestKinds(t *testing.T) {
 	l := lock(t)
 	old := `{"version":1,"servers":{"files":{"name":"filesystem","declared":{"elicitation":{"form":{}},"roots":{}},"tools":{}}}}`

@@ -65,8 +65,9 @@ func (t told) client() []auth.Registration {
 	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
 }
 
-// trustedIssuer is the authorization server that the MCP server at a URL names. It is trusted with the client's secrets for no
-// other reason: no program but a fixture, all of whose servers are the suite's, may do that.
+// trustedIssuer is the authorization server that the MCP server at a URL names. It is trusted with
+// the client's secrets for no other reason: no program but a fixture, all of whose servers are the
+// suite's, may do that.
 func trustedIssuer(endpoint string) (string, error) {
 	known, err := oauth.ResourceMetadataURLs(endpoint)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A cursor is a place in a tree that moves one element at a time. It keeps the directories open that it came through last, so that a step costs the
-// same however deep it is: os.Root opens every directory of a path it is given.
+// A cursor is a place in a tree that moves one element at a time. It keeps the directories open
+// that it came through last, so that a step costs the same however deep it is: os.Root opens every
+// directory of a path it is given.
 type cursor struct {
 	root  *os.Root
 	path  []string

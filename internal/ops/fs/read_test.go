@@ -149,7 +149,8 @@ func TestReadHuge(t *testing.T) {
 	assert.Equal(t, out.Truncated, false)
 }
 
-// Large reads wait for one another, so that many at a time do not take more memory than there is for them.
+// Large reads wait for one another, so that many at a time do not take more memory than there is
+// for them.
 func TestLargeReadsReserveMemory(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"large": strings.Repeat("x", 2<<20), "small": "x"})

@@ -12,9 +12,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// turns bounds what all searches together take of the processors. A scan of a file has a place while it runs.
-// Principals have shares of the places, and one that has waited for a place gets it in turn: an expensive
-// search delays those of others by moments.
+// turns bounds what all searches together take of the processors. A scan of a file has a place
+// while it runs. Principals have shares of the places, and one that has waited for a place gets it
+// in turn: an expensive search delays those of others by moments.
 type turns struct {
 	places *quota.Pool
 	spare  sync.Pool // of *lineBuffer
@@ -81,7 +81,8 @@ func (t *turn) end() {
 	t.spare.Put(t.buffer)
 }
 
-// from has the buffer read from a file. A read waits for another turn when this one has lasted long enough.
+// from has the buffer read from a file. A read waits for another turn when this one has lasted long
+// enough.
 func (t *turn) from(file io.Reader) *lineBuffer {
 	t.buffer.Reset(blocks{t, file})
 	return t.buffer

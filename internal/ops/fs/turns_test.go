@@ -31,7 +31,8 @@ func as(ctx context.Context, principal string, run func(context.Context)) {
 	dispatch.NewDispatcher(c, dispatch.Options{Slow: -1}).Dispatch(ctx, &dispatch.Call{Operation: "run", Principal: principal})
 }
 
-// Searches that take for ever, of one principal or of several, keep another from searching for moments only.
+// Searches that take for ever, of one principal or of several, keep another from searching for
+// moments only.
 func TestExpensiveSearchesLeaveTurnsToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()

@@ -23,8 +23,8 @@ type Options struct {
 	Profile  func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
 	About    func() About                        // what the gateway is, for [RegisterLocal]
 
-	// For the operator, and nil for clients. Release lets in what waits of a server or profile, if anything does; its
-	// error is one of dispatch. It may block while servers are replaced.
+	// For the operator, and nil for clients. Release lets in what waits of a server or profile, if
+	// anything does; its error is one of dispatch. It may block while servers are replaced.
 	Release func(context.Context, Release) error
 	Waiting func() []Waiting
 }

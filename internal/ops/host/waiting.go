@@ -13,8 +13,8 @@ const (
 	WaitingOrder   = "order" // of the servers
 )
 
-// A Waiting is what the configuration files say of a server, a profile or the order since they have changed, and what is not in
-// effect: it gives more than the operator has let in.
+// A Waiting is what the configuration files say of a server, a profile or the order since they have
+// changed, and what is not in effect: it gives more than the operator has let in.
 type Waiting struct {
 	Kind    string `json:"kind" doc:"server, profile or order"`
 	Name    string `json:"name,omitempty"`
