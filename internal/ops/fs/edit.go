@@ -80,11 +80,16 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 
 // content reads the whole file.
 func (p *replacement) content(ctx context.Context) ([]byte, error) {
-	f, _, err := open(p.dir, p.base, p.shown)
+	f, info, err := open(p.dir, p.base, p.shown)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if n := min(info.Size(), maxEdited); n > reserved {
+		if err := dispatch.Reserve(ctx, 3*n); err != nil { // as read, with room to grow, and as edited
+			return nil, err
+		}
+	}
 	data, err := io.ReadAll(io.LimitReader(reader{ctx, f}, maxEdited+1))
 	if err == nil && len(data) > maxEdited {
 		return nil, dispatch.Errorf(dispatch.StateError, "%q has over %d bytes, too many to edit", p.shown, maxEdited)

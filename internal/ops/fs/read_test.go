@@ -170,6 +170,15 @@ func TestLargeReadsReserveMemory(t *testing.T) {
 	first.Close()
 	assert.Assert(t, (<-done).Success())
 
+	third := pool.Open("")
+	second.Close()
+	assert.Assert(t, s.dispatcher.Dispatch(quota.NewContext(t.Context(), third), &dispatch.Call{
+		Operation: "fs.edit", Arguments: []byte(`{"path":"large","old":"` + strings.Repeat("x", 2<<20) + `","new":"y"}`),
+	}).Success())
+	assert.Equal(t, pool.Used(), int64(6<<20))
+	third.Close()
+	s.put(t, "large", strings.Repeat("x", 2<<20))
+
 	never := read(quota.NewContext(t.Context(), quota.NewPool(1<<20).Open("")), "large")
 	assert.ErrorIs(t, never.Err, dispatch.InvalidInput)
 }
