@@ -39,8 +39,8 @@ func classify(result []byte, err error, asked mcp.Revision, w wish) verdict {
 			return verdict{err: refusal}
 		}
 		return w.choose(data.Supported)
-	case refused && mcp.IsModernError(int64(refusal.Code)):
-		return verdict{err: refusal}
+	case refused && mcp.IsModernError(int64(refusal.Code)), refused && refusal.Code == rpc.CodeBusy:
+		return verdict{err: refusal} // who is busy has not looked at the method
 	case err == nil && isDiscoverResult(result):
 		found := new(mcp.DiscoverResult)
 		if err := mcp.Unmarshal(result, found); err != nil {

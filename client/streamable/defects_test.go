@@ -15,6 +15,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -84,7 +85,7 @@ func TestG12NothingIsLeftOfCalls(t *testing.T) {
 // G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as well.
 func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter, *seen){
-		"401": plain(401, "", ""), "403": refusing(403, -32001), "429": plain(429, "", ""), "502": plain(502, "", ""), "503": refusing(503, -32000),
+		"401": plain(401, "", ""), "403": refusing(403, -32001), "429": plain(429, "", ""), "busy": refusing(429, -31999), "502": plain(502, "", ""), "503": refusing(503, -32000),
 		"gone": func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) },
 	} {
 		inBubble(t, discover(answer), func(t *testing.T, s *site) {
@@ -93,6 +94,14 @@ func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
 			assert.Equal(t, s.count("POST initialize"), 0, name)
 		})
 	}
+}
+
+// What a server that is busy says of a call is not cut, and can be told from what something in front of it says.
+func TestBusyServerIsHeard(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { refusing(429, rpc.CodeBusy)(w, r) }), func(t *testing.T, s *site) {
+		_, err := s.connect(t, client.Options{}).CallTool(t.Context(), "weather", nil)
+		assert.ErrorIs(t, err, rpc.ErrBusy)
+	})
 }
 
 // M11: a server was never told that a call was given up.

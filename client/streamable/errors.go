@@ -123,7 +123,11 @@ func (c *Conn) refusal(resp *http.Response, s *state) error {
 		c.lose(s.session)
 		return client.ErrSessionLost
 	}
-	if m, err := rpc.ParseMessage(text); err == nil && m.Error != nil && !slices.Contains(elsewhere, resp.StatusCode) {
+	m, err := rpc.ParseMessage(text)
+	said := err == nil && m.Error != nil
+	// A 429 may come from something in front of the server, but not with this code: see [rpc.CodeBusy].
+	busy := said && resp.StatusCode == http.StatusTooManyRequests && m.Error.Code == rpc.CodeBusy
+	if said && !slices.Contains(elsewhere, resp.StatusCode) || busy {
 		return m.Error
 	}
 	return newStatusError(resp, text)
