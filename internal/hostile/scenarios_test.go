@@ -111,10 +111,13 @@ func rpcScenario(w *world) {
 		defer close(ended)
 		_ = peer.Call(called, "theirs", nil, nil)
 	})
-	for lines := bufio.NewScanner(far); lines.Scan() && !strings.Contains(lines.Text(), `"id":4`); {
+	var asked, last bool // both are awaited: the call may come before the last answer, or behind it
+	for lines := bufio.NewScanner(far); !(asked && last) && lines.Scan(); {
 		if strings.Contains(lines.Text(), "theirs") {
+			asked = true
 			cancel()
 		}
+		last = last || strings.Contains(lines.Text(), `"id":4`)
 	}
 	cancel()
 	<-ended
