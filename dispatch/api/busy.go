@@ -16,10 +16,6 @@ func (x *exchange) owner() string {
 	return x.principal
 }
 
-func isQuota(err error) bool {
-	return errors.Is(err, quota.ErrShare) || errors.Is(err, quota.ErrTotal) || errors.Is(err, quota.ErrNever)
-}
-
 // busy refuses a request because a quota did: the caller has its share, or nothing is left for
 // anybody.
 func busy(err error, why string) *refusal {

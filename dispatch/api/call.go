@@ -66,7 +66,7 @@ func (x *exchange) read() ([]byte, *refusal) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil, refuse(http.StatusRequestTimeout, dispatch.Timeout, "the body took too long to come").with("Connection", "close")
 	}
-	if isQuota(err) {
+	if quota.IsRefusal(err) {
 		return nil, busy(err, "other bodies and answers take up the memory")
 	}
 	if err != nil {

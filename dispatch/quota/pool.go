@@ -15,6 +15,11 @@ var (
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
+// IsRefusal reports whether err is one of these, and not that of something else which was done meanwhile.
+func IsRefusal(err error) bool {
+	return errors.Is(err, ErrShare) || errors.Is(err, ErrTotal) || errors.Is(err, ErrNever)
+}
+
 // Anonymous is the owner for callers that are not known where others are. No principal is named so.
 const Anonymous = "\x00anonymous"
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -70,7 +71,7 @@ func (x *exchange) read() (*body, *refusal) {
 		return b, nil
 	}
 	b.free()
-	if quotas(err) {
+	if quota.IsRefusal(err) {
 		return nil, x.memory.noRoom(err)
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {

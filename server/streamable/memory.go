@@ -77,11 +77,6 @@ func counted(size int) int64 {
 	return int64(size)
 }
 
-// quotas reports whether an error is that of a pool.
-func quotas(err error) bool {
-	return errors.Is(err, quota.ErrShare) || errors.Is(err, quota.ErrTotal) || errors.Is(err, quota.ErrNever)
-}
-
 // noRoom refuses a request whose body finds no room.
 func (m *memory) noRoom(err error) *refusal {
 	if errors.Is(err, quota.ErrNever) {

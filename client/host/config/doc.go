@@ -65,7 +65,7 @@
 // Whoever writes a project's files decides what its servers run. So a server from a file that was
 // found in the working directory may be started only after the user has seen it and agreed. A
 // [Store] remembers that by the [Server.TrustDigest], of all that the file says of it and its
-// directory: another definition, or the same in another directory, has to be trusted anew. Files
+// directory: another definition, or the same in another directory, has to be trusted again. Files
 // that the user named, and the user's own, need no trust.
 //
 // A profile of such a file that takes the place of one of the user's, or has servers of other

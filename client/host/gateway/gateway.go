@@ -17,7 +17,7 @@
 // that one is down. A URI belongs as well to a server with a template that matches it: a resource
 // of a server whose URI a template of one ahead of it matches, and a template for whose URIs one
 // ahead of it has a template, collide with that. What collides is withheld from every list,
-// [Gateway.Withheld] has it, and the log is told. Where two templates have only some URIs in
+// and [Gateway.Withheld] and the log name it. Where two templates have only some URIs in
 // common, both are offered, and the first server answers for these.
 //
 // So that a faster server does not get what belongs to another, resources and templates are offered
@@ -31,7 +31,7 @@
 // Definitions go through byte by byte, but for what strict clients would refuse a whole list for.
 // Where it is clear what is meant that is repaired: null stands for an optional member that is not
 // there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition
-// is left out, which the log is told. Legacy clients do not get what their revision does not have:
+// is left out, and the log says so. Legacy clients do not get what their revision does not have:
 // see [server.Tool].
 //
 // With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
