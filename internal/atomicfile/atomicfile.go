@@ -1,4 +1,8 @@
 // Package atomicfile replaces files in one step.
+//
+// On Unix, the permissions of a file keep other users out. On Windows they mean nothing: a file
+// inherits the access control list of its directory, and in a user's own profile (%APPDATA%,
+// %LOCALAPPDATA%) that lets in the user, the administrators and the system.
 package atomicfile
 
 import (
@@ -9,8 +13,10 @@ import (
 	"path/filepath"
 )
 
-// Write puts new content in the place of a file, all of it or nothing, and forces it to the disk: whoever reads sees the old or the new. A file that is there
-// keeps its permissions, and a symbolic link still leads to it; a new one gets mode. The content is in a file beside it for a moment, which nobody else can read.
+// Write puts new content in the place of a file, all of it or nothing, and forces it to the disk:
+// whoever reads sees the old or the new. A file that is there keeps its permissions, and a symbolic
+// link still leads to it; a new one gets mode. The content is in a file beside it for a moment,
+// which nobody else can read. See [Retry] for files that are open on Windows.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -39,10 +45,10 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 		err = closed
 	}
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = Rename(temp, path)
 	}
 	if err != nil {
-		_ = os.Remove(temp)
+		_ = Remove(temp)
 	}
 	return err
 }

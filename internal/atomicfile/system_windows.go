@@ -1,0 +1,32 @@
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// Permissions reports whether the permissions of files keep other users out.
+const Permissions = false
+
+// inUse reports whether an error may be that somebody has the file open.
+func inUse(err error) bool {
+	const sharingViolation = syscall.Errno(32)
+	return errors.Is(err, sharingViolation) || errors.Is(err, syscall.ERROR_ACCESS_DENIED)
+}
+
+// open is os.Open that shares the right to delete. Directories can be opened too.
+func open(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	const share = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
+	const flags = syscall.FILE_ATTRIBUTE_NORMAL | syscall.FILE_FLAG_BACKUP_SEMANTICS
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ, share, nil, syscall.OPEN_EXISTING,
+		flags, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(h), path), nil
+}
