@@ -214,6 +214,17 @@ func (a *Authorizer) hold(c *Credentials) {
 	}
 }
 
+// follow makes new credentials the newest: Saved is after that of the old ones and of all that are
+// this client's in the Store. The clock alone cannot say so: it may stand still for 16 ms, as on
+// Windows, or be set back.
+func (a *Authorizer) follow(c, old *Credentials) {
+	for _, before := range []*Credentials{old, a.stored(func(*Credentials) bool { return true })} {
+		if before != nil && !c.Saved.After(before.Saved) {
+			c.Saved = before.Saved.Add(time.Nanosecond)
+		}
+	}
+}
+
 // keep puts credentials into the Store.
 func (a *Authorizer) keep(c *Credentials) {
 	if a.o.Store == nil {

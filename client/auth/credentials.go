@@ -77,7 +77,8 @@ type Credentials struct {
 	RefreshToken string       `json:"refresh_token,omitempty"`
 	Expires      time.Time    `json:"expires,omitzero"` // when the access token does; zero if the server has not said
 	DPoPKey      []byte       `json:"dpop_key,omitempty"`
-	Saved        time.Time    `json:"saved,omitzero"`
+	// Saved tells which are newer: it is the time, or a nanosecond after the Saved of those before.
+	Saved time.Time `json:"saved,omitzero"`
 
 	signer  *jose.Signer // of DPoPKey
 	renewed bool         // without anybody's doing: if they are refused, something more can be tried

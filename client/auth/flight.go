@@ -175,6 +175,7 @@ func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error
 	}
 	c, err := a.o.Grant.obtain(ctx, a.newErrand(s, p, old))
 	if err == nil {
+		a.follow(c, old)
 		a.keep(c)
 	}
 	return c, err
@@ -213,6 +214,8 @@ func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Cre
 			return nil, err
 		}
 		c, err = &spent, nil
+	} else if err == nil {
+		a.follow(c, old)
 	}
 	if err == nil {
 		a.keep(c)

@@ -356,6 +356,26 @@ func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
 	})
 }
 
+// What is renewed twice within one tick of the clock, as in 16 ms of Windows, is in order all the
+// same.
+func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		o := w.options()
+		o.Store = &memory{}
+		w.rotating()
+		first, second := w.client(o), w.client(o)
+		first.ok()
+		second.ok()
+		w.mu.Lock()
+		w.current = "revoked"
+		w.mu.Unlock()
+		first.ok()
+		second.ok()
+		assert.Equal(t, w.count("/token"), 2)
+		assert.Equal(t, w.count("/authorize"), 1)
+	})
+}
+
 // A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
 func TestLockFails(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -33,8 +32,11 @@ type Store interface {
 	Lock(ctx context.Context, key Key) (unlock func(), err error)
 }
 
-// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may read; a file that others may read is not used, and the error
-// says so. It is safe for use by several processes: a file is replaced in one step. Windows has no such permissions, there it is for the directory's.
+// A FileStore is a [Store] in a directory, with a file for each [Key] that nobody but the user may
+// read; a file that others may read is not used, and the error says so. Windows has no such
+// permissions: a file inherits the access control list of Dir, which keeps other users out if it is
+// in the user's profile, such as in %APPDATA%. It is safe for use by several processes: a file is
+// replaced in one step. On Windows that waits up to two seconds for programs that have it open.
 type FileStore struct {
 	// Dir need not be there yet.
 	Dir string
@@ -91,7 +93,7 @@ func (s FileStore) All() ([]Credentials, error) {
 }
 
 func (s FileStore) read(path string) (*Credentials, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +104,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: this is no regular file", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+	case letsOthersIn(info):
 		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log in again, or chmod 600 it if that is yours", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: it has more than %d bytes", path, maxFile)
@@ -122,6 +124,11 @@ func (s FileStore) read(path string) (*Credentials, error) {
 		return nil, fmt.Errorf("%s: it is not called after what is in it, so it is not used", path)
 	}
 	return c, nil
+}
+
+// letsOthersIn reports whether the permissions of a file let in others than its owner.
+func letsOthersIn(info fs.FileInfo) bool {
+	return atomicfile.Permissions && info.Mode().Perm()&0o077 != 0
 }
 
 // path is the file of a key.
@@ -144,8 +151,8 @@ func (s FileStore) Put(c Credentials) error {
 		return err
 	}
 	path := s.path(c.Key)
-	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0) {
-		if err := os.Remove(path); err != nil { // or the new one would have its permissions, or be where it leads to
+	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || letsOthersIn(info)) {
+		if err := atomicfile.Remove(path); err != nil { // or the new one would have its permissions, or be where it leads to
 			return err
 		}
 	}
@@ -154,7 +161,7 @@ func (s FileStore) Put(c Credentials) error {
 
 // Delete implements [Store].
 func (s FileStore) Delete(k Key) error {
-	if err := os.Remove(s.path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Remove(s.path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
