@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 const (
@@ -37,21 +39,13 @@ func OpenHistory(path string) (*History, error) {
 	case !info.Mode().IsRegular():
 		return h, fmt.Errorf("no history: %s is not a regular file", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return h, fmt.Errorf("no history: %w", err)
-	}
-	defer f.Close()
-	from := max(0, info.Size()-maxHistoryFile)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, maxHistoryFile))
-	if from > 0 { // in the middle of a line, most likely
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
+	text, err := readEnd(path, info.Size()-maxHistoryFile)
 	for line := range strings.SplitSeq(strings.ToValidUTF8(string(text), "\uFFFD"), "\n") {
 		h.keep(strings.TrimSuffix(line, "\r"))
 	}
-	if err == nil && from > 0 {
-		err = replaceFile(path, strings.Join(h.lines, "\n")+"\n")
+	if err == nil && info.Size() > maxHistoryFile {
+		const ifGone = 0o600 // the mode of a file that is not there any more
+		err = atomicfile.Write(path, []byte(strings.Join(h.lines, "\n")+"\n"), ifGone)
 	}
 	if err != nil {
 		return h, fmt.Errorf("the history is not kept: %w", err)
@@ -60,20 +54,18 @@ func OpenHistory(path string) (*History, error) {
 	return h, nil
 }
 
-// replaceFile puts a text in place of that of a file, all at once.
-func replaceFile(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with the mode 0600
+// readEnd returns the lines of a file behind an offset, if that is above 0, or all of them.
+func readEnd(path string, from int64) ([]byte, error) {
+	f, err := atomicfile.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, max(0, from), maxHistoryFile))
+	if from > 0 { // in the middle of a line, most likely
+		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return text, err
 }
 
 // Lines returns the lines, the oldest first. They must not be changed.
@@ -97,7 +89,11 @@ func (h *History) Add(line string) error {
 }
 
 func appendLine(path, line string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	var f *os.File
+	err := atomicfile.Retry(func() (err error) { // another shell may be cutting it
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		return err
+	})
 	if err != nil {
 		return err
 	}

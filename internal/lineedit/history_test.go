@@ -9,6 +9,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 func TestHistoryFile(t *testing.T) {
@@ -26,7 +28,9 @@ func TestHistoryFile(t *testing.T) {
 	assert.Equal(t, string(text), "one\ntwo\none\n")
 	info, err := os.Stat(path)
 	assert.NilError(t, err)
-	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
+	if atomicfile.Permissions {
+		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
+	}
 
 	h, err = OpenHistory(path)
 	assert.NilError(t, err)
@@ -71,8 +75,10 @@ func TestHistoryWithoutAFile(t *testing.T) {
 	blocked := filepath.Join(dir, "file")
 	assert.NilError(t, os.WriteFile(blocked, nil, 0o600))
 	h, err = OpenHistory(filepath.Join(blocked, "history"))
-	assert.Assert(t, err != nil)
-	assert.NilError(t, h.Add("one"))
+	added := h.Add("one")
+	assert.Assert(t, (err == nil) != (added == nil), "told once, on Windows by Add: %v, %v", err, added)
+	assert.NilError(t, h.Add("two"))
+	assert.DeepEqual(t, h.Lines(), []string{"one", "two"})
 
 	h, err = OpenHistory(filepath.Join(dir, "gone", "history"))
 	assert.NilError(t, err)

@@ -58,7 +58,7 @@ func Open(path string) (*Lock, error) {
 
 func (l *Lock) read() (*file, error) {
 	f := &file{Version: version, Servers: map[string]*known{}}
-	in, err := os.Open(l.path)
+	in, err := atomicfile.Open(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
