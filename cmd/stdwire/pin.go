@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/internal/near"
@@ -75,14 +76,12 @@ func openPins() (*pin.Lock, error) {
 
 // stateFile is where something is kept from one run to the next.
 func stateFile(name string) (string, error) {
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "stdwire", name), nil
-	}
 	home, err := os.UserHomeDir()
-	if err != nil {
+	path := config.StateFile(&config.Environment{Home: home, LookupEnv: os.LookupEnv}, name)
+	if !filepath.IsAbs(path) { // no variable has a place, and there is no home
 		return "", err
 	}
-	return filepath.Join(home, ".local", "state", "stdwire", name), nil
+	return path, nil
 }
 
 func (p *pinning) run(ctx context.Context, std *streams) error {

@@ -54,7 +54,10 @@
 //
 // # Precedence
 //
-// See [Load] for which files are looked for, and which of them wins.
+// See [Load] for which files are looked for, and which of them wins. The user's own file is
+// stdwire/mcp.json in XDG_CONFIG_HOME; unless that is set, in ~/.config, on Windows in %APPDATA%. What
+// is kept from one run to the next is in XDG_STATE_HOME; unless that is set, in ~/.local/state, on
+// Windows in %LOCALAPPDATA%.
 //
 // # Variables
 //

@@ -54,7 +54,7 @@ func parseEnv(text string) (map[string]string, error) {
 		if err != nil {
 			return env, fmt.Errorf("%d: %w", n, err)
 		}
-		env[name] = value
+		setVariable(env, name, value)
 	}
 	return env, nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // An Environment is all that the rest of the system has to do with what a configuration means. [System] is that of this process.
@@ -64,7 +66,7 @@ func readFile(path string) ([]byte, error) {
 	if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("this is no regular file")}
 	}
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,12 +55,13 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 
 // Resolve replaces the variables in a definition, once: what a value brings along stays as it is. There are
 //
-//	${NAME}, ${env:NAME}              an environment variable; it has to be set
+//	${NAME}, ${env:NAME}              an environment variable; it has to be set. On Windows, case does not matter
 //	${NAME:-text}, ${env:NAME:-text}  the same, or the text if it is not set or empty
-//	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path
+//	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path, on Windows also ~\
 //	${input:ID}                       see [Environment]
 //
-// in the command, args, env, cwd, envFile, url, headers and oauth. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
+// in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one of
+// EnvFile, on Windows also one whose name differs in case only. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
 //
 // The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it. Whoever is going to start the server has asked [Store.Check] before.
 func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
@@ -117,7 +119,10 @@ func (x *expansion) endpoint() *Endpoint {
 	}
 	e := &Endpoint{}
 	e.EnvFile, cmd.Env = x.envFile()
-	maps.Copy(cmd.Env, x.pairs("env", s.Env))
+	pairs := x.pairs("env", s.Env)
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		setVariable(cmd.Env, name, pairs[name])
+	}
 	e.Command = cmd
 	return e
 }
@@ -145,10 +150,18 @@ func (x *expansion) pairs(field string, values map[string]string) map[string]str
 
 // path expands what may be a path.
 func (x *expansion) path(field, text string) string {
-	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+	if rest, ok := cutHome(text); ok {
 		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
 	}
 	return x.expand(field, text)
+}
+
+// cutHome returns what follows ~/, on Windows also ~\, at the beginning of a path.
+func cutHome(path string) (rest string, ok bool) {
+	if len(path) < 2 || path[0] != '~' || !os.IsPathSeparator(path[1]) {
+		return path, false
+	}
+	return path[2:], true
 }
 
 func (x *expansion) expand(field, text string) string {

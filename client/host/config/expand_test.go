@@ -33,10 +33,10 @@ func TestExpand(t *testing.T) {
 		// What is no variable is text.
 		{"$A", "$A"}, {"${}", "${}"}, {"${A", "${A"}, {"${x%pat}", "${x%pat}"}, {"${A:0:1}", "${A:0:1}"}, {"${1}", "${1}"}, {"${A-x}", "${A-x}"}, {"{env:A}", "{env:A}"}, {"$${A}", "$alpha"},
 	} {
-		s := &Server{ID: "s", Workspace: "/project", Command: "x", Args: []string{tt.arg}}
+		s := &Server{ID: "s", Workspace: native("/project"), Command: "x", Args: []string{tt.arg}}
 		e, err := s.Resolve(env)
 		assert.NilError(t, err, tt.arg)
-		assert.Equal(t, e.Command.Args[0], tt.want, tt.arg)
+		assert.Equal(t, slashed(e.Command.Args[0]), tt.want, tt.arg)
 	}
 	for _, tt := range []struct{ arg, err string }{
 		{"${NO}", ": server \"s\": args[0]: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
@@ -64,16 +64,16 @@ func TestEndpoints(t *testing.T) {
 	e, err := s.Resolve(env)
 	assert.NilError(t, err)
 	cmd := e.Command
-	assert.Equal(t, cmd.Path, "/home/ada/bin/x")
+	assert.Equal(t, slashed(cmd.Path), "/home/ada/bin/x")
 	assert.DeepEqual(t, cmd.Args, []string{"--at", "example.com"})
-	assert.Equal(t, cmd.Dir, "/project/sub")
+	assert.Equal(t, slashed(cmd.Dir), "/project/sub")
 	assert.DeepEqual(t, cmd.Env, map[string]string{"A": "wins", "B": "x # y", "C": "l1\nl2", "D": "plain", "E": "", "T": "t1"})
 	assert.DeepEqual(t, cmd.InheritEnv, []string{"X*"})
 	assert.Equal(t, e.URL, "")
 
 	e, err = one(t, `{"command": "x"}`).Resolve(env)
 	assert.NilError(t, err)
-	assert.Equal(t, e.Command.Dir, "/project")
+	assert.Equal(t, slashed(e.Command.Dir), "/project")
 
 	e, err = one(t, `{"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}`).Resolve(env)
 	assert.NilError(t, err)
@@ -99,7 +99,8 @@ func TestEndpoints(t *testing.T) {
 		{`{"command": "x", "envFile": "${NO}"}`, "f.json:1:14: server \"s\": envFile: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 	} {
 		_, err := one(t, tt.definition).Resolve(env)
-		assert.Error(t, err, tt.err)
+		assert.Assert(t, err != nil, tt.err)
+		assert.Equal(t, slashed(err.Error()), tt.err)
 	}
 	_, err = one(t, `{"command": "x", "envFile": "no.env"}`).Resolve(env)
 	assert.ErrorIs(t, err, fs.ErrNotExist)

@@ -47,7 +47,7 @@ type Config struct {
 // set, it is the same with that one file. Otherwise these are looked for:
 //
 //	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
-//	stdwire/mcp.json                                                                          in XDG_CONFIG_HOME or ~/.config
+//	stdwire/mcp.json                                                                          where UserFile says
 //
 // Servers of the former hide those of the same id in the latter; profiles of the former do so only
 // if the user has agreed to that, see [Config].Claims. A warning names what is hidden. A

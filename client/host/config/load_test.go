@@ -23,7 +23,7 @@ func told(c *Config) string {
 	for _, d := range c.Diagnostics {
 		fmt.Fprintf(&b, "%v: %v\n", d.Severity, d)
 	}
-	return b.String()
+	return slashed(b.String())
 }
 
 func TestLoad(t *testing.T) {
@@ -33,7 +33,7 @@ func TestLoad(t *testing.T) {
 		}
 		return `{"servers": {` + strings.Join(ids, ", ") + `}}`
 	}
-	const user = "/home/ada/.config/stdwire/mcp.json"
+	user := userDir + "/mcp.json"
 	for _, tt := range []struct {
 		name      string
 		variables map[string]string
@@ -57,10 +57,10 @@ warning: /project/opencode.json: its servers are not used: /project/.dispatch/mc
 		{name: "user and project", files: map[string]string{"/project/.vscode/mcp.json": file("a", "b"), user: file("b", "c")},
 			want: `a /project/.vscode/mcp.json true
 b /project/.vscode/mcp.json true
-c /home/ada/.config/stdwire/mcp.json false
+c ` + user + ` false
 used /project/.vscode/mcp.json 2
-used /home/ada/.config/stdwire/mcp.json 2
-warning: /home/ada/.config/stdwire/mcp.json:1:14: server "b": it is not used: there is another at /project/.vscode/mcp.json:1:37
+used ` + user + ` 2
+warning: ` + user + `:1:14: server "b": it is not used: there is another at /project/.vscode/mcp.json:1:37
 `},
 		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"}, files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")}, want: "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
 		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"}, files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user + " 1\n"},
@@ -68,7 +68,7 @@ warning: /home/ada/.config/stdwire/mcp.json:1:14: server "b": it is not used: th
 		{name: "the variable, relative", variables: map[string]string{Variable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
 			want: "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
 		{name: "the variable, of nothing", variables: map[string]string{Variable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
-		{name: "given", variables: map[string]string{Variable: "/etc/x.json"}, given: []string{"one.json", "/two.json"},
+		{name: "given", variables: map[string]string{Variable: "/etc/x.json"}, given: []string{"one.json", native("/two.json")},
 			files: map[string]string{"/project/one.json": file("a", "b"), "/two.json": file("b"), "/project/mcp.json": file("c"), user: file("c")},
 			want: `b /two.json false
 a /project/one.json false
@@ -78,20 +78,20 @@ warning: /project/one.json:1:37: server "b": it is not used: there is another at
 `},
 		{name: "given, but not there", given: []string{"one.json"}, want: "broken /project/one.json 0\nerror: /project/one.json: file does not exist\n"},
 		{name: "broken", files: map[string]string{"/project/mcp.json": "{", "/project/.mcp.json": file("a"), user: file("b")},
-			want: `b /home/ada/.config/stdwire/mcp.json false
+			want: `b ` + user + ` false
 broken /project/mcp.json 0
 shadowed /project/.mcp.json 1
-used /home/ada/.config/stdwire/mcp.json 1
+used ` + user + ` 1
 error: /project/mcp.json:1:2: an object wants a string as a member's name here
 warning: /project/.mcp.json: its servers are not used: /project/mcp.json is there
 `},
 		{name: "profiles", files: map[string]string{"/project/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`, user: `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
 			want: `a /project/mcp.json true
-b /home/ada/.config/stdwire/mcp.json false
+b ` + user + ` false
 used /project/mcp.json 1
-used /home/ada/.config/stdwire/mcp.json 1
+used ` + user + ` 1
 warning: /project/mcp.json:1:71: the profile "all" is not used: it has servers of other files, b, and is not trusted
-warning: /project/mcp.json:1:51: the profile "web" is not used: it would take the place of the one at /home/ada/.config/stdwire/mcp.json:1:51, and is not trusted
+warning: /project/mcp.json:1:51: the profile "web" is not used: it would take the place of the one at ` + user + `:1:51, and is not trusted
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,8 +102,8 @@ warning: /project/mcp.json:1:51: the profile "web" is not used: it would take th
 
 func TestFindAServer(t *testing.T) {
 	env := world(nil, map[string]string{
-		"/project/mcp.json":                  `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
-		"/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
+		"/project/mcp.json":   `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
+		userDir + "/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
 	})
 	env.Trusts = func(*Profile) bool { return true }
 	c := Load(env)
@@ -111,7 +111,7 @@ func TestFindAServer(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, s.Command, "b")
 	_, err = c.Server("bad")
-	assert.Error(t, err, `/project/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
+	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
 	_, err = c.Server("fils")
 	var unknown *UnknownError
 	assert.Assert(t, errors.As(err, &unknown))
@@ -130,10 +130,10 @@ func TestFindAServer(t *testing.T) {
 	assert.Error(t, err, `there is no profile "r"`)
 
 	// What a broken file may have had is not taken from elsewhere.
-	files := map[string]string{"/project/mcp.json": "[", "/home/ada/.config/stdwire/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
+	files := map[string]string{"/project/mcp.json": "[", userDir + "/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
 	_, err = Load(world(nil, files)).Server("web")
-	assert.Error(t, err, "/project/mcp.json:1:2: a value is missing")
-	files = map[string]string{"/project/mcp.json": `{"servers": {"web": {"command": "b"}}}`, "/home/ada/.config/stdwire/mcp.json": "["}
+	assert.Equal(t, slashed(err.Error()), "/project/mcp.json:1:2: a value is missing")
+	files = map[string]string{"/project/mcp.json": `{"servers": {"web": {"command": "b"}}}`, userDir + "/mcp.json": "["}
 	_, err = Load(world(nil, files)).Server("web")
 	assert.NilError(t, err)
 	_, err = Load(world(nil, files)).Server("other")
@@ -148,27 +148,27 @@ func TestRelativePaths(t *testing.T) {
 		variables        map[string]string
 		given            []string
 	}{
-		{name: "the user's", file: "/home/ada/.config/stdwire/mcp.json", base: "/home/ada/.config/stdwire"},
+		{name: "the user's", file: userDir + "/mcp.json", base: userDir},
 		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{Variable: "/etc/x.json"}},
-		{name: "given", file: "/elsewhere/x.json", base: "/project", given: []string{"/elsewhere/x.json"}},
+		{name: "given", file: "/elsewhere/x.json", base: "/project", given: []string{native("/elsewhere/x.json")}},
 		{name: "the project's", file: "/project/.vscode/mcp.json", base: "/project"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env := world(tt.variables, map[string]string{tt.file: servers, "/project/.env": "FROM=/project", "/etc/.env": "FROM=/etc", "/home/ada/.config/stdwire/.env": "FROM=/home/ada/.config/stdwire"})
+			env := world(tt.variables, map[string]string{tt.file: servers, "/project/.env": "FROM=/project", "/etc/.env": "FROM=/etc", userDir + "/.env": "FROM=" + userDir})
 			c := Load(env, tt.given...)
 			e, err := c.Servers[0].Resolve(env)
 			assert.NilError(t, err)
-			assert.Equal(t, e.Command.Path, tt.base+"/run")
-			assert.Equal(t, e.Command.Dir, "/project")
+			assert.Equal(t, slashed(e.Command.Path), tt.base+"/run")
+			assert.Equal(t, slashed(e.Command.Dir), "/project")
 			assert.Equal(t, e.Command.Env["FROM"], tt.base)
 			e, err = c.Servers[1].Resolve(env)
 			assert.NilError(t, err)
 			assert.Equal(t, e.Command.Path, "run")
-			assert.Equal(t, e.Command.Dir, "/project")
+			assert.Equal(t, slashed(e.Command.Dir), "/project")
 			e, err = c.Servers[2].Resolve(env)
 			assert.NilError(t, err)
 			assert.Equal(t, e.Command.Path, "./run") // from Dir on
-			assert.Equal(t, e.Command.Dir, tt.base+"/sub")
+			assert.Equal(t, slashed(e.Command.Dir), tt.base+"/sub")
 		})
 	}
 }

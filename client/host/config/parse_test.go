@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,24 +14,42 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// world is an environment in which there are only these variables and files.
+// world is an environment in which there are only these variables and files. Names are written as on
+// Unix; a path of this system is one of [slashed].
 func world(variables, files map[string]string) *Environment {
 	return &Environment{
-		Dir: "/project", Home: "/home/ada",
-		LookupEnv: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
+		Dir: native("/project"), Home: native("/home/ada"),
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := variables[name]
+			return native(value), ok
+		},
 		ReadFile: func(path string) ([]byte, error) {
-			if content, ok := files[path]; ok {
+			if content, ok := files[slashed(path)]; ok {
 				return []byte(content), nil
 			}
 			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 		},
-		Exists: func(path string) bool { _, ok := files[path]; return ok },
+		Exists: func(path string) bool { _, ok := files[slashed(path)]; return ok },
 	}
 }
 
+// userDir is where the user's own file is in a world, as on Unix.
+var userDir = slashed(filepath.Dir(UserFile(world(nil, nil))))
+
+// native is a path of this system for one of Unix that begins with /. Any other text is left alone.
+func native(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	return drive + filepath.FromSlash(path)
+}
+
+// slashed is a text with the paths of Unix in the place of those of this system.
+func slashed(text string) string { return filepath.ToSlash(strings.ReplaceAll(text, drive, "")) }
+
 func parse(text string) *File {
 	env := world(nil, map[string]string{"/project/My Server/run": "", "/home/ada/My Server/run": "", "/opt/My Server/run": ""})
-	return Parse(env, Source{Path: "f.json", Workspace: "/project"}, []byte(text))
+	return Parse(env, Source{Path: "f.json", Workspace: native("/project")}, []byte(text))
 }
 
 // shown is all of a file's servers and what is wrong with it, line by line.
@@ -223,7 +242,7 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := parse(tt.file)
+			f := parse(strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`))
 			assert.Equal(t, shown(f), tt.want)
 			assert.Assert(t, f.Declares)
 
@@ -312,7 +331,7 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "x", "options": {"toolFilter": {"mode": "allow"}}}`, `error: f.json:1:62: server "s": options.toolFilter wants {mode: allow or block, list: […]}`},
 		{`"x"`, `error: f.json:1:19: server "s": a server wants to be an object, and is text`},
 		{`{"command": "npx -y foo"}`, `warning: f.json:1:31: server "s": command has spaces in it, and is no file: it is taken apart; write its arguments as args`},
-		{`{"command": "/opt/My Server/run"}`, ""}, {`{"command": "My Server/run"}`, ""}, {`{"command": "~/My Server/run"}`, ""},
+		{`{"command": "` + drive + `/opt/My Server/run"}`, ""}, {`{"command": "My Server/run"}`, ""}, {`{"command": "~/My Server/run"}`, ""},
 		{`{"command": "${HOME}/My Server/run"}`, ""},
 		{`{"command": "say 'x"}`, `warning: f.json:1:31: server "s": command has spaces in it, and is no file`},
 	} {

@@ -18,7 +18,7 @@ const (
 func TestProjectProfiles(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	load := func(project string) *Config {
-		env := world(nil, map[string]string{"/project/mcp.json": project, "/home/ada/.config/stdwire/mcp.json": ownProfiles})
+		env := world(nil, map[string]string{"/project/mcp.json": project, userDir + "/mcp.json": ownProfiles})
 		env.Trusts = func(p *Profile) bool { return st.CheckProfile(p) == nil }
 		return Load(env)
 	}
@@ -27,12 +27,12 @@ func TestProjectProfiles(t *testing.T) {
 	assert.Equal(t, len(c.Claims), 2)
 	mixed, safe := c.Claims[0], c.Claims[1]
 	assert.Equal(t, mixed.Name+" "+mixed.Elsewhere[0].ID, "mixed danger")
-	assert.Equal(t, safe.Hides.String(), "/home/ada/.config/stdwire/mcp.json:1:83")
+	assert.Equal(t, slashed(safe.Hides.String()), userDir+"/mcp.json:1:83")
 	assert.Equal(t, len(safe.Elsewhere), 2)
 	_, err := c.Select("mixed")
 	var untrusted *UntrustedError
 	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
-	assert.Error(t, err, `/project/mcp.json:1:97: profile "mixed" is not trusted`)
+	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:97: profile "mixed" is not trusted`)
 	some, err := c.Select("safe")
 	assert.NilError(t, err)
 	assert.Equal(t, len(some), 1)
@@ -42,20 +42,22 @@ func TestProjectProfiles(t *testing.T) {
 	assert.Equal(t, len(load(projectProfiles).Claims), 2)
 	c = load(`{"servers": {}, "profiles": {"safe": ["danger"]}}`)
 	assert.Equal(t, fmt.Sprint(c.Profiles), "map[safe:[files]]")
-	assert.Error(t, st.CheckProfile(c.Claims[0]), `/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
+	err = st.CheckProfile(c.Claims[0])
+	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
+	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
 
 	n, err := st.RevokeProfile(safe, mixed)
 	assert.NilError(t, err)
 	assert.Equal(t, n, 1)
 	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files]]")
-	assert.NilError(t, st.Trust(projectServer(t, "/project", "safe", `{"command": "x"}`)))
+	assert.NilError(t, st.Trust(projectServer(t, native("/project"), "safe", `{"command": "x"}`)))
 	assert.ErrorContains(t, st.CheckProfile(safe), "is not trusted", "a server of that name is another thing")
 }
 
 // A project's server says whose place it takes.
 func TestProjectServerHides(t *testing.T) {
-	c := Load(world(nil, map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, "/home/ada/.config/stdwire/mcp.json": ownProfiles}))
+	c := Load(world(nil, map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, userDir + "/mcp.json": ownProfiles}))
 	s, err := c.Server("files")
 	assert.NilError(t, err)
-	assert.Equal(t, s.Hides.String(), "/home/ada/.config/stdwire/mcp.json:1:14")
+	assert.Equal(t, slashed(s.Hides.String()), userDir+"/mcp.json:1:14")
 }

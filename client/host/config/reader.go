@@ -288,7 +288,7 @@ func split(line string) (words []string) {
 
 // exists reports whether a command is a file.
 func (r *reader) exists(command string) bool {
-	if rest, ok := strings.CutPrefix(command, "~/"); ok {
+	if rest, ok := cutHome(command); ok {
 		command = filepath.Join(r.environment.Home, rest)
 	}
 	if !filepath.IsAbs(command) {

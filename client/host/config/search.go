@@ -40,14 +40,31 @@ func search(env *Environment, files []string) (places []place) {
 	return []place{project, {{Path: UserFile(env), Workspace: env.Dir, settled: true}}}
 }
 
-// UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is ~/.config unless it is set.
-func UserFile(env *Environment) string { return inHome(env, "XDG_CONFIG_HOME", ".config", "mcp.json") }
+// UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is ~/.config
+// unless it is set, on Windows %APPDATA%.
+func UserFile(env *Environment) string { return configHome.file(env, "mcp.json") }
 
-// inHome is the path of a file of stdwire's in one of the directories of the XDG Base Directory Specification.
-func inHome(env *Environment, variable, otherwise, name string) string {
-	dir, ok := env.LookupEnv(variable)
-	if !ok || !filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
-		dir = filepath.Join(env.Home, otherwise)
+// StateFile is the path of a file that is kept from one run to the next: stdwire/name in
+// XDG_STATE_HOME, which is ~/.local/state unless it is set, on Windows %LOCALAPPDATA%. Of env, it
+// needs Home and LookupEnv only.
+func StateFile(env *Environment, name string) string { return stateHome.file(env, name) }
+
+// A base is a directory for files of one kind of all programs, as the XDG Base Directory
+// Specification has it on every system.
+type base struct {
+	variables []string // that may have its path, what counts first
+	otherwise string   // where it is in the home directory
+}
+
+// file is the path of one of stdwire's.
+func (b base) file(env *Environment, name string) string {
+	dir := filepath.Join(env.Home, b.otherwise)
+	for _, variable := range b.variables {
+		// The specification wants relative paths to be ignored.
+		if value, ok := env.LookupEnv(variable); ok && filepath.IsAbs(value) {
+			dir = value
+			break
+		}
 	}
 	return filepath.Join(dir, "stdwire", name)
 }

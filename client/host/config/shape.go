@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +59,10 @@ func opencode(root value, _ string) (value, bool) {
 
 func project(root value, workspace string) (value, bool) {
 	projects, _ := root.member("projects")
-	own, _ := projects.member(workspace)
+	own, ok := projects.member(workspace)
+	if !ok { // Claude Code writes C:/repo on Windows, and wrote C:\repo
+		own, _ = projects.member(filepath.ToSlash(workspace))
+	}
 	return own.member("mcpServers")
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
@@ -18,7 +17,8 @@ import (
 const maxTrusted = 10_000
 
 // A Store remembers which servers and profiles from project files the user has trusted, in a file
-// that only the user can read. It may be used by several processes and goroutines: a change reads
+// that only the user can read; on Windows, where files have no such permissions, whoever the access
+// control list of its directory lets in. It may be used by several processes and goroutines: a change reads
 // the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so
 // that the user is asked once more.
 type Store struct {
@@ -26,10 +26,8 @@ type Store struct {
 	Path string
 }
 
-// UserStore is the store of the user: stdwire/trust.json in XDG_STATE_HOME, which is ~/.local/state unless it is set.
-func UserStore(env *Environment) *Store {
-	return &Store{inHome(env, "XDG_STATE_HOME", filepath.Join(".local", "state"), "trust.json")}
-}
+// UserStore is the store of the user: trust.json where [StateFile] says.
+func UserStore(env *Environment) *Store { return &Store{StateFile(env, "trust.json")} }
 
 // A trusted is one server or profile that may have an effect.
 type trusted struct {
@@ -170,7 +168,7 @@ func (st *Store) read() ([]trusted, error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case info.Mode().Perm()&0o022 != 0 && runtime.GOOS != "windows":
+	case atomicfile.Permissions && info.Mode().Perm()&0o022 != 0:
 		return nil, fmt.Errorf("%s can be written by others than you; look at it, and then: chmod 600 it", st.Path)
 	}
 	data, err := readFile(st.Path)
