@@ -9,7 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // auditKeySize is that of a key of HMAC-SHA-256, in bytes.
@@ -43,16 +44,14 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	}
 	// Of several processes that begin at once, one must win, and the others must not see half of
 	// its key.
-	if err := os.Link(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		if err := os.Rename(made.Name(), path); err != nil { // a file system without links
-			return nil, err
-		}
+	if err := atomicfile.Move(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
 	}
 	return readAuditKey(path)
 }
 
 func readAuditKey(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +62,7 @@ func readAuditKey(path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() != auditKeySize:
 		return nil, fmt.Errorf("%s: it is no key of an audit log: remove it, and a new one is made", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+	case atomicfile.Permissions && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s: others may read it, so digests could be guessed: chmod 600 it, or remove it", path)
 	}
 	key := make([]byte, auditKeySize)

@@ -12,6 +12,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // The key of an audit log is the same for all who write to it, however many begin at once, and only
@@ -46,7 +48,7 @@ func TestAuditKey(t *testing.T) {
 	assert.Equal(t, len(there), 2, "the log and its key")
 
 	kept := path + ".key"
-	if runtime.GOOS != "windows" {
+	if atomicfile.Permissions {
 		info, err := os.Stat(kept)
 		assert.NilError(t, err)
 		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // saveFlag is the flag --save.
@@ -122,7 +124,7 @@ func fileName(name, mimeType string) string {
 	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) || !strings.ContainsFunc(ext, unicode.IsLetter) { // what stands behind the dot of x.list-2 or v1.2 is none
 		name += extension(mimeType)
 	}
-	return name
+	return atomicfile.Name(name)
 }
 
 // usualExtension reports whether a text is one, by its looks.

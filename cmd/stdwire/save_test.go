@@ -36,6 +36,9 @@ func TestFileNames(t *testing.T) {
 		{"a", "image/../../x", "a.bin"},
 		{"x:///v1.2", "image/gif", "v1.2.gif"},
 		{"x:///a.JPEG", "image/png", "a.JPEG"},
+		{"x:///con", "image/png", "con_.png"},
+		{"x:///NUL.txt", "", "NUL_.txt"},
+		{"x:///a.", "", "a.bin"},
 	} {
 		assert.Equal(t, resourceFile(tt.uri, tt.mimeType), tt.want, tt.uri)
 	}

@@ -2,11 +2,14 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +125,48 @@ func TestRetryWhileAFileIsOpen(t *testing.T) {
 			})
 			nothingElse(t, filepath.Dir(path))
 		})
+	}
+}
+
+// Of many who give a file the same name at once, one does.
+func TestMove(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	var moved atomic.Int64
+	var all sync.WaitGroup
+	for i := range 20 {
+		from := filepath.Join(dir, fmt.Sprint(i))
+		assert.NilError(t, os.WriteFile(from, []byte(from), 0o600))
+		all.Go(func() {
+			err := Move(from, path)
+			if err == nil {
+				moved.Add(1)
+				return
+			}
+			assert.Check(t, errors.Is(err, fs.ErrExist), "%v", err)
+			_, err = os.Stat(from)
+			assert.Check(t, err, "it stays where it is")
+		})
+	}
+	all.Wait()
+	assert.Equal(t, moved.Load(), int64(1))
+	left, err := os.ReadDir(dir)
+	assert.NilError(t, err)
+	assert.Equal(t, len(left), 20)
+	assert.ErrorIs(t, Move(filepath.Join(dir, "none"), path+"2"), fs.ErrNotExist)
+}
+
+// Windows takes some names for devices whatever extension they have, and leaves out dots at the end.
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"a": "a", "a.b.txt": "a.b.txt", "Con": "Con_", "nul.txt": "nul_.txt", "AUX.tar.gz": "AUX_.tar.gz", "com1": "com1_",
+		"LPT9.json": "LPT9_.json", "COM10": "COM10", "console": "console", "xcon": "xcon", "a.con": "a.con", "com": "com",
+		"f.": "f._", "f..": "f.._", "prn.": "prn_._", "": "",
+	} {
+		assert.Equal(t, Name(name), want, name)
+		if want != "" {
+			assert.Assert(t, filepath.IsLocal(Name(name)), name)
+		}
 	}
 }
 

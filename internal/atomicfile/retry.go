@@ -31,6 +31,11 @@ func Retry(op func() error) error {
 // Rename is [os.Rename] with [Retry].
 func Rename(from, to string) error { return Retry(func() error { return os.Rename(from, to) }) }
 
+// Move renames a file with [Retry], unless there is one of the new name: then the error is
+// [fs.ErrExist], and the file stays where it is. On file systems that have no hard links, it may
+// replace one that comes at the same moment, but not on Windows.
+func Move(from, to string) error { return Retry(func() error { return move(from, to) }) }
+
 // Remove is [os.Remove] with [Retry].
 func Remove(path string) error { return Retry(func() error { return os.Remove(path) }) }
 

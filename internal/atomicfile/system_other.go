@@ -10,3 +10,5 @@ const Permissions = false
 func inUse(error) bool { return false }
 
 func open(path string) (*os.File, error) { return os.Open(path) }
+
+func move(from, to string) error { return os.Rename(from, to) }

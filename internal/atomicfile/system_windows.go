@@ -30,3 +30,19 @@ func open(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(h), path), nil
 }
+
+// move does not replace a file, unlike os.Rename.
+func move(from, to string) error {
+	a, err := syscall.UTF16PtrFromString(from)
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	b, err := syscall.UTF16PtrFromString(to)
+	if err == nil {
+		err = syscall.MoveFile(a, b)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}

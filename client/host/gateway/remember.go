@@ -24,7 +24,7 @@ type remembered struct {
 	Templates []json.RawMessage `json:"resourceTemplates"`
 }
 
-func (m *mount) memory() string { return filepath.Join(m.g.o.Remember, m.id+".json") }
+func (m *mount) memory() string { return filepath.Join(m.g.o.Remember, atomicfile.Name(m.id+".json")) }
 
 // remembers reports whether what the server has is kept from one run to the next.
 func (m *mount) remembers() bool { return m.g.o.Remember != "" && m.digest != "" }
