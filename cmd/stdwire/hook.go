@@ -40,10 +40,10 @@ const (
 	maxComplaint = 4 << 10  // bytes of stderr that go to the log
 )
 
-// hookFlag is a flag that says which command sees calls.
+// hookFlag is a flag that says which command sees calls: a command line, see [shellwords.Native].
 func hookFlag(target *[][]string, name, help string) flag {
 	return flag{name: name, value: "COMMAND", many: true, help: help, set: func(value string) error {
-		var s shellwords.Splitter
+		s := shellwords.Native()
 		for i := range len(value) {
 			s.Add(value[i])
 		}

@@ -1,8 +1,11 @@
 // Package shellwords splits command lines into words, and quotes words for them, as a POSIX shell does; but nothing is expanded: quotes, backslashes and
-// comments are all that is special.
+// comments are all that is special. A command line with paths of this system is for [Native].
 package shellwords
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // A Splitter splits text that comes byte by byte. The zero value is ready for use.
 type Splitter struct {
@@ -14,7 +17,13 @@ type Splitter struct {
 	inWord  bool // which may be empty still
 	escaped bool // by a backslash
 	comment bool // to the end of the line
+	literal bool // a backslash is a character like any other
 }
+
+// Native returns a Splitter for a command line with paths of this system. On Windows, whose paths
+// have them, backslashes are characters like any other, also between quotes: C:\x\y.exe is one word,
+// and so is "C:\Program Files\". A quote stands between those of the other kind.
+func Native() Splitter { return Splitter{literal: filepath.Separator == '\\'} }
 
 // A Word is what is left of it without its quotes and backslashes, and where it stood with them.
 type Word struct {
@@ -39,7 +48,7 @@ func (s *Splitter) Add(b byte) (ended bool) {
 		s.word = append(s.word, b)
 	case s.quote != 0 && b == s.quote:
 		s.quote = 0
-	case b == '\\' && s.quote != '\'':
+	case b == '\\' && s.quote != '\'' && !s.literal:
 		s.escaped = true
 	case s.quote != 0:
 		s.word = append(s.word, b)

@@ -2,6 +2,8 @@ package shellwords
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -59,5 +61,29 @@ func TestSplitter(t *testing.T) {
 func TestQuote(t *testing.T) {
 	for word, want := range map[string]string{"": "''", "a-b/c.d": "a-b/c.d", "a b": "'a b'", "it's": `'it'\''s'`, "é": "'é'", "a\nb": "'a\nb'"} {
 		assert.Equal(t, Quote(word), want)
+	}
+}
+
+func TestNative(t *testing.T) {
+	for line, want := range map[string][2]string{ // elsewhere, and on Windows
+		`C:\x\y.exe -a`:        {`C:xy.exe|-a`, `C:\x\y.exe|-a`},
+		`"C:\a b" '\c' "it's"`: {`C:\a b|\c|it's`, `C:\a b|\c|it's`},
+		`"C:\a b\"`:            {`C:\a b"`, `C:\a b\`},
+		`\\host\share a\ b`:    {`\hostshare|a b`, `\\host\share|a\|b`},
+	} {
+		s := Native()
+		for i := range len(line) {
+			s.Add(line[i])
+		}
+		var got []string
+		for _, word := range s.Words() {
+			got = append(got, word.Text)
+		}
+		which := 0
+		if filepath.Separator == '\\' {
+			which = 1
+			assert.Equal(t, s.Open(), byte(0), line)
+		}
+		assert.Equal(t, strings.Join(got, "|"), want[which], line)
 	}
 }
