@@ -77,7 +77,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	write("VALUE=first\n")
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	m, path := newConfig(t, obj{"a": obj{"command": "sh", "args": []string{"-c", `echo "$VALUE" >> "$0"; exec "$1" fixture:good`, mark, self}, "envFile": file}})
+	m, path := newConfig(t, obj{"a": obj{"command": self, "args": []string{"fixture:value", mark}, "envFile": file}})
 	st := newStand(t, m, path)
 	st.sees("a")
 	values := func() string {

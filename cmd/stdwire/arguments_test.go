@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -167,7 +168,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	_, err = parseAssignment("s=@" + write("binary", "\xff\x00"))
 	assert.Error(t, err, `argument "s" is not UTF-8, which JSON cannot hold`)
 	_, err = parseAssignment("s=@" + filepath.Join(dir, "missing"))
-	assert.ErrorContains(t, err, "missing: no such file or directory")
+	assert.ErrorContains(t, err, "missing: "+syscall.ENOENT.Error())
 	assert.Equal(t, err.(*failure).hint, `for text that begins with @, write s:='"@…"'`)
 
 	huge := filepath.Join(dir, "huge")
@@ -207,7 +208,7 @@ func TestData(t *testing.T) {
 		{"", "", "-d: invalid JSON at byte 0: a value is missing"},
 		{"[1]", "", "-d: want a JSON object, not [1]"},
 		{"{bad}", "", "-d: invalid JSON at byte 1: an object wants a string as a member's name here"},
-		{"@" + file + ".missing", "", "-d: " + file + ".missing: no such file or directory"},
+		{"@" + file + ".missing", "", "-d: " + file + ".missing: " + syscall.ENOENT.Error()},
 	} {
 		got, err := parseData(t.Context(), tt.given, strings.NewReader(` {"in":true} `))
 		if tt.err != "" {

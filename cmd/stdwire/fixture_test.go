@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,6 +83,18 @@ var fixtures = map[string]func(args []string){
 	// touch leaves a file behind that tells that it was started, and serves.
 	"touch": func(args []string) {
 		_ = os.WriteFile(args[0], nil, 0o600)
+		(&fake{}).serve()
+	},
+	// value appends a line with the variable VALUE to a file.
+	"value": func(args []string) {
+		f, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		if err == nil {
+			_, err = fmt.Fprintln(f, os.Getenv("VALUE"))
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			panic(err)
+		}
 		(&fake{}).serve()
 	},
 	// browser opens a page.

@@ -118,7 +118,7 @@ func TestRunRemembers(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stdout, "  fs read "))
 		assert.Assert(t, !strings.Contains(got.stdout, "files fs_read"))
-		for _, want := range []string{"files         was not started yet: stdwire run files --help", "off           it is disabled at", "bad           ", "fs            has the name of another: stdwire call -s fs"} {
+		for _, want := range []string{"files         was not started yet: stdwire run files --help", "off           it is disabled at", "\n  bad     ", "fs            has the name of another: stdwire call -s fs"} {
 			assert.Assert(t, cmp.Contains(got.stdout, want))
 		}
 	}
@@ -241,7 +241,7 @@ func TestRunSaves(t *testing.T) {
 	got := run(t, "run", "--config", config, "library", "picture", "--yes")
 	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → --save DIR]\n[link file:///logo.png logo]\n", ""})
 	got = run(t, "run", "--config", config, "--save", dir, "library", "picture", "--yes")
-	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + dir + "/picture-2.png]\n[link file:///logo.png logo]\n", ""})
+	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + filepath.Join(dir, "picture-2.png") + "]\n[link file:///logo.png logo]\n", ""})
 	_, err := os.Stat(filepath.Join(dir, "picture-2.png"))
 	assert.NilError(t, err)
 	got = run(t, "run", "--config", config, "--save", config, "library", "picture", "--yes")

@@ -40,8 +40,7 @@ func mountFile(t *testing.T) (path string) {
 
 // ownHome is a directory for what is kept from run to run.
 func ownHome(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	t.Setenv("XDG_STATE_HOME", "")
+	setHome(t, t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("XDG_RUNTIME_DIR", "")
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -234,7 +235,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	}
 	assert.NilError(t, os.Remove(path))
 	st.reloads()
-	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": no such file"))
+	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": "+syscall.ENOENT.Error()))
 	m.profile = ""
 	// A server with an error stays as it was; the others follow.
 	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))

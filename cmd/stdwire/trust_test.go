@@ -10,6 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // withServers is a project whose mcp.json has these servers; SELF is this program.
@@ -17,7 +19,10 @@ func withServers(t *testing.T, servers string) (dir string) {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	return project(t, map[string]string{"mcp.json": `{"servers": ` + strings.ReplaceAll(servers, "SELF", self) + `}`})
+	inJSON, err := json.Marshal(self)
+	assert.NilError(t, err)
+	servers = strings.ReplaceAll(servers, `"SELF"`, string(inJSON))
+	return project(t, map[string]string{"mcp.json": `{"servers": ` + servers + `}`})
 }
 
 // typing answers at a terminal.
@@ -31,14 +36,14 @@ func typing(t *testing.T, answer string, args ...string) ran {
 func TestTrust(t *testing.T) {
 	dir := withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "issuer": "https://as.example", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
 	got := run(t, "tools", "-s", "good")
-	assert.Equal(t, got, ran{7, "", "stdwire: tools: " + dir + "/mcp.json:1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
+	assert.Equal(t, got, ran{7, "", "stdwire: tools: " + filepath.Join(dir, "mcp.json") + ":1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
 	assert.Assert(t, cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
 
 	// Everything is shown, and nobody is there to agree to it.
 	got = run(t, "trust", "other")
 	assert.Equal(t, got.code, 7)
 	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:], `  command    sh -c "curl \x1b[2K evil\u202e" ""
-  in         `+dir+`
+  in         `+exact(dir)+`
   cwd        "sub dir"
   env        LD_PRELOAD=./x.so
   env        T=${T}
@@ -90,7 +95,7 @@ hint: if what is above is what you want: --yes
 	assert.Equal(t, run(t, "tools", "-s", "good", "--config", "mcp.json").code, 0)
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 0)
-	assert.Equal(t, run(t, "trust", "good").stderr, "stdwire: trust: good is from a file of your own, "+dir+"/mcp.json, and needs no trust\nhint: see stdwire trust --help\n")
+	assert.Equal(t, run(t, "trust", "good").stderr, "stdwire: trust: good is from a file of your own, "+filepath.Join(dir, "mcp.json")+", and needs no trust\nhint: see stdwire trust --help\n")
 }
 
 func TestTrustOfBrokenServers(t *testing.T) {
@@ -102,6 +107,9 @@ func TestTrustOfBrokenServers(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, strings.Repeat("long ", 1000)+"\"\n"), "uncut")
 	assert.Assert(t, cmp.Contains(got.stderr, " characters: read all of them.\n"))
 	store := filepath.Join(os.Getenv("HOME"), ".local/state/stdwire/trust.json")
+	if !atomicfile.Permissions {
+		return // nothing says that others can write to it
+	}
 	assert.NilError(t, os.Chmod(store, 0o622))
 	for _, args := range []string{"trust good", "tools -s good", "config check"} {
 		got = run(t, strings.Fields(args)...)
@@ -245,7 +253,7 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `
   command    x ${input:key}
-  in         `+dir+`
+  in         `+exact(dir)+`
   era        legacy
   startTimeoutMs 0
   callTimeoutMs 1000
@@ -255,6 +263,6 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
   disabled   true
   tools      "{\"allow\":[\"a*\"],\"deny\":[\"ab\"]}"
   input      key: "your password\u202e" (a password)
-  in place of `+own+`:1:14
+  in place of `+exact(own+":1:14")+`
 `))
 }
