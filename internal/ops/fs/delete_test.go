@@ -11,17 +11,15 @@ import (
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"f": "", "d/x": "keep", "e/": "", "t/a/b/c": "", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone", "d/y": "",
+		"f": "", "d/x": "keep", "e/": "", "t/a/b/c": "", "d/y": "",
 	})
 	for _, test := range []struct {
 		args, kind, tree string
 	}{
-		{`{"path":"f"}`, "file", "d d/x d/y dl e gonelink l t t/a t/a/b t/a/b/c t/out"},
-		{`{"path":"e"}`, "dir", "d d/x d/y dl gonelink l t t/a t/a/b t/a/b/c t/out"},
-		{`{"path":"l/","recursive":true}`, "symlink", "d d/x d/y dl gonelink t t/a t/a/b t/a/b/c t/out"}, // the link, not what it leads to
-		{`{"path":"gonelink"}`, "symlink", "d d/x d/y dl t t/a t/a/b t/a/b/c t/out"},
-		{`{"path":"t","recursive":true}`, "dir", "d d/x d/y dl"},
-		{`{"path":"dl/y"}`, "file", "d d/x dl"},
+		{`{"path":"f"}`, "file", "d d/x d/y e t t/a t/a/b t/a/b/c"},
+		{`{"path":"e"}`, "dir", "d d/x d/y t t/a t/a/b t/a/b/c"},
+		{`{"path":"t","recursive":true}`, "dir", "d d/x d/y"},
+		{`{"path":"d/y"}`, "file", "d d/x"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", test.args).Type, test.kind)
@@ -45,5 +43,26 @@ func TestDelete(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.delete", test.args, test.code, test.text) })
 	}
-	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x dl"))
+	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x"))
+}
+
+// A link is deleted itself, and not what it leads to.
+func TestDeleteLinks(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{
+		"d/x": "keep", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone", "d/y": "",
+	})
+	for _, test := range []struct {
+		args, kind, tree string
+	}{
+		{`{"path":"l/","recursive":true}`, "symlink", "d d/x d/y dl gonelink t t/out"},
+		{`{"path":"gonelink"}`, "symlink", "d d/x d/y dl t t/out"},
+		{`{"path":"t","recursive":true}`, "dir", "d d/x d/y dl"},
+		{`{"path":"dl/y"}`, "file", "d d/x dl"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", test.args).Type, test.kind)
+			assert.DeepEqual(t, s.names(t), strings.Fields(test.tree))
+		})
+	}
 }

@@ -100,11 +100,12 @@ func TestEditTogether(t *testing.T) {
 		fmt.Fprintf(&text, "<%d>\n", i)
 		fmt.Fprintf(&want, "[%d]\n", i)
 	}
-	s := newService(t, map[string]string{"f": text.String(), "l": "-> f"})
+	s := newService(t, map[string]string{"f": text.String()})
+	names := []string{"f", s.alias(t, "l", "f")}
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
-			args := map[string]any{"path": []string{"f", "l"}[i%2], "old": fmt.Sprintf("<%d>", i), "new": fmt.Sprintf("[%d]", i)}
+			args := map[string]any{"path": names[i%2], "old": fmt.Sprintf("<%d>", i), "new": fmt.Sprintf("[%d]", i)}
 			if envelope := s.dispatch(t.Context(), "fs.edit", args); envelope.Err != nil {
 				t.Error(envelope.Err)
 			}

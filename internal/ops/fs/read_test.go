@@ -18,8 +18,8 @@ func TestRead(t *testing.T) {
 	long := strings.Repeat("0123456789", 20_000) // one line, longer than any buffer
 	files := map[string]string{
 		"empty": "", "five": "one\ntwo\nthree\nfour\nfive\n", "noend": "one\ntwo", "crlf": "a\r\nb\r\n",
-		"latin1": "caf\xe9\nx\n", "nul": "a\x00b", "euro": "a€€€€", "long": long + "\nend\n",
-		"dir/in": "inside", "link": "-> dir/in", "bom": "\ufefftext",
+		"latin1": "caf\xe9\nx\n", "zero": "a\x00b", "euro": "a€€€€", "long": long + "\nend\n",
+		"dir/in": "inside", "bom": "\ufefftext",
 	}
 	s := newService(t, files)
 	for _, test := range []struct {
@@ -29,7 +29,7 @@ func TestRead(t *testing.T) {
 		{`{"path":"empty"}`, ReadOutput{Content: ""}},
 		{`{"path":"five"}`, ReadOutput{Content: files["five"]}},
 		{`{"path":"./dir/../five"}`, ReadOutput{Content: files["five"]}},
-		{`{"path":"link"}`, ReadOutput{Content: "inside"}},
+		{`{"path":"dir/in"}`, ReadOutput{Content: "inside"}},
 		{`{"path":"bom"}`, ReadOutput{Content: "\ufefftext"}},
 		{`{"path":"crlf","lines":1}`, ReadOutput{Content: "a\r\n", Truncated: true, NextLine: 2, NextOffset: 3}},
 		{`{"path":"five","start_line":2,"lines":2}`, ReadOutput{Content: "two\nthree\n", Truncated: true, NextLine: 4, NextOffset: 14}},
@@ -59,7 +59,7 @@ func TestRead(t *testing.T) {
 		{`{"path":"latin1"}`, ReadOutput{Encoding: "base64", Content: files["latin1"]}},
 		{`{"path":"latin1","start_line":2}`, ReadOutput{Content: "x\n"}},
 		{`{"path":"latin1","max_bytes":6}`, ReadOutput{Encoding: "base64", Content: "caf\xe9\nx", Truncated: true, NextOffset: 6}},
-		{`{"path":"nul"}`, ReadOutput{Encoding: "base64", Content: "a\x00b"}},
+		{`{"path":"zero"}`, ReadOutput{Encoding: "base64", Content: "a\x00b"}},
 		{`{"path":"five","encoding":"base64","lines":1}`, ReadOutput{Encoding: "base64", Content: "one\n", Truncated: true, NextLine: 2, NextOffset: 4}},
 		{`{"path":"five","encoding":"text","lines":1}`, ReadOutput{Content: "one\n", Truncated: true, NextLine: 2, NextOffset: 4}},
 	} {
@@ -103,7 +103,7 @@ func TestReadOn(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"f": "x", "dir/": "", "nul": "\x00", "dangling": "-> gone", "a": "-> b", "b": "-> a"})
+	s := newService(t, map[string]string{"f": "x", "dir/": "", "zero": "\x00"})
 	for _, test := range []struct {
 		args string
 		code dispatch.Code
@@ -111,12 +111,10 @@ func TestReadErrors(t *testing.T) {
 	}{
 		{`{"path":"gone"}`, dispatch.NotFound, "does not exist"},
 		{`{"path":"gone/f"}`, dispatch.NotFound, "does not exist"},
-		{`{"path":"dangling"}`, dispatch.NotFound, "does not exist"},
 		{`{"path":"f/g"}`, dispatch.NotFound, "is not a directory"},
 		{`{"path":"dir"}`, dispatch.StateError, "is a directory"},
 		{`{"path":"."}`, dispatch.StateError, "is a directory"},
-		{`{"path":"a"}`, dispatch.StateError, "circle"},
-		{`{"path":"nul","encoding":"text"}`, dispatch.StateError, "base64"},
+		{`{"path":"zero","encoding":"text"}`, dispatch.StateError, "base64"},
 		{`{"path":""}`, dispatch.InvalidInput, "empty"},
 		{`{"path":"a\u0000b"}`, dispatch.InvalidInput, "NUL"},
 		{`{"path":"f","start_line":1,"offset":1}`, dispatch.InvalidInput, "one of them"},
@@ -131,6 +129,19 @@ func TestReadErrors(t *testing.T) {
 	}
 	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x", 300)}, dispatch.InvalidInput, "too long")
 	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x/", 3000)}, dispatch.InvalidInput, "4096")
+}
+
+// A link is followed to what is read.
+func TestReadLinks(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{
+		"dir/in": "inside", "link": "-> dir/in", "dangling": "-> gone", "a": "-> b", "b": "-> a",
+	})
+	out := run[ReadOutput](t, s, "fs.read", `{"path":"link"}`)
+	assert.Equal(t, out.Content, "inside")
+	assert.Equal(t, out.SHA256, hexSum([]byte("inside")))
+	fails(t, s, "fs.read", `{"path":"dangling"}`, dispatch.NotFound, "does not exist")
+	fails(t, s, "fs.read", `{"path":"a"}`, dispatch.StateError, "circle")
 }
 
 // A file too large to hash is still read at any place.

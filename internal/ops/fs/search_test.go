@@ -28,7 +28,7 @@ func TestSearch(t *testing.T) {
 	s := newService(t, map[string]string{
 		"a.go": "package a\n\nfunc Open() {}\nfunc open() {}\n", "b/c.go": "// Open (a.b)\r\nOpen\r\n", "b/d.txt": "no end: Open",
 		"bin": "Open\n\x00", "late": strings.Repeat("x\n", sniffed) + "Open\x00\n", "latin1": "caf\xe9 Open\n",
-		".git/x": "Open", "link": "-> a.go", "out": "-> /etc", "empty": "",
+		".git/x": "Open", "empty": "",
 	})
 	for _, test := range []struct {
 		args, want string
@@ -40,7 +40,6 @@ func TestSearch(t *testing.T) {
 		{`{"pattern":"(a.b)","literal":true}`, "b/c.go:1:9:// Open (a.b)"},
 		{`{"pattern":"PACKAGE A","literal":true,"case_insensitive":true}`, "a.go:1:1:package a"},
 		{`{"pattern":"Open","glob":"b/*","exclude":["*.go"]}`, "b/d.txt:1:9:no end: Open"},
-		{`{"pattern":"Open","path":"link"}`, "link:3:6:func Open() {}"},
 		{`{"pattern":"Open","path":".git"}`, ".git/x:1:1:Open"},
 		{`{"pattern":"Open\\n"}`, ""},
 		{`{"pattern":"^$","path":"a.go"}`, "a.go:2:1:"},
@@ -62,6 +61,17 @@ func TestSearch(t *testing.T) {
 	fails(t, s, "fs.search", `{"pattern":"a","context":11}`, dispatch.InvalidInput, "context")
 	fails(t, s, "fs.search", `{"pattern":"a","path":"gone"}`, dispatch.NotFound, "does not exist")
 	fails(t, s, "fs.search", `{"pattern":"a","glob":"["}`, dispatch.InvalidInput, "glob")
+}
+
+// A link is searched only if it was asked for.
+func TestSearchLinks(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"a.go": "Open", "link": "-> a.go", "out": "-> /etc"})
+	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"Open"}`)
+	assert.Equal(t, shown(out.Matches), "a.go:1:1:Open")
+	assert.Equal(t, out.Skipped, 0)
+	out = run[SearchOutput](t, s, "fs.search", `{"pattern":"Open","path":"link"}`)
+	assert.Equal(t, shown(out.Matches), "link:1:1:Open")
 }
 
 func TestSearchContext(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -48,12 +49,44 @@ func (s *service) put(t testing.TB, name, content string) {
 	full := filepath.Join(s.dir, name)
 	assert.NilError(t, os.MkdirAll(filepath.Dir(full), 0o777))
 	if target, isLink := strings.CutPrefix(content, "-> "); isLink {
+		needLinks(t)
 		assert.NilError(t, os.Symlink(target, full))
 	} else if strings.HasSuffix(name, "/") {
 		assert.NilError(t, os.MkdirAll(full, 0o777))
 	} else {
 		assert.NilError(t, os.WriteFile(full, []byte(content), 0o644))
 	}
+}
+
+// canLink reports whether symbolic links can be made. On Windows only some users may, and Wine only
+// says that it has made one.
+func canLink(t testing.TB) bool {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "link")
+	err := os.Symlink("target", name)
+	if err == nil {
+		_, err = os.Lstat(name)
+	}
+	assert.Assert(t, err == nil || runtime.GOOS == "windows", "%v", err)
+	return err == nil
+}
+
+func needLinks(t testing.TB) {
+	t.Helper()
+	if !canLink(t) {
+		t.Skip("symbolic links cannot be made here")
+	}
+}
+
+// alias returns another path of a file, or of what is in a directory: a symbolic link, or the same
+// in capitals where there are none.
+func (s *service) alias(t testing.TB, link, name string) string {
+	t.Helper()
+	if !canLink(t) {
+		return strings.ToUpper(name) // on Windows
+	}
+	s.put(t, link, "-> "+name)
+	return link
 }
 
 func (s *service) content(t testing.TB, name string) string {

@@ -18,7 +18,7 @@ import (
 
 func TestWrite(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"f": "old", "d/g": "", "link": "-> d/g", "dangling": "-> d/new", "up/": "", "up/l": "-> ../f"})
+	s := newService(t, map[string]string{"f": "old"})
 	for _, test := range []struct {
 		args map[string]any
 		want WriteOutput // but for size and sha256
@@ -28,9 +28,6 @@ func TestWrite(t *testing.T) {
 		{map[string]any{"path": "./x", "content": "\x00ü"}, WriteOutput{Path: "x", Created: true}},
 		{map[string]any{"path": "a/b/c", "content": "1", "create_dirs": true}, WriteOutput{Path: "a/b/c", Created: true}},
 		{map[string]any{"path": "a/b/c", "content": "2", "create_dirs": true}, WriteOutput{Path: "a/b/c"}},
-		{map[string]any{"path": "link", "content": "through"}, WriteOutput{Path: "d/g"}},
-		{map[string]any{"path": "up/l", "content": "through"}, WriteOutput{Path: "f"}},
-		{map[string]any{"path": "dangling", "content": "made"}, WriteOutput{Path: "d/new", Created: true}},
 		{map[string]any{"path": "bin", "content": "/wA=", "encoding": "base64"}, WriteOutput{Path: "bin", Created: true}},
 	} {
 		t.Run(fmt.Sprint(test.args), func(t *testing.T) {
@@ -44,13 +41,34 @@ func TestWrite(t *testing.T) {
 			assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]any{"path": test.want.Path}).SHA256, test.want.SHA256)
 		})
 	}
+	assert.DeepEqual(t, s.names(t), strings.Fields("a a/b a/b/c bin f x"))
+}
+
+// What a link leads to is written.
+func TestWriteLinks(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "old", "d/g": "", "link": "-> d/g", "dangling": "-> d/new", "up/": "", "up/l": "-> ../f"})
+	for _, test := range []struct {
+		path, content, written string
+		created                bool
+	}{
+		{"link", "through", "d/g", false}, {"up/l", "through", "f", false}, {"dangling", "made", "d/new", true},
+	} {
+		want := WriteOutput{test.written, int64(len(test.content)), hexSum([]byte(test.content)), test.created}
+		args := map[string]any{"path": test.path, "content": test.content}
+		assert.DeepEqual(t, run[WriteOutput](t, s, "fs.write", args), want)
+		assert.Equal(t, s.content(t, test.written), test.content)
+	}
 	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"link"}`).Type, "symlink", "the link itself stays")
-	assert.DeepEqual(t, s.names(t), strings.Fields("a a/b a/b/c bin d d/g d/new dangling f link up up/l x"))
+	assert.DeepEqual(t, s.names(t), strings.Fields("d d/g d/new dangling f link up up/l"))
+	s.put(t, "a", "-> b")
+	s.put(t, "b", "-> a")
+	fails(t, s, "fs.write", `{"path":"a","content":""}`, dispatch.StateError, "circle")
 }
 
 func TestWriteErrors(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"f": "old", "d/": "", "ro": "old", "a": "-> b", "b": "-> a"})
+	s := newService(t, map[string]string{"f": "old", "d/": "", "ro": "old"})
 	assert.NilError(t, os.Chmod(filepath.Join(s.dir, "ro"), 0o444))
 	for _, test := range []struct {
 		args string
@@ -62,7 +80,6 @@ func TestWriteErrors(t *testing.T) {
 		{`{"path":"f/g","content":"","create_dirs":true}`, dispatch.NotFound, "not a directory"},
 		{`{"path":"d","content":""}`, dispatch.StateError, "is a directory"},
 		{`{"path":".","content":""}`, dispatch.StateError, "is a directory"},
-		{`{"path":"a","content":""}`, dispatch.StateError, "circle"},
 		{`{"path":"ro","content":""}`, dispatch.PermissionDenied, "read-only"},
 		{`{"path":"f","content":"%","encoding":"base64"}`, dispatch.InvalidInput, "not base64"},
 		{`{"path":"f","content":"","if_sha256":"abc"}`, dispatch.InvalidInput, "if_sha256"},
@@ -72,7 +89,7 @@ func TestWriteErrors(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.write", test.args, test.code, test.text) })
 	}
-	assert.DeepEqual(t, s.names(t), strings.Fields("a b d f ro"))
+	assert.DeepEqual(t, s.names(t), strings.Fields("d f ro"))
 	assert.Equal(t, s.content(t, "f"), "old")
 }
 
@@ -103,7 +120,9 @@ func TestWriteIfSHA256(t *testing.T) {
 // Of many calls that say what the file must be, one wins, whichever name they use, and through overlapping roots.
 func TestWriteRace(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"d/f": "start", "l": "-> d/f", "dl": "-> d"})
+	s := newService(t, map[string]string{"d/f": "start"})
+	names := []string{"d/f", s.alias(t, "l", "d/f"), s.alias(t, "dl", "d") + "/f"}
+	tree := s.names(t)
 	s.open(t, Root{"main", s.dir}, Root{"sub", filepath.Join(s.dir, "d")})
 	for round := range 20 {
 		state := hexSum([]byte(s.content(t, "d/f")))
@@ -116,7 +135,7 @@ func TestWriteRace(t *testing.T) {
 		var all sync.WaitGroup
 		start := make(chan struct{})
 		for i := range 12 {
-			args := map[string]any{"content": fmt.Sprint(round, " ", i), "if_sha256": state, "path": []string{"d/f", "l", "dl/f"}[i%3]}
+			args := map[string]any{"content": fmt.Sprint(round, " ", i), "if_sha256": state, "path": names[i%3]}
 			if i%4 == 0 {
 				args["path"], args["instance"] = "f", "sub"
 			}
@@ -136,7 +155,7 @@ func TestWriteRace(t *testing.T) {
 		assert.Equal(t, wins.Load(), int32(1))
 		assert.Equal(t, s.content(t, "d/f"), winner.Load())
 	}
-	assert.DeepEqual(t, s.names(t), []string{"d", "d/f", "dl", "l"})
+	assert.DeepEqual(t, s.names(t), tree)
 }
 
 // Readers see an old or a new content, never a part of one.

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package fs
+
+// systemEscapes are the paths that lead out of a root on Windows only.
+var systemEscapes []string

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package fs
+
+func underWine() bool { return false }
