@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"syscall"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -58,7 +57,7 @@ func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, 
 	} else {
 		err = r.dir.Remove(name)
 	}
-	if errors.Is(err, syscall.ENOTEMPTY) && !in.Recursive {
+	if errors.Is(err, errNotEmpty) && !in.Recursive {
 		err = dispatch.Errorf(dispatch.StateError, "the directory %q is not empty; set recursive to delete all that is in it", name)
 	}
 	return DeleteOutput{name, typeOf(info.Mode())}, r.fail("delete", name, err)

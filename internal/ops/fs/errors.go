@@ -5,33 +5,52 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// causes says what a failure of the operating system is to the caller. The first that matches counts. The texts are ours, because
+// The texts of causes that more than one system has.
+const (
+	notEmpty     = "the directory is not empty"
+	notDirectory = "a part of the path is not a directory"
+	readOnly     = "the file system is read-only"
+	circle       = "the symbolic links lead in a circle"
+	tooLong      = "the name is too long"
+	tooLarge     = "the file would be larger than allowed"
+	noSpace      = "no space is left on the device"
+	noQuota      = "the disk quota is used up"
+	otherDevice  = "source and destination are on different file systems; " +
+		"write a copy and delete the source instead"
+	inUse = "it is in use"
+)
+
+// A cause says what a failure of the operating system is to the caller. The texts are ours, because
 // those of package os may hold paths of the host.
-var causes = []struct {
+type cause struct {
 	is   error
 	code dispatch.Code
 	text string
-}{
+}
+
+// causes are those that are known, after systemCauses. The first that matches counts.
+var causes = []cause{
 	{fs.ErrNotExist, dispatch.NotFound, "it does not exist"},
-	{syscall.ENOTEMPTY, dispatch.StateError, "the directory is not empty"}, // before ErrExist, which it also is
+	{syscall.ENOTEMPTY, dispatch.StateError, notEmpty}, // before ErrExist, which it also is
 	{fs.ErrExist, dispatch.StateError, "it exists already"},
-	{syscall.EROFS, dispatch.PermissionDenied, "the file system is read-only"},
+	{syscall.EROFS, dispatch.PermissionDenied, readOnly},
 	{fs.ErrPermission, dispatch.PermissionDenied, "the operating system does not permit it"},
-	{syscall.ENOTDIR, dispatch.NotFound, "a part of the path is not a directory"},
+	{syscall.ENOTDIR, dispatch.NotFound, notDirectory},
 	{syscall.EISDIR, dispatch.StateError, "it is a directory"},
-	{syscall.ELOOP, dispatch.StateError, "the symbolic links lead in a circle"},
-	{syscall.ENAMETOOLONG, dispatch.InvalidInput, "the name is too long"},
-	{syscall.ENOSPC, dispatch.StateError, "no space is left on the device"},
-	{syscall.EDQUOT, dispatch.StateError, "the disk quota is used up"},
-	{syscall.EFBIG, dispatch.StateError, "the file would be larger than allowed"},
-	{syscall.EXDEV, dispatch.StateError, "source and destination are on different file systems; write a copy and delete the source instead"},
-	{syscall.EBUSY, dispatch.StateError, "it is in use"},
-	{syscall.ETXTBSY, dispatch.StateError, "it is in use"},
+	{syscall.ELOOP, dispatch.StateError, circle},
+	{syscall.ENAMETOOLONG, dispatch.InvalidInput, tooLong},
+	{syscall.ENOSPC, dispatch.StateError, noSpace},
+	{syscall.EDQUOT, dispatch.StateError, noQuota},
+	{syscall.EFBIG, dispatch.StateError, tooLarge},
+	{syscall.EXDEV, dispatch.StateError, otherDevice},
+	{syscall.EBUSY, dispatch.StateError, inUse},
+	{syscall.ETXTBSY, dispatch.StateError, inUse},
 	{syscall.EAGAIN, dispatch.StateError, "it has nothing to read at the moment"},
 }
 
@@ -52,7 +71,8 @@ func (r *root) fail(verb, name string, err error) error {
 	if _, ok := errors.AsType[*dispatch.Error](err); ok {
 		return err
 	}
-	for _, cause := range causes {
+	err = notFound(r.dir, name, err)
+	for _, cause := range slices.Concat(systemCauses, causes) {
 		if errors.Is(err, cause.is) {
 			return dispatch.Errorf(cause.code, "cannot %s %q: %s", verb, name, cause.text)
 		}

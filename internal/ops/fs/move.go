@@ -70,6 +70,7 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 		return out, r.fail("move", from, err)
 	}
 	there, err := r.dir.Lstat(to)
+	err = notFound(r.dir, to, err)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, r.fail("move to", to, err)
 	}

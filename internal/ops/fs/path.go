@@ -30,15 +30,19 @@ func (r *root) clean(name string) (string, error) {
 	case strings.ContainsRune(name, 0):
 		return "", dispatch.Errorf(dispatch.InvalidInput, "the path holds a NUL character")
 	}
-	slashed := filepath.ToSlash(name)
-	if path.IsAbs(slashed) || filepath.VolumeName(name) != "" {
+	if absolute(name) {
 		return "", dispatch.Errorf(dispatch.PermissionDenied, "%q is absolute; paths are relative to the root %q", name, r.name)
 	}
-	cleaned := path.Clean(slashed)
+	cleaned := path.Clean(filepath.ToSlash(name))
 	if cleaned == ".." || strings.HasPrefix(cleaned, "../") {
 		return "", r.outside(name)
 	}
 	return cleaned, nil
+}
+
+// absolute reports whether a path does not start at the directory that it is used in.
+func absolute(name string) bool {
+	return name != "" && os.IsPathSeparator(name[0]) || filepath.VolumeName(name) != ""
 }
 
 func (r *root) outside(name string) error {
@@ -74,7 +78,11 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return path.Join(at.String(), element, path.Join(rest...)), nil
+			name := path.Join(at.String(), element)
+			if err := notFound(r.dir, name, err); !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+			return path.Join(name, path.Join(rest...)), nil
 		case err != nil:
 			return "", err
 		case info.Mode()&fs.ModeSymlink == 0:
@@ -91,7 +99,7 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if filepath.IsAbs(target) || filepath.VolumeName(target) != "" {
+		if absolute(target) {
 			return "", r.escapes
 		}
 		rest = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), rest)
