@@ -20,12 +20,13 @@ type lock struct {
 	users int           // who has it or waits for it; guarded by locks.mu
 }
 
-// lock waits until it has all these files of r, or until ctx is done, whose error it then returns. The names must be resolved. Case
-// is ignored, for it may not tell files apart, and roots that overlap share their locks.
+// lock waits until it has all these files of r, or until ctx is done, whose error it then returns.
+// The names must be resolved. Case is ignored, for it may not tell files apart, and roots that
+// overlap share their locks.
 func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func(), err error) {
 	keys := make([]string, len(names))
 	for i, name := range names {
-		keys[i] = strings.ToLower(filepath.Join(r.host, filepath.FromSlash(name)))
+		keys[i] = fold(longName(filepath.Join(r.host, filepath.FromSlash(name))))
 	}
 	slices.Sort(keys) // one order for all, so that no two callers wait for each other
 	keys = slices.Compact(keys)
@@ -37,6 +38,10 @@ func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func
 	}
 	return func() { l.release(keys) }, nil
 }
+
+// fold maps names that differ in case only to one. Windows compares capitals, of which σ and ς have
+// the same.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
 func (l *locks) take(ctx context.Context, key string) error {
 	l.mu.Lock()

@@ -46,6 +46,16 @@ func TestLocks(t *testing.T) {
 	})
 }
 
+// Names that a file system takes for one have one lock.
+func TestLocksIgnoreCase(t *testing.T) {
+	t.Parallel()
+	var l locks
+	unlock, err := l.lock(t.Context(), &root{host: "/srv"}, "Ὀδυσσεύς", "ὈΔΥΣΣΕΎΣ", "ὀδυσσεύσ")
+	assert.NilError(t, err)
+	assert.Equal(t, len(l.held), 1)
+	unlock()
+}
+
 func TestLocksNoDeadlock(t *testing.T) {
 	t.Parallel()
 	var l locks

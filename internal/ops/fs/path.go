@@ -37,7 +37,7 @@ func (r *root) clean(name string) (string, error) {
 	if cleaned == ".." || strings.HasPrefix(cleaned, "../") {
 		return "", r.outside(name)
 	}
-	return cleaned, nil
+	return cleaned, allowed(cleaned)
 }
 
 // absolute reports whether a path does not start at the directory that it is used in.

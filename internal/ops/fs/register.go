@@ -21,6 +21,17 @@
 // a file behind, named .stdwire-*.tmp.
 //
 // Names that are not UTF-8 are listed with U+FFFD in them, and cannot be addressed.
+//
+// # Windows
+//
+// A path may have slashes and backslashes; in answers it has slashes, and it can be sent back as it
+// is. Globs match paths with slashes, and tell case apart. A name that Windows takes for another
+// file, a stream of one or a device is refused: one that ends with a dot or a space, has a colon, or
+// is NUL. A file with such a name may be listed, and cannot be addressed.
+//
+// A change of a file that another program has open is tried again for up to two seconds. A file that
+// is replaced gets the access rights that its directory gives. A mode says only whether a file is
+// marked read-only; such a file is not replaced, but can be deleted.
 package fs
 
 import (

@@ -1,0 +1,144 @@
+package fs
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+// Names that Windows takes for another file, a part of one or a device name no file.
+func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"mine.", "mine ", "mine..", "mine. .", "dir./mine", "dir /mine", "...", `dir\mine.`, "dir/.. /x", // ends
+		"mine:stream", "mine::$DATA", "dir:x/mine", "new:", // streams
+		"CON", "con", "NUL", "PRN", "AUX", "COM1", "lpt9", "CONIN$", "CONOUT$", "dir/NUL", "NUL/x", // devices
+		"a?b", "a*b", "a<b", "a>b", "a|b", `a"b`, "a\x01b", "a\nb", // characters
+		strings.Repeat("x", 256), strings.Repeat("😀", 128), // lengths
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, unharmed := newJail(t, nil)
+			s.put(t, "dir/mine", "secret")
+			quoted, err := json.Marshal(name)
+			assert.NilError(t, err)
+			for _, op := range operations {
+				fails(t, s, op.name, strings.ReplaceAll(op.args, "%", string(quoted)), dispatch.InvalidInput, "")
+			}
+			_, _, err = s.roots.OpenDir("", name)
+			assert.ErrorIs(t, err, dispatch.InvalidInput)
+			assert.DeepEqual(t, s.names(t), strings.Fields("dir dir/mine mine"))
+			assert.Equal(t, s.content(t, "mine")+s.content(t, "dir/mine"), "minesecret")
+			unharmed()
+		})
+	}
+	s := newService(t, nil)
+	for name, why := range map[string]string{
+		"f.": "it ends with a dot or a space", "file:stream": `it holds one of <>:"|?*`, "NUL": "it is the name of a device",
+		"a\tb": "it holds a control character",
+	} {
+		fails(t, s, "fs.read", map[string]string{"path": name}, dispatch.InvalidInput, why)
+	}
+}
+
+// Names that only look like those, with spaces and dots within, are names of files.
+func TestNamesThatWindowsAllows(t *testing.T) {
+	t.Parallel()
+	s := newService(t, nil)
+	for _, name := range []string{
+		".hidden", " f", "a.b c", "console", "COM", "COM10", "nulls", "x~1", "ü", "😀", "[a]{b}", strings.Repeat("y", 255),
+	} {
+		assert.Equal(t, run[WriteOutput](t, s, "fs.write", map[string]string{"path": name, "content": name}).Path, name)
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, name)
+		assert.Equal(t, s.content(t, name), name)
+	}
+}
+
+// Whether a device with an extension is a file depends on the version: it is one since Windows 11.
+func TestDevicesWithExtensions(t *testing.T) {
+	t.Parallel()
+	s := newService(t, nil)
+	for _, name := range []string{"NUL.txt", "aux.c", "dir/com1.log"} {
+		args := map[string]any{"path": name, "content": "x", "create_dirs": true}
+		if !filepath.IsLocal(name) {
+			fails(t, s, "fs.write", args, dispatch.InvalidInput, "it is the name of a device")
+			continue
+		}
+		assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, name)
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, "x")
+	}
+}
+
+// A path may have slashes and backslashes, and a name any case. Answers have slashes.
+func TestPathsOnWindows(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"dir/sub/f": "x\r\ny\r\n"})
+	for _, name := range []string{`dir\sub\f`, `dir\sub/f`, `.\dir\..\dir\sub\f`, `dir\\sub\f\`} {
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Path, "dir/sub/f")
+		assert.Equal(t, run[StatOutput](t, s, "fs.stat", map[string]string{"path": name}).Path, "dir/sub/f")
+	}
+	list := run[ListOutput](t, s, "fs.list", map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"})
+	assert.Equal(t, paths(list.Entries), "dir/sub/f")
+	found := run[SearchOutput](t, s, "fs.search", map[string]string{"pattern": "y$", "path": `dir\sub`})
+	assert.Equal(t, shown(found.Matches), "dir/sub/f:2:1:y")
+	args := map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
+	assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, "new/d/f")
+	moved := run[MoveOutput](t, s, "fs.move", map[string]string{"from": `new\d`, "to": `dir\d`})
+	assert.Equal(t, moved.Path, "dir/d")
+	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", map[string]any{"path": `dir\d`, "recursive": true}).Path, "dir/d")
+	// What is written keeps its line ends.
+	run[EditOutput](t, s, "fs.edit", map[string]string{"path": `DIR\SUB\F`, "old": "x", "new": "z"})
+	assert.Equal(t, s.content(t, "dir/sub/f"), "z\r\ny\r\n")
+	// A name keeps its case until it is moved.
+	moved = run[MoveOutput](t, s, "fs.move", `{"from":"dir/sub/f","to":"dir/sub/F"}`)
+	assert.DeepEqual(t, moved, MoveOutput{"dir/sub/F", "file", false})
+	if !underWine() { // which takes this for a move to where the file is
+		assert.DeepEqual(t, s.names(t), strings.Fields("dir dir/sub dir/sub/F new"))
+	}
+}
+
+// What starts elsewhere is no path from a link's directory.
+func TestAbsolute(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"f": false, "..": false, `d\f`: false, "": false,
+		"/f": true, `\f`: true, `C:\f`: true, "C:f": true, `\\host\share\f`: true, `\\?\C:\f`: true, `\??\C:\f`: true,
+	} {
+		assert.Equal(t, absolute(name), want, name)
+	}
+}
+
+// A file with a short name beside its own has one lock.
+func TestLocksOfShortNames(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"long name of a directory/long name of a file.txt": ""})
+	r, err := s.roots.instances.Get("")
+	assert.NilError(t, err)
+	long := "long name of a directory/long name of a file.txt"
+	short := shortName(t, filepath.Join(r.host, long))
+	relative, err := filepath.Rel(r.host, short)
+	if err != nil || !strings.Contains(relative, "~") {
+		short = shortName(t, r.host)
+		relative, err = filepath.Rel(short, shortName(t, filepath.Join(r.host, long)))
+		assert.NilError(t, err)
+	}
+	if !strings.Contains(relative, "~") {
+		t.Skip("the file system makes no short names")
+	}
+	unlock, err := s.roots.locks.lock(t.Context(), r, long, relative)
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.roots.locks.held), 1)
+	unlock()
+	// A file that is not there yet has none, but its directory may.
+	unlock, err = s.roots.locks.lock(t.Context(), r, filepath.Dir(long)+"/new~1", filepath.Dir(relative)+"/new~1")
+	assert.NilError(t, err)
+	assert.Equal(t, len(s.roots.locks.held), 1)
+	unlock()
+	_, err = os.Stat(filepath.Join(r.host, relative))
+	assert.NilError(t, err)
+}
