@@ -52,7 +52,7 @@ var floors = []struct {
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
-	{"internal/ops/fs", []string{"dispatch/quota", "dispatch"}},
+	{"internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
 	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
 
 	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},

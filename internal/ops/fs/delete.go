@@ -52,11 +52,11 @@ func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, 
 	if err != nil {
 		return out, r.fail("delete", name, err)
 	}
+	remove := r.dir.Remove
 	if info.IsDir() && in.Recursive {
-		err = r.dir.RemoveAll(name)
-	} else {
-		err = r.dir.Remove(name)
+		remove = r.dir.RemoveAll
 	}
+	err = retry(ctx, func() error { return remove(name) })
 	if errors.Is(err, errNotEmpty) && !in.Recursive {
 		err = dispatch.Errorf(dispatch.StateError, "the directory %q is not empty; set recursive to delete all that is in it", name)
 	}

@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,6 +46,18 @@ func TestDelete(t *testing.T) {
 		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.delete", test.args, test.code, test.text) })
 	}
 	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x"))
+}
+
+// Whether a file may be deleted is up to its directory, also where Windows has marked it read-only.
+func TestDeleteReadOnly(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "x", "d/f": "x"})
+	for _, name := range []string{"f", "d/f"} {
+		assert.NilError(t, os.Chmod(filepath.Join(s.dir, name), 0o444))
+	}
+	run[DeleteOutput](t, s, "fs.delete", `{"path":"f"}`)
+	run[DeleteOutput](t, s, "fs.delete", `{"path":"d","recursive":true}`)
+	assert.Equal(t, len(s.names(t)), 0)
 }
 
 // A link is deleted itself, and not what it leads to.

@@ -79,14 +79,17 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 			return out, r.fail("create the directory of", to, err)
 		}
 	}
+	rename := func() error {
+		return retry(ctx, func() error { return r.dir.Rename(from, to) })
+	}
 	out = MoveOutput{Path: to, Type: typeOf(info.Mode()), Replaced: there != nil}
 	switch {
 	case there == nil:
-		err = renameNew(r.dir, from, to)
+		err = renameNew(ctx, r.dir, from, to)
 	case os.SameFile(info, there) && strings.EqualFold(from, to):
 		// One file, on a file system that does not tell case apart: only its name changes.
 		out.Replaced = false
-		err = r.dir.Rename(from, to)
+		err = rename()
 	case there.IsDir():
 		err = dispatch.Errorf(dispatch.StateError, "%q is a directory, which is never replaced; give the whole new path in to", to)
 	case info.IsDir():
@@ -94,10 +97,13 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	case !in.Overwrite:
 		err = dispatch.Errorf(dispatch.StateError, "%q exists already; set overwrite to replace it", to)
 	case os.SameFile(info, there):
-		err = r.dir.Remove(from) // two links to one file, which rename would leave both
+		// Two links to one file, which rename would leave both.
+		err = retry(ctx, func() error { return r.dir.Remove(from) })
+	case keepsReadOnly && there.Mode().Perm()&0o222 == 0:
+		err = markedReadOnly(to)
 	default:
 		if err = dispatch.Confirm(ctx, "This replaces %q and what is in it with %q.", to, from); err == nil {
-			err = r.dir.Rename(from, to)
+			err = rename()
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && !in.CreateDirs {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // absent is the state of a file that does not exist, where a hash is the state of one that does.
@@ -18,7 +19,8 @@ const absent = "absent"
 
 // A replacement puts new content in the place of a file, all of it or nothing: it goes to a temporary file in the same directory,
 // is forced to the disk, and takes over the name in one step. Whoever has the old file open goes on seeing the old content. Other
-// hard links to the old file keep it; its permission bits, and its owner where possible, pass to the new one.
+// hard links to the old file keep it; its permission bits, and its owner where possible, pass to the new one. On Windows the new
+// one has the access rights that its directory gives.
 //
 // The caller has locked the file. Against other programs the state is looked at a second time, right before the step.
 type replacement struct {
@@ -51,9 +53,13 @@ func (p *replacement) check(ctx context.Context) (old fs.FileInfo, err error) {
 		return nil, p.mismatch(state)
 	}
 	if old != nil && old.Mode().Perm()&0o222 == 0 {
-		return nil, dispatch.Errorf(dispatch.PermissionDenied, "%q is marked read-only", p.shown)
+		return nil, markedReadOnly(p.shown)
 	}
 	return old, nil
+}
+
+func markedReadOnly(shown string) error {
+	return dispatch.Errorf(dispatch.PermissionDenied, "%q is marked read-only", shown)
 }
 
 func (p *replacement) mismatch(state string) error {
@@ -76,13 +82,13 @@ func (p *replacement) run(ctx context.Context, data []byte) (created bool, err e
 	}
 	if err == nil {
 		if p.want == absent {
-			err = renameNew(p.dir, temp, p.base)
+			err = renameNew(ctx, p.dir, temp, p.base)
 		} else {
-			err = p.dir.Rename(temp, p.base)
+			err = retry(ctx, func() error { return p.dir.Rename(temp, p.base) })
 		}
 	}
 	if err != nil {
-		p.dir.Remove(temp)
+		discard(p.dir, temp)
 		return false, err
 	}
 	// The directory is forced to the disk too where that can be done. The file is in its place by now, so a failure changes nothing.
@@ -116,27 +122,32 @@ func (p *replacement) stage(ctx context.Context, data []byte, old fs.FileInfo) (
 		err = e
 	}
 	if err != nil {
-		p.dir.Remove(temp)
+		discard(p.dir, temp)
 		return "", err
 	}
 	return temp, nil
 }
 
-// renameNew renames a file unless the new name is taken. Where there are hard links that is one step; elsewhere another program
-// could take the name in between.
-func renameNew(dir *os.Root, from, to string) error {
+// discard removes a file, whatever became of the call.
+func discard(dir *os.Root, name string) {
+	_ = atomicfile.Retry(func() error { return dir.Remove(name) })
+}
+
+// renameNew renames a file unless the new name is taken. Where there are hard links that is one
+// step; elsewhere, and on Windows, another program could take the name in between.
+func renameNew(ctx context.Context, dir *os.Root, from, to string) error {
 	info, err := dir.Lstat(from)
 	if err != nil {
 		return err
 	}
-	if info.Mode().IsRegular() {
+	if movesByLink && info.Mode().IsRegular() {
 		err := dir.Link(from, to)
 		if errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		if err == nil {
-			if err = dir.Remove(from); err != nil {
-				dir.Remove(to)
+			if err = retry(ctx, func() error { return dir.Remove(from) }); err != nil {
+				discard(dir, to)
 			}
 			return err
 		}
@@ -146,5 +157,5 @@ func renameNew(dir *os.Root, from, to string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return dir.Rename(from, to)
+	return retry(ctx, func() error { return dir.Rename(from, to) })
 }

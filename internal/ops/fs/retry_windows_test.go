@@ -1,0 +1,38 @@
+package fs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+// A file that stays in use stays as it is, and the error says why.
+func TestChangesOfFilesInUse(t *testing.T) {
+	t.Parallel()
+	for _, change := range changes {
+		t.Run(change.name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, map[string]string{"f": "old", "g": "new"})
+			reader, err := os.Open(filepath.Join(s.dir, "f"))
+			assert.NilError(t, err)
+			defer reader.Close()
+
+			ctx := hooked{t.Context(), after(25, cancelled)}
+			assert.ErrorIs(t, change.call(ctx, s.roots), context.Canceled)
+			failure, ok := errors.AsType[*dispatch.Error](change.call(t.Context(), s.roots))
+			assert.Assert(t, ok)
+			inUse := failure.Code == dispatch.StateError && strings.Contains(failure.Message, "it is in use")
+			denied := failure.Code == dispatch.PermissionDenied &&
+				strings.Contains(failure.Message, "another program has it open")
+			assert.Assert(t, inUse || denied, "%v", failure)
+			assert.DeepEqual(t, s.names(t), []string{"f", "g"})
+			assert.Equal(t, s.content(t, "f")+s.content(t, "g"), "oldnew")
+		})
+	}
+}
