@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -54,7 +53,7 @@ func open(dir *os.Root, name, shown string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	f, err := dir.OpenFile(name, readFlags, 0)
 	if err != nil {
 		return nil, nil, err
 	}

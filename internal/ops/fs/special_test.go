@@ -136,3 +136,19 @@ func TestUnreadable(t *testing.T) {
 	assert.Equal(t, out.Skipped, 2)
 	assert.Equal(t, len(out.Matches), 1)
 }
+
+// A system call of 32 bits opens a file of over 2 GiB only if it is told to.
+func TestReadLargeFile(t *testing.T) {
+	s := newService(t, nil)
+	const offset int64 = 3 << 30
+	f, err := os.Create(filepath.Join(s.dir, "large")) // a hole, but for its end
+	assert.NilError(t, err)
+	_, err = f.WriteAt([]byte("the end"), offset)
+	assert.NilError(t, err)
+	assert.NilError(t, f.Close())
+
+	out := run[ReadOutput](t, s, "fs.read", `{"path":"large","offset":3221225472}`)
+	assert.Equal(t, out.Content, "the end")
+	assert.Equal(t, out.Size, offset+int64(len("the end")))
+	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"large"}`).Size, out.Size)
+}
