@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -58,18 +59,18 @@ var servers = map[string]func(s *scripted){
 	"stubborn": func(s *scripted) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, "thinking")
-		select {}
+		liveOn()
 	},
 	"stubborn after the handshake": func(s *scripted) {
 		signal.Ignore(syscall.SIGTERM)
 		s.modern()
-		select {}
+		liveOn()
 	},
 	"stubborn asker": func(s *scripted) {
 		signal.Ignore(syscall.SIGTERM)
 		s.legacy()
 		s.ask(7, "elicitation/create", formParams)
-		select {}
+		liveOn()
 	},
 	"crash in a call": func(s *scripted) {
 		s.modern()
@@ -85,7 +86,7 @@ var servers = map[string]func(s *scripted){
 		s.modern()
 		s.read()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		liveOn()
 	},
 	"answer and exit": func(s *scripted) {
 		s.modern()
@@ -96,7 +97,7 @@ var servers = map[string]func(s *scripted){
 		s.modern()
 		s.read()
 		s.out.Close()
-		select {}
+		liveOn()
 	},
 	"grandchild": func(s *scripted) {
 		startGrandchild()
@@ -119,6 +120,9 @@ var servers = map[string]func(s *scripted){
 		die(0, "said it all")
 	},
 }
+
+// liveOn never returns. An empty select would be a deadlock to the runtime of a program without cgo.
+func liveOn() { time.Sleep(math.MaxInt64) }
 
 // startGrandchild leaves a process that keeps the pipes open.
 func startGrandchild() {
