@@ -98,7 +98,7 @@ func TestNoArgumentsMeansNone(t *testing.T) {
 }
 
 type paging struct {
-	Limit int `json:"limit,omitempty"`
+	Limit int64 `json:"limit,omitempty"`
 }
 
 type upper string

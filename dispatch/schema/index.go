@@ -41,7 +41,7 @@ type index struct {
 func (x *index) build(data []byte) error {
 	x.data, x.nodes = data, x.nodes[:0]
 	if uint64(len(data)) > math.MaxUint32 {
-		return &jsonscan.Error{Offset: math.MaxUint32, Reason: "text of 4 GiB or more"}
+		return &jsonscan.Error{Offset: len(data), Reason: "text of 4 GiB or more"}
 	}
 	const none = math.MaxUint32
 	open, depth := uint32(none), 0 // the innermost open container; its next is the one around it until it closes

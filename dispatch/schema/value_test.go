@@ -2,8 +2,10 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,13 +39,15 @@ func TestDecimalCompare(t *testing.T) {
 }
 
 func TestDecimalNatural(t *testing.T) {
-	for text, want := range map[string]int{"0": 0, "7": 7, "1e3": 1000, "12.0": 12, "9223372036854775807": 9223372036854775807} {
+	largest := strconv.Itoa(math.MaxInt)
+	for text, want := range map[string]int{"0": 0, "7": 7, "1e3": 1000, "12.0": 12, largest: math.MaxInt} {
 		d := parseDecimal([]byte(text))
 		got, ok := d.natural()
 		assert.Assert(t, ok, text)
 		assert.Equal(t, got, want)
 	}
-	for _, text := range []string{"-1", "0.5", "9223372036854775808", "1e30"} {
+	larger := new(big.Int).Add(big.NewInt(math.MaxInt), big.NewInt(1)).String()
+	for _, text := range []string{"-1", "0.5", larger, "1e30"} {
 		d := parseDecimal([]byte(text))
 		_, ok := d.natural()
 		assert.Assert(t, !ok, text)
