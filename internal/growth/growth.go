@@ -2,6 +2,7 @@
 package growth
 
 import (
+	"sync"
 	"testing"
 	"time"
 )
@@ -39,8 +40,34 @@ func Linear(t *testing.T, n int, make func(n int) (work func())) {
 	t.Errorf("size %d takes %v, size %d takes %v, which is %.1f times as long", n, a, times*n, b, float64(b)/float64(a))
 }
 
+// measure returns how long work takes. Where the clock ticks only every few milliseconds, as that
+// of Windows does, work that is shorter is done many times.
 func measure(work func()) time.Duration {
-	start := time.Now()
-	work()
-	return time.Since(start)
+	for n := 1; ; n *= 2 {
+		start := time.Now()
+		for range n {
+			work()
+		}
+		if took := time.Since(start); took >= 8*tick() {
+			return took / time.Duration(n)
+		}
+	}
+}
+
+// tick returns by how much the clock advances at least.
+var tick = sync.OnceValue(func() time.Duration {
+	least := time.Hour
+	for range 3 {
+		first := next()
+		least = min(least, next().Sub(first))
+	}
+	return least
+})
+
+// next waits until the clock advances, and returns what it says then.
+func next() time.Time {
+	start, now := time.Now(), time.Now()
+	for ; !now.After(start); now = time.Now() {
+	}
+	return now
 }
