@@ -38,7 +38,8 @@ func TestFailOnWindows(t *testing.T) {
 		1295: `state_error: cannot move "f": the disk quota is used up`,
 		1921: `state_error: cannot move "f": the symbolic links lead in a circle`,
 	} {
-		for _, err := range []error{number, &os.LinkError{Op: "renameat", Old: `C:\f`, New: "g", Err: number}} {
+		of := &os.LinkError{Op: "renameat", Old: `C:\f`, New: "g", Err: number}
+		for _, err := range []error{number, of} {
 			assert.Error(t, r.fail("move", "f", err), want, "%d", number)
 		}
 	}

@@ -102,6 +102,9 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 		if absolute(target) {
 			return "", r.escapes
 		}
+		if err := allowed(path.Clean(filepath.ToSlash(target))); err != nil {
+			return "", err
+		}
 		rest = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), rest)
 	}
 	return at.String(), nil

@@ -14,12 +14,11 @@ const maxName = 255
 // allowed returns an error if a clean path has a name that Windows takes for another one, or for
 // something that is no file. Through such a name, one file would be known by two.
 func allowed(name string) error {
-	if name == "." {
-		return nil
-	}
 	for element := range strings.SplitSeq(name, "/") {
 		why := ""
 		switch {
+		case element == "." || element == "..":
+			continue
 		case strings.ContainsFunc(element, func(c rune) bool { return c < ' ' }):
 			why = "it holds a control character"
 		case strings.ContainsAny(element, `<>:"|?*`):

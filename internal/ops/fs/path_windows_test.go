@@ -15,9 +15,11 @@ import (
 func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"mine.", "mine ", "mine..", "mine. .", "dir./mine", "dir /mine", "...", `dir\mine.`, "dir/.. /x", // ends
+		"mine.", "mine ", "mine..", "mine. .", "dir./mine", "dir /mine", "...", // ends
+		`dir\mine.`, "dir/.. /x",
 		"mine:stream", "mine::$DATA", "dir:x/mine", "new:", // streams
-		"CON", "con", "NUL", "PRN", "AUX", "COM1", "lpt9", "CONIN$", "CONOUT$", "dir/NUL", "NUL/x", // devices
+		"CON", "con", "NUL", "PRN", "AUX", "COM1", "lpt9", "CONIN$", "CONOUT$", // devices
+		"dir/NUL", "NUL/x",
 		"a?b", "a*b", "a<b", "a>b", "a|b", `a"b`, "a\x01b", "a\nb", // characters
 		strings.Repeat("x", 256), strings.Repeat("😀", 128), // lengths
 	} {
@@ -28,7 +30,8 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 			quoted, err := json.Marshal(name)
 			assert.NilError(t, err)
 			for _, op := range operations {
-				fails(t, s, op.name, strings.ReplaceAll(op.args, "%", string(quoted)), dispatch.InvalidInput, "")
+				args := strings.ReplaceAll(op.args, "%", string(quoted))
+				fails(t, s, op.name, args, dispatch.InvalidInput, "")
 			}
 			_, _, err = s.roots.OpenDir("", name)
 			assert.ErrorIs(t, err, dispatch.InvalidInput)
@@ -39,11 +42,25 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 	}
 	s := newService(t, nil)
 	for name, why := range map[string]string{
-		"f.": "it ends with a dot or a space", "file:stream": `it holds one of <>:"|?*`, "NUL": "it is the name of a device",
-		"a\tb": "it holds a control character",
+		"f.": "it ends with a dot or a space", "file:stream": `it holds one of <>:"|?*`,
+		"NUL": "it is the name of a device", "a\tb": "it holds a control character",
 	} {
 		fails(t, s, "fs.read", map[string]string{"path": name}, dispatch.InvalidInput, why)
 	}
+}
+
+// A link does not give a file a second name either.
+func TestLinksToNamesThatWindowsDoesNotAllow(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"mine": "mine"})
+	for link, target := range map[string]string{
+		"dot": "mine.", "stream": "./mine:stream", "device": `.\NUL`,
+	} {
+		s.put(t, link, "-> "+target)
+		args := map[string]any{"path": link, "content": "x"}
+		fails(t, s, "fs.write", args, dispatch.InvalidInput, "Windows does not allow the name")
+	}
+	assert.Equal(t, s.content(t, "mine"), "mine")
 }
 
 // Names that only look like those, with spaces and dots within, are names of files.
@@ -51,10 +68,13 @@ func TestNamesThatWindowsAllows(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
 	for _, name := range []string{
-		".hidden", " f", "a.b c", "console", "COM", "COM10", "nulls", "x~1", "ü", "😀", "[a]{b}", strings.Repeat("y", 255),
+		".hidden", " f", "a.b c", "console", "COM", "COM10", "nulls", "x~1", "ü", "😀", "[a]{b}",
+		strings.Repeat("y", 255),
 	} {
-		assert.Equal(t, run[WriteOutput](t, s, "fs.write", map[string]string{"path": name, "content": name}).Path, name)
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, name)
+		args := map[string]string{"path": name, "content": name}
+		assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, name)
+		args = map[string]string{"path": name}
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", args).Content, name)
 		assert.Equal(t, s.content(t, name), name)
 	}
 }
@@ -79,20 +99,24 @@ func TestPathsOnWindows(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"dir/sub/f": "x\r\ny\r\n"})
 	for _, name := range []string{`dir\sub\f`, `dir\sub/f`, `.\dir\..\dir\sub\f`, `dir\\sub\f\`} {
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Path, "dir/sub/f")
-		assert.Equal(t, run[StatOutput](t, s, "fs.stat", map[string]string{"path": name}).Path, "dir/sub/f")
+		args := map[string]string{"path": name}
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", args).Path, "dir/sub/f")
+		assert.Equal(t, run[StatOutput](t, s, "fs.stat", args).Path, "dir/sub/f")
 	}
-	list := run[ListOutput](t, s, "fs.list", map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"})
-	assert.Equal(t, paths(list.Entries), "dir/sub/f")
-	found := run[SearchOutput](t, s, "fs.search", map[string]string{"pattern": "y$", "path": `dir\sub`})
+	args := map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"}
+	assert.Equal(t, paths(run[ListOutput](t, s, "fs.list", args).Entries), "dir/sub/f")
+	args = map[string]any{"pattern": "y$", "path": `dir\sub`}
+	found := run[SearchOutput](t, s, "fs.search", args)
 	assert.Equal(t, shown(found.Matches), "dir/sub/f:2:1:y")
-	args := map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
+	args = map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
 	assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, "new/d/f")
 	moved := run[MoveOutput](t, s, "fs.move", map[string]string{"from": `new\d`, "to": `dir\d`})
 	assert.Equal(t, moved.Path, "dir/d")
-	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", map[string]any{"path": `dir\d`, "recursive": true}).Path, "dir/d")
+	args = map[string]any{"path": `dir\d`, "recursive": true}
+	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", args).Path, "dir/d")
 	// What is written keeps its line ends.
-	run[EditOutput](t, s, "fs.edit", map[string]string{"path": `DIR\SUB\F`, "old": "x", "new": "z"})
+	args = map[string]any{"path": `DIR\SUB\F`, "old": "x", "new": "z"}
+	run[EditOutput](t, s, "fs.edit", args)
 	assert.Equal(t, s.content(t, "dir/sub/f"), "z\r\ny\r\n")
 	// A name keeps its case until it is moved.
 	moved = run[MoveOutput](t, s, "fs.move", `{"from":"dir/sub/f","to":"dir/sub/F"}`)
@@ -107,7 +131,8 @@ func TestAbsolute(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
 		"f": false, "..": false, `d\f`: false, "": false,
-		"/f": true, `\f`: true, `C:\f`: true, "C:f": true, `\\host\share\f`: true, `\\?\C:\f`: true, `\??\C:\f`: true,
+		"/f": true, `\f`: true, `C:\f`: true, "C:f": true, `\\host\share\f`: true,
+		`\\?\C:\f`: true, `\??\C:\f`: true,
 	} {
 		assert.Equal(t, absolute(name), want, name)
 	}
@@ -135,7 +160,8 @@ func TestLocksOfShortNames(t *testing.T) {
 	assert.Equal(t, len(s.roots.locks.held), 1)
 	unlock()
 	// A file that is not there yet has none, but its directory may.
-	unlock, err = s.roots.locks.lock(t.Context(), r, filepath.Dir(long)+"/new~1", filepath.Dir(relative)+"/new~1")
+	unlock, err = s.roots.locks.lock(t.Context(), r,
+		filepath.Dir(long)+"/new~1", filepath.Dir(relative)+"/new~1")
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.roots.locks.held), 1)
 	unlock()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -35,4 +36,25 @@ func TestChangesOfFilesInUse(t *testing.T) {
 			assert.Equal(t, s.content(t, "f")+s.content(t, "g"), "oldnew")
 		})
 	}
+}
+
+// A file that a program has for itself is neither read nor looked at, and nobody waits for it.
+func TestReadsOfFilesInUse(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"f": "old", "g": "old"})
+	name, err := syscall.UTF16PtrFromString(filepath.Join(s.dir, "f"))
+	assert.NilError(t, err)
+	const shared = 0
+	owner, err := syscall.CreateFile(name, syscall.GENERIC_READ, shared, nil, syscall.OPEN_EXISTING,
+		syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	assert.NilError(t, err)
+	defer syscall.CloseHandle(owner)
+	fails(t, s, "fs.read", `{"path":"f"}`, dispatch.StateError, `cannot read "f": it is in use`)
+	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"old"}`)
+	assert.Equal(t, shown(out.Matches), "g:1:1:old")
+	assert.Equal(t, out.Skipped, 1)
+	fails(t, s, "fs.stat", `{"path":"f"}`, dispatch.StateError, `cannot look at "f": it is in use`)
+	list := run[ListOutput](t, s, "fs.list", `{}`)
+	assert.Equal(t, paths(list.Entries), "g")
+	assert.Equal(t, list.Skipped, 1)
 }

@@ -15,7 +15,8 @@ func shortName(t *testing.T, name string) string {
 	assert.NilError(t, err)
 	short := make([]uint16, 1000)
 	get := syscall.NewLazyDLL("kernel32.dll").NewProc("GetShortPathNameW")
-	n, _, err := get.Call(uintptr(unsafe.Pointer(long)), uintptr(unsafe.Pointer(&short[0])), uintptr(len(short)))
+	n, _, err := get.Call(uintptr(unsafe.Pointer(long)), uintptr(unsafe.Pointer(&short[0])),
+		uintptr(len(short)))
 	assert.Assert(t, n > 0, "%v", err)
 	return syscall.UTF16ToString(short[:n])
 }
