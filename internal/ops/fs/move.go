@@ -58,7 +58,7 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	case from == to:
 		return out, dispatch.Errorf(dispatch.InvalidInput, "from and to are the same path")
 	case strings.HasPrefix(to, from+"/"):
-		return out, dispatch.Errorf(dispatch.InvalidInput, "cannot move %q into itself", from)
+		return out, intoItself(from)
 	}
 	unlock, err := rs.locks.lock(ctx, r, from, to)
 	if err != nil {
@@ -68,6 +68,9 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	info, err := r.dir.Lstat(from)
 	if err != nil {
 		return out, r.fail("move", from, err)
+	}
+	if r.leadsThrough(to, from, info) {
+		return out, intoItself(from)
 	}
 	there, err := r.dir.Lstat(to)
 	err = notFound(r.dir, to, err)
@@ -110,6 +113,24 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 		return out, dispatch.Errorf(dispatch.NotFound, "cannot move to %q: its directory does not exist; set create_dirs", to)
 	}
 	return out, r.fail("move to", to, err)
+}
+
+func intoItself(name string) error {
+	return dispatch.Errorf(dispatch.InvalidInput, "cannot move %q into itself", name)
+}
+
+// leadsThrough reports whether a path goes on in a directory whose name it has in another case.
+func (r *root) leadsThrough(name, dir string, info fs.FileInfo) bool {
+	elements, depth := strings.Split(name, "/"), 1+strings.Count(dir, "/")
+	if len(elements) <= depth {
+		return false
+	}
+	around := strings.Join(elements[:depth], "/")
+	if !strings.EqualFold(around, dir) {
+		return false
+	}
+	other, err := r.dir.Lstat(around)
+	return err == nil && os.SameFile(info, other)
 }
 
 // entry checks a path whose last element is to be renamed or removed, and resolves what is before that. The root itself is refused.

@@ -126,6 +126,17 @@ func TestPathsOnWindows(t *testing.T) {
 	}
 }
 
+// A directory is not moved into itself, in whatever case it is named.
+func TestMoveIntoItselfInOtherCase(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"a/d/f": "x", "c/": ""})
+	for _, to := range []string{"A/D/in", "a/D/in/deep", "A/d/in"} {
+		args := map[string]any{"from": "a/d", "to": to, "create_dirs": true}
+		fails(t, s, "fs.move", args, dispatch.InvalidInput, `cannot move "a/d" into itself`)
+		assert.DeepEqual(t, s.names(t), strings.Fields("a a/d a/d/f c"))
+	}
+}
+
 // What starts elsewhere is no path from a link's directory.
 func TestAbsolute(t *testing.T) {
 	t.Parallel()
