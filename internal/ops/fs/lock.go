@@ -26,7 +26,7 @@ type lock struct {
 func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func(), err error) {
 	keys := make([]string, len(names))
 	for i, name := range names {
-		keys[i] = fold(longName(filepath.Join(r.host, filepath.FromSlash(name))))
+		keys[i] = r.key(name)
 	}
 	slices.Sort(keys) // one order for all, so that no two callers wait for each other
 	keys = slices.Compact(keys)
@@ -39,9 +39,12 @@ func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func
 	return func() { l.release(keys) }, nil
 }
 
-// fold maps names that differ in case only to one. Windows compares capitals, of which σ and ς have
-// the same.
-func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+// key returns what paths of one file have in common, but for links. Names that differ in case only
+// have one key; Windows compares capitals, of which σ and ς have the same.
+func (r *root) key(name string) string {
+	long := longName(filepath.Join(r.host, filepath.FromSlash(name)))
+	return strings.ToLower(strings.ToUpper(long))
+}
 
 func (l *locks) take(ctx context.Context, key string) error {
 	l.mu.Lock()

@@ -89,8 +89,9 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	switch {
 	case there == nil:
 		err = renameNew(ctx, r.dir, from, to)
-	case os.SameFile(info, there) && strings.EqualFold(from, to):
-		// One file, on a file system that does not tell case apart: only its name changes.
+	case os.SameFile(info, there) && r.key(from) == r.key(to):
+		// One file, on a file system that does not tell case apart, or with a short name beside
+		// its long one: only its name changes.
 		out.Replaced = false
 		err = rename()
 	case there.IsDir():
@@ -119,14 +120,14 @@ func intoItself(name string) error {
 	return dispatch.Errorf(dispatch.InvalidInput, "cannot move %q into itself", name)
 }
 
-// leadsThrough reports whether a path goes on in a directory whose name it has in another case.
+// leadsThrough reports whether a path goes on in a directory, which it may name in another way.
 func (r *root) leadsThrough(name, dir string, info fs.FileInfo) bool {
 	elements, depth := strings.Split(name, "/"), 1+strings.Count(dir, "/")
 	if len(elements) <= depth {
 		return false
 	}
 	around := strings.Join(elements[:depth], "/")
-	if !strings.EqualFold(around, dir) {
+	if r.key(around) != r.key(dir) {
 		return false
 	}
 	other, err := r.dir.Lstat(around)

@@ -149,23 +149,41 @@ func TestAbsolute(t *testing.T) {
 	}
 }
 
+// short returns the path of a file in short names. If the file system makes none, it skips the test.
+func (s *service) short(t *testing.T, long string) string {
+	t.Helper()
+	short, err := filepath.Rel(shortName(t, s.dir), shortName(t, filepath.Join(s.dir, long)))
+	assert.NilError(t, err)
+	if strings.Count(short, "~") != 1+strings.Count(long, "/") {
+		t.Skip("the file system makes no short names")
+	}
+	return filepath.ToSlash(short)
+}
+
+// A file has one content, by its short name too.
+func TestMoveBetweenShortAndLongName(t *testing.T) {
+	t.Parallel()
+	const dir, long = "long name of a directory", "long name of a directory/long name of a file"
+	s := newService(t, map[string]string{long: "kept"})
+	before := s.names(t)
+	for _, names := range [][2]string{{s.short(t, long), long}, {long, s.short(t, long)}} {
+		args := map[string]any{"from": names[0], "to": names[1], "overwrite": true}
+		assert.Equal(t, run[MoveOutput](t, s, "fs.move", args).Replaced, false)
+		assert.Equal(t, len(s.names(t)), len(before))
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": names[1]}).Content, "kept")
+	}
+	args := map[string]string{"from": s.short(t, dir), "to": dir + "/in"}
+	fails(t, s, "fs.move", args, dispatch.InvalidInput, "into itself")
+}
+
 // A file with a short name beside its own has one lock.
 func TestLocksOfShortNames(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"long name of a directory/long name of a file.txt": ""})
+	const long = "long name of a directory/long name of a file.txt"
+	s := newService(t, map[string]string{long: ""})
 	r, err := s.roots.instances.Get("")
 	assert.NilError(t, err)
-	long := "long name of a directory/long name of a file.txt"
-	short := shortName(t, filepath.Join(r.host, long))
-	relative, err := filepath.Rel(r.host, short)
-	if err != nil || !strings.Contains(relative, "~") {
-		short = shortName(t, r.host)
-		relative, err = filepath.Rel(short, shortName(t, filepath.Join(r.host, long)))
-		assert.NilError(t, err)
-	}
-	if !strings.Contains(relative, "~") {
-		t.Skip("the file system makes no short names")
-	}
+	relative := s.short(t, long)
 	unlock, err := s.roots.locks.lock(t.Context(), r, long, relative)
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.roots.locks.held), 1)
