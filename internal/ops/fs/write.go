@@ -103,5 +103,7 @@ func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string,
 		return r.fail("write", asked, err)
 	}
 	defer dir.Close()
-	return r.fail("write", asked, fn(&replacement{dir: dir, base: path.Base(name), shown: name}))
+	base := r.storedName(dir, name)
+	p := &replacement{dir: dir, base: base, shown: path.Join(path.Dir(name), base)}
+	return r.fail("write", asked, fn(p))
 }

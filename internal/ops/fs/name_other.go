@@ -1,0 +1,11 @@
+//go:build !windows
+
+package fs
+
+import (
+	"os"
+	"path"
+)
+
+// storedName returns the name that a file has in its directory.
+func (r *root) storedName(_ *os.Root, name string) string { return path.Base(name) }
