@@ -214,13 +214,20 @@ func (a *Authorizer) hold(c *Credentials) {
 	}
 }
 
-// follow makes new credentials the newest: Saved is after that of the old ones and of all that are
-// this client's in the Store. The clock alone cannot say so: it may stand still for 16 ms, as on
+// follow makes new credentials the newest: Saved is after that of the old ones and of all that the
+// Store has for the server. The clock alone cannot say so: it may stand still for 16 ms, as on
 // Windows, or be set back.
 func (a *Authorizer) follow(c, old *Credentials) {
-	for _, before := range []*Credentials{old, a.stored(func(*Credentials) bool { return true })} {
-		if before != nil && !c.Saved.After(before.Saved) {
-			c.Saved = before.Saved.Add(time.Nanosecond)
+	var before []Credentials
+	if a.o.Store != nil {
+		before, _ = a.o.Store.Find(a.text) // whoever reads them to use them has told the error
+	}
+	if old != nil {
+		before = append(slices.Clone(before), *old)
+	}
+	for _, b := range before {
+		if !c.Saved.After(b.Saved) {
+			c.Saved = b.Saved.Add(time.Nanosecond)
 		}
 	}
 }

@@ -127,8 +127,9 @@ func TestIdentityAssertion(t *testing.T) {
 }
 
 // What a user has agreed to is not for a program that acts for itself, though it is the same client.
-func TestGrantsAreKeptApart(t *testing.T) {
-	w := newWorld(t)
+func TestGrantsAreKeptApart(t *testing.T) { inBubble(t, testGrantsAreKeptApart) } // both at the same time
+
+func testGrantsAreKeptApart(t *testing.T, w *world) {
 	o := w.options()
 	o.Store, o.Clients = &memory{}, []auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
 	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
@@ -137,8 +138,10 @@ func TestGrantsAreKeptApart(t *testing.T) {
 	w.client(o).ok()
 	assert.Equal(t, w.find("/token")[1].form.Get("grant_type"), "client_credentials")
 	before := w.count("/token")
-	o.Grant = nil // either will do
-	w.client(o).ok()
+	o.Grant = nil  // either will do
+	for range 10 { // whatever order the Store has them in
+		w.client(o).ok()
+	}
 	assert.Equal(t, w.count("/token"), before)
 }
 
