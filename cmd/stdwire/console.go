@@ -13,7 +13,7 @@ import (
 // behind. It is safe for concurrent use.
 type console struct {
 	terminal bool
-	dumb     bool // the terminal can do nothing but show lines: a status would stay
+	dumb     bool // it is a terminal that only shows lines: a status would stay
 
 	mu       sync.Mutex
 	w        io.Writer

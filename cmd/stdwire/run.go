@@ -87,7 +87,8 @@ func (b *builtin) run(ctx context.Context, std *streams, f *found, words []strin
 	dispatcher := dispatch.NewDispatcher(o.catalog, dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.watch}})
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
 		Program: "stdwire run", In: std.in, Out: std.out, Err: std.err,
-		InTerminal: std.inTerminal, OutTerminal: std.out.terminal, ErrTerminal: std.err.terminal, Find: f.find, Show: f.show,
+		InTerminal: std.inTerminal, OutTerminal: std.out.terminal,
+		ErrTerminal: std.err.terminal, ErrDumb: std.err.dumb, Find: f.find, Show: f.show,
 	})
 	if without != nil {
 		std.out.print("\nServers without anything there:\n")

@@ -32,9 +32,13 @@ func (s *streams) prompter() prompter {
 func (s *streams) answers() bool { return s.inTerminal && s.err.terminal }
 
 func processStreams() *streams {
+	onTerminal := terminal.Is(os.Stderr)
+	dumb := onTerminal && !terminal.EnableEscapes(os.Stderr)
 	return &streams{
-		in: os.Stdin, inTerminal: terminal.Is(os.Stdin), forget: func() { terminal.Discard(os.Stdin) },
-		out: newOutput(os.Stdout, terminal.Is(os.Stdout)), err: &console{w: os.Stderr, terminal: terminal.Is(os.Stderr), dumb: os.Getenv("TERM") == "dumb"},
+		in: os.Stdin, inTerminal: terminal.Is(os.Stdin),
+		forget: func() { terminal.Discard(os.Stdin) },
+		out:    newOutput(os.Stdout, terminal.Is(os.Stdout)),
+		err:    &console{w: os.Stderr, terminal: onTerminal, dumb: dumb},
 	}
 }
 

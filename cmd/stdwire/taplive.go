@@ -53,7 +53,7 @@ func (v *liveView) columns() int {
 	if !v.console.terminal {
 		return unbounded
 	}
-	if columns := terminal.Width(os.Stderr); columns > 0 {
+	if columns, _, err := terminal.Size(os.Stderr); err == nil && columns > 0 {
 		return columns
 	}
 	return width

@@ -24,6 +24,7 @@ type IO struct {
 	InTerminal  bool      // In is a terminal; if Err is one too, there is somebody to be asked
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
+	ErrDumb     bool      // it obeys no escape sequences, and progress is not shown
 
 	// Find, if set, is asked for the words of a command line that name no operation, nor begin the name of one, before that is the failure: it may add operations to the
 	// catalog. It returns what is to stand in place of the words, or why there is nothing of the kind; that is the failure then.
@@ -32,11 +33,13 @@ type IO struct {
 	Show func(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error)
 }
 
-// Stdio returns the process's own standard streams.
+// Stdio returns the process's own standard streams. On Windows, if standard error is a console, it
+// obeys escape sequences from then on.
 func Stdio(program string) IO {
 	return IO{
 		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
-		InTerminal: terminal.Is(os.Stdin), OutTerminal: terminal.Is(os.Stdout), ErrTerminal: terminal.Is(os.Stderr),
+		InTerminal: terminal.Is(os.Stdin), OutTerminal: terminal.Is(os.Stdout),
+		ErrTerminal: terminal.Is(os.Stderr), ErrDumb: !terminal.EnableEscapes(os.Stderr),
 	}
 }
 
@@ -121,7 +124,7 @@ func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte, confi
 	status := &status{what: strings.Join(l.words, " ")}
 	defer status.end()
 	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli", Confirmed: confirmed}
-	if s.ErrTerminal {
+	if s.ErrTerminal && !s.ErrDumb {
 		status.w, call.Progress = s.Err, status.show
 	}
 	return s.dispatcher.Dispatch(ctx, call)

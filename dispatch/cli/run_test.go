@@ -198,10 +198,13 @@ func TestProgress(t *testing.T) {
 			erase+`job run: 40% step `+strings.Repeat("x", 60)+"…"+
 			erase+`job run: 7`+erase+"done\n")
 
-		all.Reset()
-		std.ErrTerminal = false
-		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std), 0)
-		assert.Equal(t, all.String(), "done\n")
+		for _, shown := range []struct{ terminal, dumb bool }{{true, true}, {false, false}} {
+			all.Reset()
+			std.ErrTerminal, std.ErrDumb = shown.terminal, shown.dumb
+			code := cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std)
+			assert.Equal(t, code, 0)
+			assert.Equal(t, all.String(), "done\n")
+		}
 	})
 }
 

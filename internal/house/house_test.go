@@ -31,7 +31,7 @@ var floors = []struct {
 	{"internal/printable", nil},
 	{"internal/shellwords", nil},
 	{"internal/terminal", nil},
-	{"internal/lineedit", []string{"internal/atomicfile"}},
+	{"internal/lineedit", []string{"internal/atomicfile", "internal/terminal"}},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},

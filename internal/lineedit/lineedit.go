@@ -28,6 +28,8 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // Options are the settings of an [Editor]. The zero value is ready for use.
@@ -92,17 +94,20 @@ func New(in io.Reader, out io.Writer, o Options) *Editor {
 		e.o.History = new(History)
 	}
 	e.display = &display{w: out, size: func() (int, int) { return 80, 24 }}
-	t := openTTY(in, out)
-	if t == nil {
+	keyboard, isFile := in.(*os.File)
+	screen, alsoFile := out.(*os.File)
+	if !isFile || !alsoFile || !terminal.Is(keyboard) || !terminal.Is(screen) {
 		return e
 	}
-	if os.Getenv("TERM") == "dumb" {
+	if terminal.EnableEscapes(screen) {
+		e.tty = openTTY(keyboard, screen)
+	}
+	if e.tty == nil {
 		e.plain.prompts = out
 		return e
 	}
-	e.tty = t
 	e.display.size = func() (int, int) {
-		columns, rows, err := t.size()
+		columns, rows, err := terminal.Size(screen)
 		if err != nil || columns < 2 || rows < 1 {
 			return 80, 24
 		}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
+
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // A tty is a terminal that is read key by key while it is in raw mode.
@@ -17,17 +19,14 @@ type tty struct {
 }
 
 // openTTY returns nil if in and out are not both a terminal.
-func openTTY(in io.Reader, out io.Writer) *tty {
-	i, isFile := in.(*os.File)
-	o, alsoFile := out.(*os.File)
-	if !isFile || !alsoFile {
-		return nil
-	}
+func openTTY(in, out *os.File) *tty {
 	var mode syscall.Termios
-	if ioctl(i, getMode, unsafe.Pointer(&mode)) != nil || ioctl(o, getMode, unsafe.Pointer(&mode)) != nil {
-		return nil
+	for _, f := range []*os.File{in, out} {
+		if ioctl(f, getMode, unsafe.Pointer(&mode)) != nil {
+			return nil
+		}
 	}
-	return &tty{in: i, out: o}
+	return &tty{in: in, out: out}
 }
 
 func ioctl(f *os.File, request uintptr, argument unsafe.Pointer) error {
@@ -79,14 +78,8 @@ func (t *tty) read(p []byte) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	if _, _, err := t.size(); err != nil { // a terminal that has been hung up is at its end, too
+	if _, _, err := terminal.Size(t.out); err != nil { // a terminal that has been hung up is at its end, too
 		return 0, io.EOF
 	}
 	return 0, nil
-}
-
-func (t *tty) size() (columns, rows int, err error) {
-	var size struct{ rows, columns, x, y uint16 }
-	err = ioctl(t.out, syscall.TIOCGWINSZ, unsafe.Pointer(&size))
-	return int(size.columns), int(size.rows), err
 }

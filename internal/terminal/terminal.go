@@ -1,14 +1,13 @@
-// Package terminal tells whether a person is at the other end of a standard stream and how wide the screen is, and forgets what was typed too early.
+// Package terminal tells whether a person is at the other end of a standard stream, how large the
+// screen is and whether it obeys escape sequences, and forgets what was typed too early.
 package terminal
 
 import "os"
 
-// Is reports whether a file is a terminal: a character device, but for the one that is common in its place, /dev/null.
-func Is(f *os.File) bool {
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
+// EnableEscapes reports whether a file is a terminal that obeys escape sequences. On Windows it has
+// the console do so, which no console before Windows 10 can, and leaves it so: the mode is that of
+// all programs that write to the console, and cmd.exe and PowerShell set their own again before
+// they prompt. Elsewhere every terminal obeys. None does if TERM is dumb.
+func EnableEscapes(f *os.File) bool {
+	return os.Getenv("TERM") != "dumb" && enableEscapes(f)
 }
