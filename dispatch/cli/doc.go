@@ -61,7 +61,9 @@
 // A line is split into words as by a POSIX shell that expands nothing: spaces, tabs and carriage returns separate words; between ' all is kept;
 // between " a backslash keeps ", \, $, ` and takes a line end away, elsewhere it keeps any character; # at the beginning of a word begins a
 // comment. Quotes may reach over lines. A command line may have 1 MiB, its
-// end included. Options before - are for all lines that do not have their own. Flags
+// end included. The examples of the help are quoted so, on Windows too: cmd.exe knows the double
+// quotes, PowerShell since 7.3 also the single ones. Options before - are for all lines that do not
+// have their own. Flags
 // cannot read standard input, what has to be confirmed wants --yes, and - is no command line.
 //
 // The first failure ends the script with its exit code, unless a person types it; its message has the number of the line, "line 3", where the command line begins. The

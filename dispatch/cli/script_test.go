@@ -40,7 +40,7 @@ func TestScript(t *testing.T) {
 		{"help", "-", "completion --help", "usage: notes completion bash|zsh|fish\n", "", 0},
 		{"standard input is taken", "-", "note\nnote add --title -", "3\n", "notes: line 2: note add: invalid_input: --title: - is standard input, which is where the command lines come from; give @FILE\n", 2},
 		{"so it is with @", "-", "note add --json @-", "", "notes: line 1: note add: invalid_input: --json: @- is standard input, which is where the command lines come from; give @FILE\n", 2},
-		{"a file is not", "-", "open --a @" + file, "a:  from a file\n", "", 0},
+		{"a file is not", "-", "open --a '@" + file + "'", "a:  from a file\n", "", 0},
 		{"nobody is asked", "-", "note archive old", "", "notes: line 1: note archive old: confirmation_required: Put old notes away. This cannot be undone. Give --yes to confirm it.\n", 7},
 		{"no script within", "-", "note\n-", "3\n", "notes: line 2: -: invalid_input: standard input is being read for command lines already\n", 2},
 		{"help of it within", "-", "note\n'-' --nope", "3\n", "notes: line 2: -: invalid_input: unknown flag --nope\n", 2},

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -93,6 +94,9 @@ func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 			return nil, bare(err)
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return nil, syscall.EISDIR // as not every system says
+		}
 		stdin = f
 	}
 	data, err := io.ReadAll(io.LimitReader(stdin, maxSource+1))

@@ -99,11 +99,16 @@ func (s *Splitter) Open() byte {
 func (s *Splitter) InWord() bool    { return s.inWord }
 func (s *Splitter) InComment() bool { return s.comment }
 
-// Quote is a word as it is typed in a shell.
+// Quote is a word as it is typed in a shell. In double quotes it means the same to cmd.exe and to
+// PowerShell; a word that would not is in single ones, which cmd.exe does not know.
 func Quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:,./@+"
-	if word != "" && strings.Trim(word, plain) == "" {
+	const special = "\"$`!%\n“”„" // within double quotes, to one of them
+	switch {
+	case word != "" && strings.Trim(word, plain) == "":
 		return word
+	case strings.ContainsAny(word, special), strings.Contains(word, `\\`), strings.HasSuffix(word, `\`):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return `"` + word + `"`
 }

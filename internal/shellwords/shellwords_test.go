@@ -59,8 +59,20 @@ func TestSplitter(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
-	for word, want := range map[string]string{"": "''", "a-b/c.d": "a-b/c.d", "a b": "'a b'", "it's": `'it'\''s'`, "é": "'é'", "a\nb": "'a\nb'"} {
+	for word, want := range map[string]string{
+		"": `""`, "a-b/c.d": "a-b/c.d", "a b": `"a b"`, "it's": `"it's"`, "é": `"é"`, "{}": `"{}"`,
+		`C:\Program Files\x.json`: `"C:\Program Files\x.json"`, // for cmd.exe, too
+		`\\server\share`:          `'\\server\share'`, `C:\a b\`: `'C:\a b\'`,
+		"a\nb": "'a\nb'", "$HOME": "'$HOME'", "%PATH%": "'%PATH%'", "a!": "'a!'", "`x`": "'`x`'",
+		`"it's"`: `'"it'\''s"'`, "“x”": "'“x”'",
+	} {
 		assert.Equal(t, Quote(word), want)
+		var s Splitter
+		for _, b := range []byte(want) {
+			s.Add(b)
+		}
+		words := s.Words()
+		assert.Assert(t, len(words) == 1 && words[0].Text == word, "%q", words)
 	}
 }
 
