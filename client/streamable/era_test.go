@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,9 +199,12 @@ func TestEraUnreachable(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	assert.NilError(t, closed.Close())
+	_, err = net.Dial("tcp", closed.Addr().String())
+	refused, ok := errors.AsType[syscall.Errno](err)
+	assert.Assert(t, ok, "%v", err)
 	for _, tt := range []struct{ url, want string }{
-		{"http://" + closed.Addr().String() + "/mcp?key=secret", "connection refused"},
-		{"https://" + closed.Addr().String() + "/mcp?key=secret", "connection refused"},
+		{"http://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
+		{"https://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
 		{"ftp://u:secret@pipe/x?key=secret", "its URL ftp://pipe/x is not one of http: or https:"},
 		{"http://u:secret@%zz/", "its URL is none"},
 		{"pipe/mcp", "is not one of http: or https:"},

@@ -61,8 +61,8 @@ const (
 	waitsForItsEnvFile    = "environment"
 	waitsForTrust         = "untrusted"
 	waitsWithMore         = "more servers"
-	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, SIGHUP all that waits"
-	letInProfile          = "stdwire trust %[1]s lets it in, SIGHUP all that waits"
+	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " + letsInAll + " all that waits"
+	letInProfile          = "stdwire trust %[1]s lets it in, " + letsInAll + " all that waits"
 	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
 )
 
@@ -153,7 +153,7 @@ func waitingText(w ops.Waiting) string {
 	way := letInServer
 	switch {
 	case w.Kind == ops.WaitingOrder:
-		return w.Source + ": the order of the servers has changed, and waits: SIGHUP lets it in"
+		return w.Source + ": the order of the servers has changed, and waits: " + letsInAll + " lets it in"
 	case w.Why == waitsForTrust:
 		way = letInWhatIsOfAProject
 	case w.Kind == ops.WaitingProfile:

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
@@ -27,7 +26,7 @@ var obstacles = []struct {
 	{either(matches(http.ErrSchemeMismatch), is[tls.RecordHeaderError]), "there is no TLS at that port", "write http:// if that is what it speaks, or look for the right port"},
 	{is[*tls.CertificateVerificationError], "its certificate is not good", "whoever runs the server has to look at it"},
 	{is[*net.DNSError], "its host name cannot be resolved", "check the name, the network, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY"},
-	{matches(syscall.ECONNREFUSED), "nothing listens there", "start it; or look at the port in the URL"},
+	{matches(refused), "nothing listens there", "start it; or look at the port in the URL"},
 	{status(http.StatusUnauthorized), "it wants to know who is there", "give it a token: a header Authorization in its configuration, or --header Authorization:@FILE"},
 	{status(http.StatusForbidden), "it knows who is there, and refuses", "the token may be the wrong one, or not be good for this; some servers also refuse hosts and origins that they do not know"},
 	{status(http.StatusNotFound), "there is nothing at that path", "many servers are at /mcp, older ones at /sse"},

@@ -10,10 +10,7 @@ import (
 // serveCurious is a legacy server that asks for roots as soon as it may, and whenever there are others. Its tools say which process it is, which it logs, and the roots, when it knows them. At its end it
 // takes a note.
 func serveCurious(args []string) {
-	notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		panic(err)
-	}
+	notes := takeNotes(args[0])
 	pid := os.Getpid()
 	defer func() { fmt.Fprintln(notes, "ended", pid) }()
 	var roots json.RawMessage // nil: not known

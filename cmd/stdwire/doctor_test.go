@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -28,7 +26,7 @@ func configured(t *testing.T, servers string) (path string) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
 	path = filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(servers, "SELF", executable)), 0o600))
+	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(servers, "SELF", filepath.ToSlash(executable))), 0o600))
 	return path
 }
 

@@ -124,7 +124,7 @@ func asFailure(ctx context.Context, err error) *failure {
 	}
 	if out, ok := errors.AsType[*outputError](err); ok {
 		f.what, f.why = "stdout", out.Error()
-		if errors.Is(out, syscall.EPIPE) || errors.Is(out, os.ErrClosed) {
+		if closedPipe(out) || errors.Is(out, os.ErrClosed) {
 			f.code = "closed_pipe"
 		}
 	}

@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -156,20 +154,20 @@ func TestSave(t *testing.T) {
 		assert.Equal(t, string(got), content)
 	}
 	got := against(t, "read file:///logo.png file:///folder --save "+dir, "library")
-	assert.Equal(t, got, ran{0, "==> file:///logo.png <==\n[resource file:///logo.png image/png 4 B → " + dir + "/logo.png]\n" +
-		"==> file:///folder/a <==\nA\n==> file:///folder/b <==\n[resource file:///folder/b 2 B → " + dir + "/b.bin]\n", ""})
+	assert.Equal(t, got, ran{0, "==> file:///logo.png <==\n[resource file:///logo.png image/png 4 B → " + filepath.Join(dir, "logo.png") + "]\n" +
+		"==> file:///folder/a <==\nA\n==> file:///folder/b <==\n[resource file:///folder/b 2 B → " + filepath.Join(dir, "b.bin") + "]\n", ""})
 	is("logo.png", "\x89PNG")
 	is("b.bin", "\x00\x01")
 	got = against(t, "call picture --save "+dir, "library")
-	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + dir + "/picture-2.png]\n[link file:///logo.png logo]\n", ""})
+	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + filepath.Join(dir, "picture-2.png") + "]\n[link file:///logo.png logo]\n", ""})
 	is("picture-2.png", "\x89PNG")
 	got = against(t, "prompt greet name=a city=b --save "+dir, "library")
-	assert.Assert(t, cmp.Contains(got.stdout, "[image image/png 4 B → "+dir+"/greet-2.png]\n"))
+	assert.Assert(t, cmp.Contains(got.stdout, "[image image/png 4 B → "+filepath.Join(dir, "greet-2.png")+"]\n"))
 
 	got = against(t, "read file:///logo.png -o json --save "+dir, "library")
-	assert.Equal(t, got, ran{0, libraryLogo + "\n", "saved " + dir + "/logo-2.png\n"})
+	assert.Equal(t, got, ran{0, libraryLogo + "\n", "saved " + filepath.Join(dir, "logo-2.png") + "\n"})
 	got = onTerminal(t, "", "call picture -o raw --save "+dir, "library")
-	assert.Equal(t, got, ran{0, "Here:\nfile:///logo.png\n", "saved " + dir + "/picture-2-2.png\n"})
+	assert.Equal(t, got, ran{0, "Here:\nfile:///logo.png\n", "saved " + filepath.Join(dir, "picture-2-2.png") + "\n"})
 	is("picture-2-2.png", "\x89PNG")
 
 	assert.Equal(t, against(t, "call picture -o raw", "library"), ran{0, "Here:\x89PNGfile:///logo.png\n", ""})

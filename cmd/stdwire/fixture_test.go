@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/guard"
-	"time"
 )
 
 // TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests start is a process like any other; and the servers
@@ -31,6 +35,26 @@ func TestMain(m *testing.M) {
 		syscall.Exit(0)
 	}
 	syscall.Exit(program())
+}
+
+// stdwire is the program as a process of its own.
+func stdwire(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	path, err := os.Executable()
+	assert.NilError(t, err)
+	cmd = exec.CommandContext(t.Context(), path, args...)
+	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+func exitCode(err error) int {
+	if exit, ok := err.(*exec.ExitError); ok {
+		return exit.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
 }
 
 // fixture is the command of a server that misbehaves.
@@ -104,39 +128,51 @@ var fixtures = map[string]func(args []string){
 			syscall.Exit(1)
 		}
 	},
-	// good is a server as it should be. With a file, it writes there which call was cancelled, and on which it works.
+	// good is a server as it should be. With notes, it tells there which call was cancelled, and on which it works.
 	"good": func(args []string) {
 		f := &fake{}
 		if len(args) > 0 {
-			notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
-			if err != nil {
-				panic(err)
-			}
-			f.notes = notes
+			f.notes = takeNotes(args[0])
 		}
 		f.serve()
 	},
 	// noisy writes logs to stdout, ends lines with CRLF, and messages in two writes.
 	"noisy": func([]string) { (&fake{noisy: true}).serve() },
-	// parent leaves a grandchild behind that keeps its stdout and the file open, and does not stop when it is told to.
+	// parent leaves a grandchild behind that keeps its stdout open and takes notes, and does not
+	// stop when it is told to.
 	"parent": func(args []string) {
-		held, err := os.OpenFile(args[0], os.O_WRONLY, 0)
+		self, err := os.Executable()
 		if err != nil {
 			panic(err)
 		}
-		cmd := exec.Command("sleep", "600")
-		cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = os.Stdout, os.Stderr, []*os.File{held}
+		started, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			panic(err)
+		}
+		cmd := exec.Command(self, "fixture:hold", args[0], started.Addr().String())
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
-		_ = held.Close()
+		if _, err := started.Accept(); err != nil {
+			panic(err)
+		}
 		(&fake{}).serve()
+	},
+	// cat writes what it reads.
+	"cat": func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
+	// hold takes notes as long as there is somebody to read them, and tells that it has begun.
+	"hold": func(args []string) {
+		signal.Ignore(syscall.SIGTERM)
+		notes := takeNotes(args[0])
+		_ = takeNotes(args[1]).Close()
+		_, _ = io.Copy(io.Discard, notes)
 	},
 	// library has resources, prompts and questions.
 	"library": func(args []string) {
 		l := new(library)
-		if len(args) > 0 {
-			l.notes, _ = os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
+		if len(args) > 0 && args[0] != "" {
+			l.notes = takeNotes(args[0])
 		}
 		l.serve("2025-11-25")
 	},

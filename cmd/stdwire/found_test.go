@@ -227,7 +227,7 @@ func TestRunToolIsGuarded(t *testing.T) {
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	for _, flags := range []string{``, `,"--write"`} {
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+self+`","args":["serve"`+flags+`]}}}`), 0o600))
+		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(self)+`","args":["serve"`+flags+`]}}}`), 0o600))
 		got = run(t, "run", "--config", path, "files", "fs_write", "--help")
 		assert.Equal(t, got.code, 5)
 		assert.Equal(t, strings.Contains(got.stderr, "a tool is not what it was when it was first used"), flags != "", got.stderr)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -26,8 +25,7 @@ func serveModern(args []string) {
 	must(s.AddResource(server.Resource{Resource: mcp.Resource{URI: "count:1", Name: "count"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		n := reads.Add(1)
 		if n == 3 {
-			notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
-			must(err)
+			notes := takeNotes(args[0])
 			fmt.Fprintln(notes, "three")
 			_ = notes.Close()
 		}

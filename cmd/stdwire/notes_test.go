@@ -1,34 +1,69 @@
-//go:build unix
-
 package main
 
 import (
 	"bufio"
 	"io"
-	"os"
-	"path/filepath"
-	"syscall"
+	"net"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
 )
 
-// notes are a named pipe in which other processes tell what they do. It ends when none of them is left.
+// notes are what other processes tell of what they do, each over a connection of its own. They end
+// when none of these is left.
 type notes struct {
-	path string
-	r    *bufio.Reader
-	hold *os.File // a writer of our own, so that there is no end before the first
+	path    string // to be given to takeNotes
+	r       *bufio.Reader
+	w       *io.PipeWriter
+	open    sync.WaitGroup
+	reached chan struct{} // all that connected before the end is asked for are known
 }
 
+const endOfNotes = "\x00\n"
+
 func newNotes(t *testing.T) *notes {
-	path := filepath.Join(t.TempDir(), "notes")
-	assert.NilError(t, syscall.Mkfifo(path, 0o600))
-	r, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	hold, err := os.OpenFile(path, os.O_WRONLY, 0)
-	assert.NilError(t, err)
-	t.Cleanup(func() { r.Close(); hold.Close() })
-	return &notes{path, bufio.NewReader(r), hold}
+	r, w := io.Pipe()
+	t.Cleanup(func() { listener.Close(); r.Close() })
+	n := &notes{path: listener.Addr().String(), r: bufio.NewReader(r), w: w}
+	n.reached = make(chan struct{})
+	n.open.Add(1) // so that there is no end before all is called
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			n.open.Go(func() { n.take(conn) })
+		}
+	}()
+	return n
+}
+
+// take takes the notes of one process.
+func (n *notes) take(conn net.Conn) {
+	defer conn.Close()
+	for r := bufio.NewReader(conn); ; {
+		line, err := r.ReadString('\n')
+		if line == endOfNotes {
+			close(n.reached)
+			return
+		}
+		if _, failed := io.WriteString(n.w, line); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// takeNotes is how a process takes notes. What it returns is open until the process ends.
+func takeNotes(path string) net.Conn {
+	conn, err := net.Dial("tcp", path)
+	if err != nil {
+		panic(err)
+	}
+	return conn
 }
 
 // line waits for the next line.
@@ -40,9 +75,18 @@ func (n *notes) line(t *testing.T) string {
 	return line
 }
 
-// all waits until nobody has the pipe open, and returns what is left in it.
+// all waits until nobody takes notes any more, and returns what is left of them.
 func (n *notes) all(t *testing.T) string {
-	assert.NilError(t, n.hold.Close())
+	t.Helper()
+	go func() {
+		conn := takeNotes(n.path)
+		_, _ = io.WriteString(conn, endOfNotes)
+		<-n.reached
+		_ = conn.Close()
+		n.open.Done()
+		n.open.Wait()
+		_ = n.w.Close()
+	}()
 	text, err := io.ReadAll(n.r)
 	assert.NilError(t, err)
 	return string(text)

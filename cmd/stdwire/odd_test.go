@@ -27,12 +27,8 @@ func serveOdd(args []string) {
 	}
 	name := "act"
 	for _, arg := range args {
-		if file, ok := strings.CutPrefix(arg, "hold="); ok {
-			f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
-			if err != nil {
-				panic(err)
-			}
-			fmt.Fprintln(f, "started")
+		if path, ok := strings.CutPrefix(arg, "hold="); ok {
+			fmt.Fprintln(takeNotes(path), "started")
 		}
 		if given, ok := strings.CutPrefix(arg, "tool="); ok {
 			name = given

@@ -16,26 +16,6 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// stdwire is the program as a process of its own.
-func stdwire(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
-	path, err := os.Executable()
-	assert.NilError(t, err)
-	cmd = exec.CommandContext(t.Context(), path, args...)
-	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	return cmd, stdout, stderr
-}
-
-func exitCode(err error) int {
-	if exit, ok := err.(*exec.ExitError); ok {
-		return exit.ExitCode()
-	}
-	if err != nil {
-		return -1
-	}
-	return 0
-}
-
 func TestInterruptedByASignal(t *testing.T) {
 	for signal, code := range map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143} {
 		notes := newNotes(t)
@@ -48,20 +28,6 @@ func TestInterruptedByASignal(t *testing.T) {
 		assert.Equal(t, stdout.String(), "")
 		assert.Equal(t, strings.Count(stderr.String(), "\n"), 1, stderr)
 	}
-}
-
-func TestReaderThatHasSeenEnough(t *testing.T) {
-	cmd, _, stderr := stdwire(t, words("call big", fixture("good")...)...)
-	r, w, err := os.Pipe()
-	assert.NilError(t, err)
-	cmd.Stdout = w
-	assert.NilError(t, cmd.Start())
-	assert.NilError(t, w.Close())
-	_, err = bufio.NewReader(r).ReadString('\n')
-	assert.NilError(t, err)
-	assert.NilError(t, r.Close())
-	assert.Equal(t, exitCode(cmd.Wait()), 141)
-	assert.Equal(t, stderr.String(), "")
 }
 
 func TestServe(t *testing.T) {
@@ -106,4 +72,15 @@ func TestServe(t *testing.T) {
 	cmd, _, stderr = stdwire(t, "serve", "--root", filepath.Join(dir, "missing"))
 	assert.Equal(t, exitCode(cmd.Run()), 2)
 	assert.Assert(t, strings.HasPrefix(stderr.String(), `stdwire: serve: root "missing": `), stderr)
+}
+
+// On Windows the place is another, which is the matter of client/host/config.
+func TestHistoryFileOfTheShell(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
+	for state, want := range map[string]string{"": "/home/ada/.local/state/stdwire/history", "relative": "/home/ada/.local/state/stdwire/history", "/state": "/state/stdwire/history"} {
+		t.Setenv("XDG_STATE_HOME", state)
+		path, err := stateFile("history")
+		assert.NilError(t, err)
+		assert.Equal(t, path, filepath.FromSlash(want))
+	}
 }

@@ -22,7 +22,7 @@ var defences = []defence{
 		"Each command of proc has a guard, which on Linux ends all its descendants, even when stdwire is killed. A server is ended with its process group.",
 		"Descendants that leave the group when the guard itself is killed, and systems other than Linux: see the package internal/guard."},
 	{"A client that edits the configuration of a gateway.",
-		"A file that changes while serve runs only takes away. What gives more waits for SIGHUP, stdwire restart or stdwire trust; stdwire status shows it. What a gateway relies on may not lie under a root with --write.",
+		"A file that changes while serve runs only takes away. What gives more waits for " + letsInAll + ", stdwire restart or stdwire trust; stdwire status shows it. What a gateway relies on may not lie under a root with --write.",
 		"Unrestricted --allow-exec and --allow-eval. What another file server writes is believed at the next start."},
 	{"A project's files.",
 		"Nothing of them is started, and none of their profiles takes the place of yours, before stdwire trust has shown you all that they say. When they change you are asked again.",

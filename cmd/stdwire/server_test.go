@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -243,7 +241,7 @@ func TestInspect(t *testing.T) {
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, want := range []string{
 		"server        fake 1.2\n", "protocol      2025-11-25, legacy era, by initialize\n", "capabilities  tools(listChanged x), logging\n", "tools         8, listed in ", "stdout noise  none\n",
-		"environment   HOME ", "\nBe kind.\n",
+		"\nenvironment   ", " HOME ", "\nBe kind.\n",
 	} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}

@@ -1,11 +1,8 @@
-//go:build unix
-
 package main
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -162,16 +159,6 @@ func TestShellScriptIsInterrupted(t *testing.T) {
 	got := runWith(ctx, c, words("shell", fixture("rich", notes.path)...)...)
 	assert.Equal(t, got, ran{130, "", "stdwire: " + self + ": line 1: hang: interrupted\n"})
 	assert.Equal(t, notes.all(t), "cancelled\n")
-}
-
-func TestHistoryFileOfTheShell(t *testing.T) {
-	t.Setenv("HOME", "/home/ada")
-	for state, want := range map[string]string{"": "/home/ada/.local/state/stdwire/history", "relative": "/home/ada/.local/state/stdwire/history", "/state": "/state/stdwire/history"} {
-		t.Setenv("XDG_STATE_HOME", state)
-		path, err := stateFile("history")
-		assert.NilError(t, err)
-		assert.Equal(t, path, filepath.FromSlash(want))
-	}
 }
 
 func TestShellWords(t *testing.T) {

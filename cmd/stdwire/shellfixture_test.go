@@ -22,11 +22,7 @@ type richServer struct {
 func newRich(args []string) *richServer {
 	r := &richServer{notes: io.Discard}
 	if len(args) > 0 {
-		notes, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			panic(err)
-		}
-		r.notes = notes
+		r.notes = takeNotes(args[0])
 	}
 	if len(args) > 1 {
 		cues, err := os.OpenFile(args[1], os.O_RDWR, 0) // also to write: so there is no end

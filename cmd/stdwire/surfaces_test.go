@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -159,15 +160,15 @@ var script = []struct {
 
 	{"proc.read", `{}`, false, dispatch.NotRunning},
 	{"proc.start", `{"command":"no-such-program"}`, false, dispatch.NotFound},
-	{"proc.start", `{"command":"cat","dir":"none"}`, false, dispatch.NotFound},
-	{"proc.start", `{"command":"cat","dir":"sub"}`, false, ""},
+	{"proc.start", `{"command":"SELF","args":["fixture:cat"],"dir":"none"}`, false, dispatch.NotFound},
+	{"proc.start", `{"command":"SELF","args":["fixture:cat"],"dir":"sub"}`, false, ""},
 	{"proc.list", `{}`, false, ""},
 	{"proc.send", `{"text":"hello"}`, false, ""},
 	{"proc.read", `{"pattern":"hello\n"}`, false, ""},
 	{"proc.read", `{"pattern":"("}`, false, dispatch.InvalidInput},
 	{"proc.read", `{"session":"none"}`, false, dispatch.NotRunning},
 	{"proc.wait", `{"timeout_ms":0}`, false, ""},
-	{"proc.signal", `{"signal":"TERM"}`, false, ""},
+	{"proc.signal", `{"signal":"KILL"}`, false, ""},
 	{"proc.wait", `{}`, false, ""},
 	{"proc.send", `{"text":"hello"}`, false, dispatch.StateError},
 	{"proc.stop", `{}`, false, ""},
@@ -180,13 +181,19 @@ var script = []struct {
 
 // The same operation, called through the three surfaces, gives the same data and the same code.
 func TestSurfacesAgree(t *testing.T) {
+	program, err := os.Executable()
+	assert.NilError(t, err)
 	outcomes := map[string][]outcome{}
 	for name, surface := range surfaces {
 		o := everything(t)
 		call := surface(t, o.catalog)
 		called := map[string]bool{}
 		for _, step := range script {
-			got := call(t, step.operation, step.arguments, step.confirmed)
+			if step.operation == "proc.eval" && runtime.GOOS == "windows" { // there is no sh
+				step.code = dispatch.UnknownOperation
+			}
+			arguments := strings.ReplaceAll(step.arguments, "SELF", filepath.ToSlash(program))
+			got := call(t, step.operation, arguments, step.confirmed)
 			context := fmt.Sprintf("%s: %s %s: %s %v", name, step.operation, step.arguments, got.Data, got.Error)
 			if assert.Check(t, got.Success == (step.code == ""), context); !got.Success && got.Error != nil {
 				assert.Check(t, got.Error.Code == step.code, context)

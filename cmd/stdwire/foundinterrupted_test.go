@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -15,11 +13,11 @@ import (
 
 // Whoever interrupts stdwire run gives the call up at the server, too, and progress is shown where there is a terminal.
 func TestRunToolIsInterrupted(t *testing.T) {
-	self, err := os.Executable()
+	executable, err := os.Executable()
 	assert.NilError(t, err)
 	ownHome(t)
 	notes, config := newNotes(t), filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(config, []byte(`{"mcpServers":{"hand":{"command":"`+self+`","args":["fixture:good","`+notes.path+`"]}}}`), 0o600))
+	assert.NilError(t, os.WriteFile(config, []byte(`{"mcpServers":{"hand":{"command":"`+filepath.ToSlash(executable)+`","args":["fixture:good","`+notes.path+`"]}}}`), 0o600))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	ended := make(chan ran)
