@@ -137,7 +137,8 @@ func (chart *chart) ending(exit *client.ExitError, took time.Duration) {
 	case exit.Signal == os.Kill:
 		chart.add(warns, fmt.Sprintf("it heeds neither the end of its stdin nor SIGTERM, and was killed after %s", took.Round(100*time.Millisecond)), way)
 	case took >= stopGrace:
-		chart.add(warns, fmt.Sprintf("it did not end within %s of the end of its stdin, and had to be told by SIGTERM", stopGrace), way)
+		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, endedBy)
+		chart.add(warns, what, way)
 	}
 	if exit.Held {
 		chart.add(warns, "it has left a process behind that held its stdout open, and was ended", "it should wait for what it starts, or end it; a client that waits for the end of stdout waits for ever")

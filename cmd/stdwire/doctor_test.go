@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -60,13 +62,17 @@ func TestDoctor(t *testing.T) {
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "what is no message, 1 line, the first: Starting server…"
+	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
+	if runtime.GOOS == "windows" { // there is no SIGTERM to heed
+		stubborn = "warning: it did not end within 2s of the end of its stdin, and was killed"
+	}
 	for id, want := range map[string]struct {
 		verdict  string
 		findings []string
 	}{
 		"own": {fine, nil}, "fine": {fine, nil},
 		"crash":    {broke, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
-		"gone":     {broke, []string{`broken: cannot start "no-such-program-anywhere": executable file not found in $PATH (PATH `}},
+		"gone":     {broke, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
 		"silent":   {broke, []string{"broken: no answer to server/discover after "}},
 		"chatty":   {broke, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
 		"refuse":   {broke, []string{"broken: it refuses to begin: go away"}},
@@ -77,8 +83,8 @@ func TestDoctor(t *testing.T) {
 		"dies":     {broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
 		"unlisted": {broke, []string{"broken: tools/list: it has not come in full within 10s"}},
 		"toolless": {broke, []string{"broken: it declares tools, and does not know tools/list"}},
-		"stays":    {warns, []string{"warning: it did not end within 2s of the end of its stdin"}},
-		"stubborn": {warns, []string{"warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"}},
+		"stays":    {warns, []string{"warning: it did not end within 2s of the end of its stdin, and " + endedBy}},
+		"stubborn": {warns, []string{stubborn}},
 		"unset":    {broke, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
 		"nothing":  {broke, []string{"broken: " + path + ":"}},
 		"off":      {fine, []string{"note: it is disabled at "}},
@@ -214,7 +220,7 @@ func TestDoctorPins(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	configure := func(args string) {
 		t.Helper()
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+executable+`","args":["serve","--root","`+dir+`"`+args+`]}}}`), 0o600))
+		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(executable)+`","args":["serve","--root","`+filepath.ToSlash(dir)+`"`+args+`]}}}`), 0o600))
 	}
 	check := func() chart {
 		t.Helper()
@@ -239,7 +245,7 @@ func TestDoctorPins(t *testing.T) {
 
 func TestDoctorTrust(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
-	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+mark+`"]}}`)
+	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
 	code, all := charts(t)
 	assert.Equal(t, code, 0)
 	assert.Equal(t, all["touch"].Verdict, warns)
