@@ -28,7 +28,7 @@ import (
 func ownRuntime(t *testing.T) (dir string) {
 	t.Helper()
 	ownHome(t)
-	dir, err := os.MkdirTemp("", "sw")
+	dir, err := os.MkdirTemp("/tmp", "sw") // TMPDIR may be longer
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	t.Setenv("XDG_RUNTIME_DIR", dir)

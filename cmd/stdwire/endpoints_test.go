@@ -80,7 +80,7 @@ func counted(t *testing.T, file string, args ...string) map[string]any {
 
 // Each profile has an endpoint of its own, for clients of both eras, and all of them use the same processes.
 func TestServeProfiles(t *testing.T) {
-	ownHome(t)
+	ownRuntime(t)
 	dir := t.TempDir()
 	starts := filepath.Join(dir, "starts")
 	text, err := json.Marshal(map[string]any{
@@ -136,7 +136,7 @@ func TestServeProfiles(t *testing.T) {
 
 // A client of a profile hears of its servers, and of no others.
 func TestProfilesChange(t *testing.T) {
-	ownHome(t)
+	ownRuntime(t)
 	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
 	dir := t.TempDir()
 	text, err := json.Marshal(map[string]any{
@@ -191,7 +191,7 @@ func TestProfilesChange(t *testing.T) {
 // Profiles follow the configuration: who is gone is not served any more, who has other servers
 // offers those, and who is new is served when the operator says so.
 func TestProfilesFollow(t *testing.T) {
-	ownHome(t)
+	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write := func(profiles map[string]any) {
 		t.Helper()

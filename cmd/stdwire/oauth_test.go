@@ -198,7 +198,7 @@ func TestGatewayWithOAuth(t *testing.T) {
 		behind.Config.Handler.ServeHTTP(w, r)
 	}))
 	t.Cleanup(upstream.Close)
-	ownHome(t)
+	ownRuntime(t)
 	t.Setenv("UPSTREAM", "letmein")
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"up":{"url":%q,"headers":{"Authorization":"Bearer ${UPSTREAM}"}}}}`, upstream.URL), 0o600))

@@ -22,7 +22,7 @@ import (
 // its logs, which ends with the session, and with the gateway. Modern clients and those of the HTTP
 // API have no session: they never share a process, as they get none, and are told why.
 func TestServeOwnProcesses(t *testing.T) {
-	ownHome(t)
+	ownRuntime(t)
 	notes := newNotes(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	program, err := os.Executable()
