@@ -61,10 +61,11 @@ package child
 
 import (
 	"io"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 // Config says what to start and how. The zero value of every field but Command is useful.
@@ -114,7 +115,7 @@ type Process struct {
 	grace      time.Duration
 	stuckAfter time.Duration
 	command    string
-	proc       *os.Process
+	group      *processgroup.Group
 	stdin      *input
 	stdout     *output
 	stderr     *stderr
@@ -128,13 +129,10 @@ type Process struct {
 
 	killOnce sync.Once
 	killed   chan struct{} // closed when SIGKILL has been asked for
-
-	mu     sync.Mutex
-	reaped bool // the group's id may belong to somebody else
 }
 
 // Pid is the process id of the child, which on Unix is also the id of its group.
-func (p *Process) Pid() int { return p.proc.Pid }
+func (p *Process) Pid() int { return p.group.Leader.Pid }
 
 // Stdin is the write end of the child's stdin. Write blocks while the pipe is
 // full; Close, Stop and the child's exit unblock it with an error. Close may be called

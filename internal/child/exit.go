@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 // ExitError says how a child ended. Its text is like
@@ -58,7 +60,9 @@ func (e *ExitError) describe(state *os.ProcessState, err error, stderr string) {
 		return
 	}
 	e.Status = state.ExitCode()
-	e.Signal = exitSignal(state)
+	if sig := processgroup.Signal(state); sig != 0 {
+		e.Status, e.Signal = -1, sig
+	}
 	if e.Status != 0 {
 		e.Hint = hint(stderr)
 	}

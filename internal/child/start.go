@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 const (
@@ -65,7 +67,7 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	}
 	path, err := locate(cfg, env)
 	if err != nil {
-		return nil, err
+		return nil, startError(cfg, env, err)
 	}
 
 	p := &Process{
@@ -81,28 +83,26 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		return nil, startError(cfg, env, err)
 	}
 	cmd := &exec.Cmd{
-		Path:        path,
-		Args:        append([]string{cfg.Command}, cfg.Args...),
-		Env:         env,
-		Dir:         cfg.Dir,
-		Stdin:       pipes[0],
-		Stdout:      pipes[3],
-		Stderr:      pipes[5],
-		SysProcAttr: groupAttr(),
+		Path:   path,
+		Args:   append([]string{cfg.Command}, cfg.Args...),
+		Env:    env,
+		Dir:    cfg.Dir,
+		Stdin:  pipes[0],
+		Stdout: pipes[3],
+		Stderr: pipes[5],
 	}
-	err = cmd.Start()
+	p.group, err = processgroup.Start(cmd)
 	// The child has its own copies. Ours would keep the pipes from ever ending.
 	closeAll(pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		closeAll(pipes[1], pipes[2], pipes[4])
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
-	p.proc = cmd.Process
 	p.stdin = &input{f: pipes[1]}
 	p.stdout = newOutput(pipes[2])
 	p.stderr = newStderr(pipes[4], cfg)
 	if cfg.Started != nil {
-		cfg.Started(cmd.Process.Pid)
+		cfg.Started(p.Pid())
 	}
 	go p.stderr.run()
 	go p.watch(awaitExit)
@@ -136,37 +136,13 @@ func closeAll(files ...*os.File) {
 func locate(cfg Config, env []string) (string, error) {
 	if cfg.Dir != "" {
 		if info, err := os.Stat(cfg.Dir); err != nil {
-			return "", startError(cfg, env, fmt.Errorf("the working directory cannot be used: %w", bare(err)))
+			return "", fmt.Errorf("the working directory cannot be used: %w", bare(err))
 		} else if !info.IsDir() {
-			return "", startError(cfg, env, errors.New("the working directory is not a directory"))
+			return "", errors.New("the working directory is not a directory")
 		}
 	}
-	if isPath(cfg.Command) {
-		return cfg.Command, nil
-	}
-	if runtime.GOOS == "windows" { // PATHEXT and its rules are os/exec's business
-		path, err := exec.LookPath(cfg.Command)
-		if err != nil {
-			return "", startError(cfg, env, errors.Unwrap(err))
-		}
-		return path, nil
-	}
-	err := error(exec.ErrNotFound)
-	for _, dir := range filepath.SplitList(lookup(env, "PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue // "." would run whatever lies in the working directory
-		}
-		file := filepath.Join(dir, cfg.Command)
-		info, statErr := os.Stat(file)
-		switch {
-		case statErr != nil || info.IsDir():
-		case info.Mode()&0o111 == 0:
-			err = fmt.Errorf("%s is not executable: %w", file, fs.ErrPermission)
-		default:
-			return file, nil
-		}
-	}
-	return "", startError(cfg, env, err)
+	path, err := processgroup.LookPath(cfg.Command, cfg.Dir, env)
+	return path, bare(err)
 }
 
 // explain turns the error of fork and exec, which says "no such file" of a file that
@@ -199,7 +175,7 @@ func startError(cfg Config, env []string, err error) *StartError {
 		e.Dir = dir
 	}
 	if !isPath(cfg.Command) {
-		e.Path = cmp.Or(lookup(env, "PATH"), "(empty)")
+		e.Path = cmp.Or(processgroup.Getenv(env, "PATH"), "(empty)")
 	}
 	if errors.Is(err, exec.ErrNotFound) && strings.ContainsAny(cfg.Command, " \t") {
 		e.Hint = "the command contains a space: give the program and its arguments separately"
@@ -208,13 +184,3 @@ func startError(cfg Config, env []string, err error) *StartError {
 }
 
 func isPath(command string) bool { return filepath.Base(command) != command }
-
-// lookup returns the value of a name in a list of NAME=value.
-func lookup(env []string, name string) string {
-	for _, kv := range env {
-		if key, value, _ := strings.Cut(kv, "="); key == name {
-			return value
-		}
-	}
-	return ""
-}

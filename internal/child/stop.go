@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -67,7 +66,7 @@ func (p *Process) climb(ctx context.Context) {
 	if exits() {
 		return
 	}
-	if p.signal(terminateGroup) == nil && exits() {
+	if p.group.Terminate() == nil && exits() {
 		return
 	}
 	p.kill()
@@ -75,17 +74,7 @@ func (p *Process) climb(ctx context.Context) {
 
 func (p *Process) kill() {
 	p.killOnce.Do(func() {
-		p.signal(killGroup)
+		p.group.Kill()
 		close(p.killed)
 	})
-}
-
-// signal signals the group, if the group is still ours.
-func (p *Process) signal(send func(*os.Process) error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.reaped {
-		return os.ErrProcessDone
-	}
-	return send(p.proc)
 }

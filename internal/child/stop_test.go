@@ -165,6 +165,6 @@ func TestGroupIdIsHeld(t *testing.T) {
 		return held
 	})
 	p.Wait()
-	assert.ErrorIs(t, p.signal(killGroup), os.ErrProcessDone)
+	assert.ErrorIs(t, p.group.Kill(), os.ErrProcessDone)
 	assert.ErrorIs(t, syscall.Kill(-p.Pid(), 0), syscall.ESRCH)
 }

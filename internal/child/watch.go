@@ -9,10 +9,10 @@ func (p *Process) watch(awaitExit func(pid int) bool) {
 
 	var state *os.ProcessState
 	var err error
-	held := awaitExit(p.proc.Pid)
+	held := awaitExit(p.Pid())
 	if !held {
-		state, err = p.proc.Wait()
-		p.endGroup()
+		state, err = p.group.Leader.Wait()
+		p.group.Close()
 	}
 	p.exit.Stopped = p.stopped.Load()
 	p.exit.BeforeReady = !p.ready.Load()
@@ -22,17 +22,9 @@ func (p *Process) watch(awaitExit func(pid int) bool) {
 	defer interrupt(p.stderr.f)()
 	p.exit.Held = p.stdout.drain()
 	if held {
-		p.endGroup()
-		state, err = p.proc.Wait() // at once: the process is dead
+		p.group.Close()
+		state, err = p.group.Leader.Wait() // at once: the process is dead
 	}
 	<-p.stderr.done
 	p.exit.describe(state, err, p.stderr.tail.text())
-}
-
-// endGroup kills what is left of the group, and is the last to signal it.
-func (p *Process) endGroup() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	killGroup(p.proc)
-	p.reaped = true
 }

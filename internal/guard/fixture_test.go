@@ -1,17 +1,14 @@
-//go:build unix
-
 package guard
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
-	"os/signal"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,7 +28,7 @@ var fixtures = map[string]func(args []string){
 		fmt.Println(os.Getpid())
 		<-time.After(2 * time.Minute)
 	},
-	// daemon is stubborn, and has a stubborn child in a session of its own.
+	// daemon is stubborn, and has a stubborn child that is apart.
 	"daemon": func([]string) {
 		ignoreAll()
 		fmt.Println(os.Getpid())
@@ -60,7 +57,7 @@ var fixtures = map[string]func(args []string){
 			go func() {
 				p, err := Start(context.Background(), fixture("tree"))
 				check(err)
-				lines <- fmt.Sprintln(p.parent.Pid)
+				lines <- fmt.Sprintln(guardPid(p))
 				r := bufio.NewReader(p.Stdout())
 				for {
 					line, err := r.ReadString('\n')
@@ -78,18 +75,45 @@ var fixtures = map[string]func(args []string){
 		}()
 		io.Copy(io.Discard, os.Stdin)
 	},
-	"hopper": hopper,
-	// leaky leaves the control of its command to a process that outlives it.
-	"leaky": func([]string) {
-		p, err := Start(context.Background(), fixture("stubborn"))
-		check(err)
-		holder := exec.Command("sleep", "120")
-		holder.ExtraFiles = []*os.File{p.control}
-		check(holder.Start())
-		fmt.Println(holder.Process.Pid)
-		fmt.Println(p.parent.Pid)
-		io.Copy(os.Stdout, p.Stdout())
-	},
+	"script": script,
+}
+
+// script does what its arguments say, one after the other.
+func script(steps []string) {
+	stdin := bufio.NewReader(os.Stdin)
+	for _, step := range steps {
+		verb, text, _ := strings.Cut(step, " ")
+		switch verb {
+		case "out":
+			os.Stdout.WriteString(text)
+		case "err":
+			os.Stderr.WriteString(text)
+		case "line": // says what it has read
+			line, err := stdin.ReadString('\n')
+			check(err)
+			fmt.Print("got ", line)
+		case "cat":
+			io.Copy(os.Stdout, stdin)
+		case "args":
+			fmt.Printf("%q\n", steps)
+		case "environ":
+			fmt.Print(strings.Join(os.Environ(), "\n"))
+		case "directory":
+			dir, err := os.Getwd()
+			check(err)
+			fmt.Print(dir)
+		case "close":
+			check(map[string]*os.File{"stdin": os.Stdin, "stdout": os.Stdout}[text].Close())
+		case "hang":
+			<-time.After(2 * time.Minute)
+		case "exit":
+			status, err := strconv.Atoi(text)
+			check(err)
+			syscall.Exit(status)
+		default:
+			panic(step)
+		}
+	}
 }
 
 const (
@@ -97,27 +121,27 @@ const (
 	programPids = treePids + 1
 )
 
-func ignoreAll() {
-	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
-}
-
 func check(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// spawn starts another fixture, which shares all files with this one.
-func spawn(name string, setsid bool) {
-	cmd := exec.Command(os.Args[0])
+// spawn starts another fixture, which shares all files with this one. It may be apart: in a session
+// of its own, or on Windows in a process group of its own and without the console.
+func spawn(name string, apart bool) {
+	cmd := exec.Command(self())
 	cmd.Env = []string{fixtureEnv + "=" + name}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: setsid}
+	if apart {
+		cmd.SysProcAttr = apartAttr()
+	}
 	check(cmd.Start())
 }
 
 func TestMain(m *testing.M) {
 	Main()
+	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run(os.Args[1:])
 		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
@@ -126,11 +150,16 @@ func TestMain(m *testing.M) {
 }
 
 func fixture(name string, args ...string) Command {
-	return Command{Name: os.Args[0], Args: args, Env: []string{fixtureEnv + "=" + name}}
+	return Command{Name: self(), Args: args, Env: []string{fixtureEnv + "=" + name}}
 }
 
-func shell(script string) Command {
-	return Command{Name: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+func scripted(steps ...string) Command { return fixture("script", steps...) }
+
+// self is the path of this test program.
+func self() string {
+	path, err := os.Executable()
+	check(err)
+	return path
 }
 
 func startCommand(t *testing.T, c Command) *Process {
@@ -148,7 +177,7 @@ func startCommand(t *testing.T, c Command) *Process {
 // output reads all of stdout.
 func output(t *testing.T, p *Process) string {
 	t.Helper()
-	assert.NilError(t, p.Stdout().SetReadDeadline(time.Now().Add(patience)))
+	limit(t, p.Stdout())
 	out, err := io.ReadAll(p.Stdout())
 	assert.NilError(t, err)
 	return string(out)
@@ -157,7 +186,7 @@ func output(t *testing.T, p *Process) string {
 // readPids reads that many lines with a pid each, and sees to it that none of them survives the test.
 func readPids(t *testing.T, f *os.File, n int) []int {
 	t.Helper()
-	assert.NilError(t, f.SetReadDeadline(time.Now().Add(patience)))
+	limit(t, f)
 	r := bufio.NewReaderSize(f, 16)
 	pids := make([]int, n)
 	for i := range pids {
@@ -167,11 +196,22 @@ func readPids(t *testing.T, f *os.File, n int) []int {
 		assert.NilError(t, err)
 		t.Cleanup(func() {
 			if alive(pids[i]) {
-				syscall.Kill(pids[i], syscall.SIGKILL)
+				kill(pids[i])
 			}
 		})
 	}
 	return pids
+}
+
+// limit sees to it that reads of f end, if only by an error.
+func limit(t *testing.T, f *os.File) {
+	err := f.SetReadDeadline(time.Now().Add(patience))
+	if errors.Is(err, os.ErrNoDeadline) {
+		timer := time.AfterFunc(patience, func() { f.Close() })
+		t.Cleanup(func() { timer.Stop() })
+		return
+	}
+	assert.NilError(t, err)
 }
 
 // patience is how long a test waits for something that should happen at once.
@@ -199,22 +239,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s: still not", what)
 		}
 	}
-}
-
-// reaped reports whether there is no such process, dead or alive.
-func reaped(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
-
-// alive takes a zombie for dead: whoever is its parent may take its time. Without /proc it is alive.
-func alive(pid int) bool {
-	if reaped(pid) {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !os.IsNotExist(err) || runtime.GOOS != "linux"
-	}
-	_, rest, _ := bytes.Cut(stat, []byte(") "))
-	return !bytes.HasPrefix(rest, []byte("Z"))
 }
 
 func gone(t *testing.T, pids []int) {

@@ -43,14 +43,26 @@
 // If the guard itself is killed by SIGKILL, the command dies with it, and this program kills the rest of the group; what has left the group gets away. See
 // [Exit.Lost].
 //
-// What is said above of descendants that leave the group holds on Linux, with /proc mounted. Other Unix systems kill the group, and there is an instant
-// in which its id is not protected. On other systems there are no guards: the command is started directly and killed alone, it outlives this
-// program, and its descendants outlive it.
+// What is said above of descendants that leave the group holds on Linux, with /proc mounted. Other
+// Unix systems kill the group, and there is an instant in which its id is not protected.
+//
+// On Windows there are no guards, as the system itself does their work: the command and its
+// descendants are in a job object that none of them can leave, and that ends with this program. All
+// that is said above of Kill, of Done and of the end of this program holds. [Process.Signal] can
+// kill, and ask to terminate. The environment is what was given, and SYSTEMROOT, without which
+// programs do not start. A batch file gets its arguments as they are, or is not started: see
+// internal/processgroup. Pipes may have no deadlines. What a command has others start, a
+// service or a scheduled task, is none of its descendants.
+//
+// Elsewhere the command is started directly and killed alone, it outlives this program, and its
+// descendants outlive it.
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 )
 
@@ -77,10 +89,9 @@ type Command struct {
 type Process struct {
 	pid                   int
 	stdin, stdout, stderr *os.File
-	control               *os.File    // its end is the end of the command
-	parent                *os.Process // the guard; on systems without guards, the command
-	done                  chan struct{}
-	exit                  Exit // written before done is closed
+	guardian
+	done chan struct{}
+	exit Exit // written before done is closed
 }
 
 // Exit says how a command ended.
@@ -135,4 +146,21 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Exit() Exit {
 	<-p.done
 	return p.exit
+}
+
+// bare takes off an error what a StartError says already.
+func bare(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	if execErr, ok := errors.AsType[*exec.Error](err); ok {
+		return execErr.Err
+	}
+	return err
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -17,39 +16,6 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// Nothing is left of a tree of processes that ignore SIGTERM, some of which are daemons and all of which hold stdout.
-
-func TestKillTree(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
-	pids := readPids(t, p.Stdout(), treePids)
-	assert.NilError(t, p.Signal(syscall.SIGTERM)) // to no avail
-	p.Kill()
-	within(t, p.Done())
-	allReaped(t, pids)
-	assert.Equal(t, output(t, p), "") // the end of file
-	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
-}
-
-func TestTreeAfterItsLeader(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
-	pids := readPids(t, p.Stdout(), treePids)
-	_, err := io.WriteString(p.Stdin(), "leave\n")
-	assert.NilError(t, err)
-	within(t, p.Done())
-	allReaped(t, pids)
-	assert.Equal(t, output(t, p), "")
-	assert.Equal(t, p.Exit(), Exit{Code: 7})
-}
-
-func TestTreeAfterItsLeaderWasKilled(t *testing.T) {
-	p := startCommand(t, fixture("tree"))
-	pids := readPids(t, p.Stdout(), treePids)
-	assert.NilError(t, p.Signal(syscall.SIGKILL))
-	within(t, p.Done())
-	allReaped(t, pids)
-	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
-}
-
 // A daemon that ends while the command runs is reaped.
 func TestDaemonReaped(t *testing.T) {
 	p := startCommand(t, shell("(setsid sh -c 'echo $$; read line <&3' 3<&0 &) ; exec sleep 100"))
@@ -57,15 +23,6 @@ func TestDaemonReaped(t *testing.T) {
 	assert.NilError(t, p.Stdin().Close())
 	eventually(t, "the daemon is reaped", func() bool { return reaped(pid) })
 	assert.Assert(t, alive(p.Pid()))
-}
-
-// A command that has guarded commands of its own takes them with it.
-func TestGuardsWithinGuards(t *testing.T) {
-	p := startCommand(t, fixture("program", "2"))
-	pids := readPids(t, p.Stdout(), 2*programPids)
-	p.Kill()
-	within(t, p.Done())
-	allReaped(t, pids)
 }
 
 // At whatever moment the context of a start ends, nothing is left of what was not started.
@@ -97,42 +54,6 @@ func TestStartCutShort(t *testing.T) {
 			return ok && p.parent == self
 		})
 	})
-}
-
-// startProgram runs a program with trees, and says who they all are, guards included.
-func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, pids []int) {
-	t.Helper()
-	program = exec.Command(os.Args[0], strconv.Itoa(trees))
-	program.Env = []string{fixtureEnv + "=program"}
-	stdin, err := program.StdinPipe()
-	assert.NilError(t, err)
-	stdout, err := program.StdoutPipe()
-	assert.NilError(t, err)
-	assert.NilError(t, program.Start())
-	t.Cleanup(func() {
-		program.Process.Kill()
-		program.Wait()
-	})
-	pids = readPids(t, stdout.(*os.File), trees*programPids)
-	for _, pid := range pids {
-		assert.Assert(t, alive(pid))
-	}
-	return program, stdin, pids
-}
-
-// However the program ends, nothing of 20 trees is left, nor of their guards.
-func TestProgramEnds(t *testing.T) {
-	for name, end := range map[string]func(program *os.Process, stdin io.Closer) error{
-		"by SIGKILL": func(program *os.Process, _ io.Closer) error { return program.Kill() },
-		"by SIGTERM": func(program *os.Process, _ io.Closer) error { return program.Signal(syscall.SIGTERM) },
-		"by itself":  func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			program, stdin, pids := startProgram(t, 20)
-			assert.NilError(t, end(program.Process, stdin))
-			gone(t, pids)
-		})
-	}
 }
 
 // A process that has the control pipe by accident does not keep the command alive.

@@ -14,6 +14,12 @@ import (
 	"time"
 )
 
+// guardian is the guard of a command.
+type guardian struct {
+	control *os.File // its end is the end of the command
+	parent  *os.Process
+}
+
 // guardEnv is all of a guard's environment: one that has little to do, takes little, and keeps what would be a crash of its own to itself.
 var guardEnv = []string{"GOMAXPROCS=1", "GOTRACEBACK=none"}
 
@@ -67,7 +73,10 @@ func start(ctx context.Context, c Command) (*Process, error) {
 		}
 	}
 	ours := []*os.File{pipes[1], pipes[2], pipes[4], pipes[7], pipes[8]}
-	p := &Process{stdin: ours[0], stdout: ours[1], stderr: ours[2], control: ours[3], done: make(chan struct{})}
+	p := &Process{
+		stdin: ours[0], stdout: ours[1], stderr: ours[2],
+		guardian: guardian{control: ours[3]}, done: make(chan struct{}),
+	}
 	status := ours[4]
 
 	stderr := pipes[5]
@@ -187,21 +196,4 @@ func locate(name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	return path, bare(err)
-}
-
-// bare takes off an error what a StartError says already.
-func bare(err error) error {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return pathErr.Err
-	}
-	if execErr, ok := errors.AsType[*exec.Error](err); ok {
-		return execErr.Err
-	}
-	return err
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
 }

@@ -1,0 +1,38 @@
+package guard
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+var systemFixtures map[string]func(args []string)
+
+// ignoreAll takes what there is, as signal.Ignore would leave it to Windows, which ends the process.
+func ignoreAll() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
+
+func apartAttr() *syscall.SysProcAttr {
+	const detached = 0x8 // DETACHED_PROCESS
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detached}
+}
+
+// guardPid is the command: it has no guard.
+func guardPid(p *Process) int { return p.Pid() }
+
+func kill(pid int) {
+	if process, err := os.FindProcess(pid); err == nil {
+		process.Kill()
+	}
+}
+
+func alive(pid int) bool {
+	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer syscall.CloseHandle(process)
+	event, err := syscall.WaitForSingleObject(process, 0)
+	return err != nil || event == syscall.WAIT_TIMEOUT
+}
+
+func reaped(pid int) bool { return !alive(pid) }

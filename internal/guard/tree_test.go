@@ -1,0 +1,99 @@
+//go:build linux || windows
+
+package guard
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// Nothing is left of a tree of processes that ignore SIGTERM, some of which are daemons and all of
+// which hold stdout.
+
+func TestKillTree(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	if err := p.Signal(syscall.SIGTERM); runtime.GOOS != "windows" { // to no avail
+		assert.NilError(t, err) // which on Windows takes a console
+	}
+	p.Kill()
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, output(t, p), "") // the end of file
+	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
+}
+
+func TestTreeAfterItsLeader(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	_, err := io.WriteString(p.Stdin(), "leave\n")
+	assert.NilError(t, err)
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, output(t, p), "")
+	assert.Equal(t, p.Exit(), Exit{Code: 7})
+}
+
+func TestTreeAfterItsLeaderWasKilled(t *testing.T) {
+	p := startCommand(t, fixture("tree"))
+	pids := readPids(t, p.Stdout(), treePids)
+	assert.NilError(t, p.Signal(syscall.SIGKILL))
+	within(t, p.Done())
+	allReaped(t, pids)
+	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
+}
+
+// A command that has guarded commands of its own takes them with it.
+func TestGuardsWithinGuards(t *testing.T) {
+	p := startCommand(t, fixture("program", "2"))
+	pids := readPids(t, p.Stdout(), 2*programPids)
+	p.Kill()
+	within(t, p.Done())
+	allReaped(t, pids)
+}
+
+// startProgram runs a program with trees, and says who they all are, guards included.
+func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, pids []int) {
+	t.Helper()
+	program = exec.Command(self(), strconv.Itoa(trees))
+	program.Env = []string{fixtureEnv + "=program"}
+	stdin, err := program.StdinPipe()
+	assert.NilError(t, err)
+	stdout, err := program.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, program.Start())
+	t.Cleanup(func() {
+		program.Process.Kill()
+		program.Wait()
+	})
+	pids = readPids(t, stdout.(*os.File), trees*programPids)
+	for _, pid := range pids {
+		assert.Assert(t, alive(pid))
+	}
+	return program, stdin, pids
+}
+
+// However the program ends, nothing of 20 trees is left, nor of their guards.
+func TestProgramEnds(t *testing.T) {
+	for name, end := range map[string]func(program *os.Process, stdin io.Closer) error{
+		"by SIGKILL": func(program *os.Process, _ io.Closer) error { return program.Kill() },
+		"by SIGTERM": func(program *os.Process, _ io.Closer) error { return program.Signal(syscall.SIGTERM) },
+		"by itself":  func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "by SIGTERM" && runtime.GOOS == "windows" {
+				t.Skip("Windows has no SIGTERM")
+			}
+			program, stdin, pids := startProgram(t, 20)
+			assert.NilError(t, end(program.Process, stdin))
+			gone(t, pids)
+		})
+	}
+}
