@@ -18,8 +18,8 @@
 //
 // # The life of a child
 //
-// [Start] gives the child a process group of its own, a small environment (see
-// [Config.InheritEnv]) and three pipes. The end of the child is the exit of the
+// [Start] gives the child a process group of its own (on Windows a job object, see
+// internal/processgroup), a small environment (see [Config.InheritEnv]) and three pipes. The end of the child is the exit of the
 // process itself, never the end of file of a pipe. When it comes,
 //
 //  1. stdin is closed;
@@ -38,21 +38,30 @@
 // Linux the exit is noticed without reaping (waitid with WNOWAIT), the group is
 // killed while the dead leader still holds the id, and only then is it reaped. Other
 // Unix systems kill the group right after reaping, before step 2; there the id
-// is protected only as long as the group has a member.
+// is protected only as long as the group has a member. Windows does so too, where a job
+// has no id that could pass to somebody else.
 //
 // # Limits
 //
 // A grandchild that leaves the group (setsid, a daemon) is out of reach; it delays the
 // end by the patience of step 2 and no more. Being in another group, the child gets no
-// SIGINT from a Ctrl-C at the terminal: whoever owns it has to stop it. On systems
-// other than Unix there is no group and no SIGTERM: Stop waits one grace and kills
+// SIGINT from a Ctrl-C at the terminal: whoever owns it has to stop it.
+//
+// On Windows no grandchild can leave the job. In place of SIGTERM, Stop sends
+// CTRL_BREAK_EVENT, which takes a console that this program shares with the child: without
+// one, Stop waits one grace, and kills. The pipes have no deadlines there. A batch file
+// (.bat, .cmd, such as npx) is run by cmd.exe, and gets its arguments as they are; one that
+// cmd.exe would take for something else is an error of Start.
+//
+// Elsewhere there is no group and no SIGTERM: Stop waits one grace and kills
 // the process alone, and grandchildren are left to notice the end of their stdin.
 //
 // # If this program dies
 //
 // When this program ends without stopping the child, even by SIGKILL, the kernel
 // closes the write end of stdin, and a well-behaved child ends on end of file; so
-// do grandchildren that read the same stdin. Linux could also signal the child
+// do grandchildren that read the same stdin. Windows ends the job, whatever its members
+// heed. Linux could also signal the child
 // (Pdeathsig). It is left alone on purpose: it fires when the thread that started the
 // child ends, not only the program; it reaches the leader only, not what npx
 // launched; and it would kill, with no time to finish, just those who obey the end

@@ -1,5 +1,3 @@
-//go:build unix
-
 package child
 
 import (
@@ -11,7 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +17,7 @@ import (
 )
 
 func TestRoundTrip(t *testing.T) {
-	p := startChild(t, shell("read line; echo \"got $line\"; cat"))
+	p := startChild(t, scripted("line", "cat"))
 	_, err := io.WriteString(p.Stdin(), "hello\nworld\n")
 	assert.NilError(t, err)
 	assert.Equal(t, readLine(t, p.Stdout()), "got hello")
@@ -34,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestCrashAtStart(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
-		p := startAs(t, shell("echo starting >&2; echo 'boom: missing API key' >&2; exit 3"), awaitExit)
+		p := startAs(t, scripted("err starting", "err boom: missing API key", "exit 3"), awaitExit)
 		within(t, time.Second, "Done", p.Done())
 		exit := p.Wait()
 		assert.Equal(t, exit.Status, 3)
@@ -49,42 +46,25 @@ func TestCrashAtStart(t *testing.T) {
 }
 
 func TestExitAfterReady(t *testing.T) {
-	p := startChild(t, shell("read line; kill -TERM $$"))
+	p := startChild(t, scripted("line", "exit 4"))
 	p.MarkReady()
 	io.WriteString(p.Stdin(), "now\n")
 	exit := p.Wait()
 	assert.Equal(t, exit.BeforeReady, false)
-	assert.Equal(t, exit.Status, -1)
-	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGTERM))
-	assert.Equal(t, exit.Error(), "ended by signal: terminated")
+	assert.Equal(t, exit.Error(), "exited with status 4")
 }
 
 func TestHint(t *testing.T) {
-	p := startChild(t, shell("echo 'npm error code E404' >&2; exit 1"))
+	p := startChild(t, scripted("err npm error code E404", "exit 1"))
 	assert.Assert(t, cmp.Contains(p.Wait().Hint, "package"))
-	p = startChild(t, shell("echo 'npm error code E404' >&2; exit 0"))
+	p = startChild(t, scripted("err npm error code E404", "exit 0"))
 	assert.Equal(t, p.Wait().Hint, "")
-}
-
-// Somebody who reaps whatever there is, as the first process of a container may, takes the
-// status away.
-func TestReapedBySomebodyElse(t *testing.T) {
-	thief := func(pid int) bool {
-		syscall.Wait4(pid, nil, 0, nil)
-		return false
-	}
-	p := startAs(t, shell("echo last words >&2; exit 3"), thief)
-	exit := p.Wait()
-	assert.ErrorIs(t, exit, syscall.ECHILD)
-	assert.Equal(t, exit.Status, -1)
-	assert.Assert(t, cmp.Contains(exit.Error(), `unknown status`))
-	assert.Assert(t, cmp.Contains(exit.Error(), `: "last words"`))
 }
 
 // A grandchild that holds stdout open delays neither Done nor the reader, and ends.
 func TestGrandchildHoldsStdout(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
-		p := startAs(t, shell("sleep 300 & echo $!; exec cat"), awaitExit)
+		p := startAs(t, scripted("spawn hang", "cat"), awaitExit)
 		grandchild := readPid(t, p.Stdout())
 		assert.Assert(t, alive(grandchild))
 		io.WriteString(p.Stdin(), "last words\n")
@@ -101,7 +81,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 // One that holds nothing ends as well.
 func TestGrandchildHoldsNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
-		p := startAs(t, shell("sleep 300 >/dev/null 2>&1 & echo $!"), awaitExit)
+		p := startAs(t, scripted("spawnquiet hang"), awaitExit)
 		grandchild := readPid(t, p.Stdout())
 		within(t, 5*time.Second, "Done", p.Done())
 		assert.Assert(t, !p.Wait().Held)
@@ -109,22 +89,9 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 	})
 }
 
-// One that left the group is out of reach, but delays nobody for long.
-func TestGrandchildEscapes(t *testing.T) {
-	p := startChild(t, fixture("escape"))
-	escaped := readPid(t, p.Stdout())
-	defer syscall.Kill(escaped, syscall.SIGKILL)
-	rest, err := io.ReadAll(p.Stdout())
-	assert.NilError(t, err)
-	assert.Equal(t, len(rest), 0)
-	within(t, 5*time.Second, "Done", p.Done())
-	assert.Assert(t, p.Wait().Held)
-	assert.Assert(t, alive(escaped))
-}
-
 // One that never stops writing is not listened to for ever.
 func TestGrandchildNeverQuiet(t *testing.T) {
-	p := startChild(t, shell("yes & yes >&2 & exit 5"))
+	p := startChild(t, scripted("spawn flood", "exit 5"))
 	within(t, 10*time.Second, "Done", p.Done())
 	rest, err := io.ReadAll(p.Stdout())
 	assert.NilError(t, err)
@@ -135,14 +102,18 @@ func TestGrandchildNeverQuiet(t *testing.T) {
 // Nor is one that writes now and then.
 func TestGrandchildTrickles(t *testing.T) {
 	t.Parallel() // it takes drainTime
-	p := startChild(t, shell("while :; do echo x; echo y >&2; sleep 0.05; done & exit 5"))
+	p := startChild(t, scripted("spawn trickle", "line", "exit 5"))
+	readPid(t, p.Stdout())
+	assert.Equal(t, readLine(t, p.Stdout()), "x")
+	_, err := io.WriteString(p.Stdin(), "\n")
+	assert.NilError(t, err)
 	within(t, drainTime+5*time.Second, "Done", p.Done())
 	assert.Equal(t, p.Wait().Error(), `exited with status 5: "y"`)
 }
 
 func TestStdoutAfterExit(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
-		for _, size := range []int{0, 16, 48 << 10} { // what a pipe holds
+		for _, size := range []int{0, 16, pipeHolds} {
 			p := startAs(t, fixture("burst", strconv.Itoa(size)), awaitExit)
 			<-p.Done()
 			all, err := io.ReadAll(p.Stdout())
@@ -160,7 +131,7 @@ func TestStdoutAfterExit(t *testing.T) {
 }
 
 func TestStdoutClose(t *testing.T) {
-	p := startChild(t, shell("echo one; exec cat"))
+	p := startChild(t, scripted("out one", "cat"))
 	assert.Equal(t, readLine(t, p.Stdout()), "one")
 	read := make(chan error)
 	go func() {
@@ -174,33 +145,11 @@ func TestStdoutClose(t *testing.T) {
 	_, err := p.Stdout().Read(make([]byte, 10))
 	assert.ErrorIs(t, err, os.ErrClosed)
 
-	p = startChild(t, shell("echo never read"))
+	p = startChild(t, scripted("out never read"))
 	<-p.Done()
 	assert.NilError(t, p.Stdout().Close())
 	_, err = p.Stdout().Read(make([]byte, 10))
 	assert.ErrorIs(t, err, os.ErrClosed)
-}
-
-func TestDeadlines(t *testing.T) {
-	p := startChild(t, fixture("stubborn"))
-	assert.Equal(t, readLine(t, p.Stdout()), "ready")
-	soon := time.Now().Add(time.Millisecond)
-
-	reader := p.Stdout().(interface{ SetReadDeadline(time.Time) error })
-	assert.NilError(t, reader.SetReadDeadline(soon))
-	_, err := p.Stdout().Read(make([]byte, 1))
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-
-	writer := p.Stdin().(interface{ SetWriteDeadline(time.Time) error })
-	assert.NilError(t, writer.SetWriteDeadline(soon))
-	_, err = p.Stdin().Write(make([]byte, 1<<20))
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-
-	// The deadline does not outlast the process: what follows is the end, not a timeout.
-	p.Stop(expired())
-	assert.NilError(t, reader.SetReadDeadline(soon))
-	_, err = p.Stdout().Read(make([]byte, 1))
-	assert.Equal(t, err, io.EOF)
 }
 
 func TestChattyStderr(t *testing.T) {
@@ -239,31 +188,26 @@ func TestStderrTee(t *testing.T) {
 
 // When this program is killed, its children see the end of their stdin.
 func TestParentKilled(t *testing.T) {
-	parent := startChild(t, fixture("parent"))
-	grandchild := readPid(t, parent.Stdout())
-	assert.Assert(t, alive(grandchild))
-	assert.NilError(t, syscall.Kill(parent.Pid(), syscall.SIGKILL))
+	parent := startChild(t, fixture("parent", "spawn cat", "cat"))
+	child, grandchild := readPid(t, parent.Stdout()), readPid(t, parent.Stdout())
+	assert.Assert(t, alive(child) && alive(grandchild))
+	assert.NilError(t, parent.group.Leader.Kill())
+	gone(t, child)
 	gone(t, grandchild)
-	assert.Equal(t, parent.Wait().Signal, os.Signal(syscall.SIGKILL))
-}
-
-// openFiles is 0 without /proc.
-func openFiles() int {
-	open, _ := filepath.Glob("/proc/self/fd/*")
-	return len(open)
+	parent.Wait()
 }
 
 // Whatever happens, nothing of this package is left.
 func TestNothingLeft(t *testing.T) {
-	startChild(t, shell("exit 0")).Wait() // whatever the runtime keeps for itself
+	startChild(t, scripted("exit 0")).Wait() // whatever the runtime keeps for itself
 	goroutines, descriptors := runtime.NumGoroutine(), openFiles()
 	for range 5 {
-		crashed := startChild(t, shell("echo x; echo y >&2; exit 1"))
-		stopped := startChild(t, shell("sleep 300 & exec cat"))
-		teed := shell("echo y >&2; exec cat")
+		crashed := startChild(t, scripted("out x", "err y", "exit 1"))
+		stopped := startChild(t, scripted("spawn hang", "cat"))
+		teed := scripted("err y", "cat")
 		teed.StderrTee = io.Discard
 		killed := startChild(t, teed)
-		_, err := Start(t.Context(), Config{Command: "/nonexistent/command"})
+		_, err := Start(t.Context(), Config{Command: filepath.Join(t.TempDir(), "missing")})
 		assert.ErrorIs(t, err, os.ErrNotExist)
 		crashed.Wait()
 		assert.NilError(t, stopped.Close())

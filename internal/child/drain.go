@@ -39,6 +39,6 @@ func interrupt(f *os.File) (cancel func()) {
 	if f.SetReadDeadline(time.Unix(1, 0)) == nil {
 		return func() {}
 	}
-	timer := time.AfterFunc(drainQuiet, func() { f.Close() })
+	timer := time.AfterFunc(drainTime, func() { f.Close() })
 	return func() { timer.Stop() }
 }

@@ -1,12 +1,13 @@
-//go:build unix
-
 package child
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,9 +25,9 @@ const fixtureEnv = "CHILD_FIXTURE"
 
 // fixtures are what this test program does when it is started as a child.
 var fixtures = map[string]func(){
-	// stubborn heeds neither the end of its stdin nor SIGTERM.
+	// stubborn heeds neither the end of its stdin nor a request to end.
 	"stubborn": func() {
-		signal.Ignore(syscall.SIGTERM)
+		heedNothing()
 		fmt.Println("ready")
 		<-time.After(5 * time.Minute)
 	},
@@ -44,28 +45,92 @@ var fixtures = map[string]func(){
 		n, _ := strconv.Atoi(os.Args[1])
 		os.Stdout.Write(bytes.Repeat([]byte("0123456789abcdef"), n/16))
 	},
-	// escape starts a process that holds stdout and stderr in a session of its own.
-	"escape": func() {
-		cmd := exec.Command("sleep", "300")
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		if err := cmd.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Println(cmd.Process.Pid)
-	},
-	// parent starts cat, with a grandchild, as a program that uses this package would.
+	// parent runs a script as a program that uses this package would.
 	"parent": func() {
-		p, err := Start(context.Background(), Config{Command: "sh", Args: []string{"-c", "cat & cat"}})
-		if err != nil {
-			panic(err)
-		}
+		p, err := Start(context.Background(), scripted(os.Args[1:]...))
+		check(err)
 		fmt.Println(p.Pid())
+		go io.Copy(os.Stdout, p.Stdout())
 		p.Wait()
 	},
 }
 
+// script does what its arguments say, one after the other.
+func script() {
+	stdin := bufio.NewReader(os.Stdin)
+	for _, step := range os.Args[1:] {
+		verb, text, _ := strings.Cut(step, " ")
+		switch verb {
+		case "out":
+			fmt.Println(text)
+		case "err":
+			fmt.Fprintln(os.Stderr, text)
+		case "line": // says what it has read
+			line, err := stdin.ReadString('\n')
+			check(err)
+			fmt.Print("got ", line)
+		case "cat":
+			io.Copy(os.Stdout, stdin)
+		case "flood":
+			for {
+				os.Stdout.WriteString("y\n")
+				os.Stderr.WriteString("y\n")
+			}
+		case "trickle":
+			for range time.Tick(50 * time.Millisecond) {
+				fmt.Fprintln(os.Stderr, "y")
+				fmt.Println("x")
+			}
+		case "stubborn":
+			heedNothing()
+			<-time.After(5 * time.Minute)
+		case "hang":
+			<-time.After(5 * time.Minute)
+		case "spawn": // starts a script of one step, which shares all files with this one, and says its id
+			spawn(text, os.Stdout, os.Stderr)
+		case "spawnquiet": // shares none
+			spawn(text, nil, nil)
+		case "environ":
+			fmt.Println(strings.Join(os.Environ(), "\n"))
+		case "directory":
+			dir, err := os.Getwd()
+			check(err)
+			fmt.Println(dir)
+		case "args": // as JSON
+			check(json.NewEncoder(os.Stdout).Encode(os.Args[1:]))
+			return
+		case "exit":
+			status, err := strconv.Atoi(text)
+			check(err)
+			syscall.Exit(status)
+		default:
+			panic(step)
+		}
+	}
+}
+
+func spawn(step string, stdout, stderr *os.File) {
+	cmd := exec.Command(self(), step)
+	if stdout != nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, stderr
+	}
+	check(cmd.Start())
+	fmt.Println(cmd.Process.Pid)
+}
+
+// heedNothing takes requests to end, and does nothing about them. To ignore them would on Windows
+// leave them to the system.
+func heedNothing() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 func TestMain(m *testing.M) {
+	fixtures["script"] = script
+	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run()
 		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
@@ -74,11 +139,16 @@ func TestMain(m *testing.M) {
 }
 
 func fixture(name string, args ...string) Config {
-	return Config{Command: os.Args[0], Args: args, Env: map[string]string{fixtureEnv: name}}
+	return Config{Command: self(), Args: args, Env: map[string]string{fixtureEnv: name}}
 }
 
-func shell(script string) Config {
-	return Config{Command: "sh", Args: []string{"-c", script}}
+func scripted(steps ...string) Config { return fixture("script", steps...) }
+
+// self is the path of this test program.
+func self() string {
+	path, err := os.Executable()
+	check(err)
+	return path
 }
 
 func startChild(t *testing.T, cfg Config) *Process {
@@ -155,19 +225,6 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s: still not", what)
 		}
 	}
-}
-
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) == syscall.ESRCH {
-		return false
-	}
-	// A zombie whose parent takes its time is not alive. Without /proc it is.
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !os.IsNotExist(err) || runtime.GOOS != "linux"
-	}
-	_, rest, _ := bytes.Cut(stat, []byte(") "))
-	return !bytes.HasPrefix(rest, []byte("Z"))
 }
 
 func gone(t *testing.T, pid int) {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package child
 
 import (
@@ -7,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,23 +14,23 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
+// rung is a way to end, and what is expected of it.
+type rung struct {
+	name        string
+	cfg         Config
+	grace       time.Duration
+	least, most time.Duration
+	want        string
+}
+
 // Each child ends on the rung of the ladder that it heeds.
 func TestStopLadder(t *testing.T) {
 	const long, short = time.Minute, 40 * time.Millisecond
 	deaf := fixture("stubborn")
-	for _, rung := range []struct {
-		name        string
-		cfg         Config
-		grace       time.Duration
-		least, most time.Duration
-		want        string
-	}{
-		{"end of stdin", shell("echo ready; cat; exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
-		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"), short, short, 5 * time.Second, "exited with status 7"},
-		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "ended by signal: terminated"},
-		{"SIGKILL", deaf, short, 2 * short, 5 * time.Second, "ended by signal: killed"},
+	for _, rung := range append(systemRungs(short), []rung{
+		{"end of stdin", scripted("out ready", "cat", "exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
 		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
-	} {
+	}...) {
 		t.Run(rung.name, func(t *testing.T) {
 			bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 				cfg := rung.cfg
@@ -70,7 +67,7 @@ func TestStopContextCutsPatience(t *testing.T) {
 func TestStopEndsTheWholeGroup(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 		// A launcher, as npx is: it ends on SIGTERM, what it launched does not.
-		cfg := shell(`trap "" TERM; sleep 300 & echo $!; trap - TERM; sleep 300 & echo $!; wait`)
+		cfg := scripted("spawn hang", "spawn stubborn", "hang")
 		cfg.Grace = 20 * time.Millisecond
 		p := startAs(t, cfg, awaitExit)
 		one, two := readPid(t, p.Stdout()), readPid(t, p.Stdout())
@@ -81,7 +78,7 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 }
 
 func TestStopConcurrently(t *testing.T) {
-	p := startChild(t, shell("exec cat"))
+	p := startChild(t, scripted("cat"))
 	exits := make([]*ExitError, 20)
 	var all sync.WaitGroup
 	for i := range exits {
@@ -123,48 +120,16 @@ func TestStopUnblocksReaderAndWriter(t *testing.T) {
 	assert.ErrorIs(t, <-wrote, os.ErrClosed)
 }
 
-// A stopped process (SIGSTOP) takes no SIGTERM, but it takes SIGKILL; and being
-// stopped is not taken for an exit.
-func TestStopSuspended(t *testing.T) {
-	cfg := shell("echo ready; exec cat")
-	cfg.Grace = 20 * time.Millisecond
-	p := startChild(t, cfg)
-	assert.Equal(t, readLine(t, p.Stdout()), "ready")
-	assert.NilError(t, syscall.Kill(p.Pid(), syscall.SIGSTOP))
-	exit, err := p.Stop(t.Context())
-	assert.NilError(t, err)
-	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))
-}
-
 func TestStuck(t *testing.T) {
 	release := make(chan struct{})
-	cfg := shell("exec cat")
+	cfg := scripted("cat")
 	cfg.Grace = -1
 	p := startAs(t, cfg, func(int) bool { <-release; return false })
 	p.stuckAfter = 20 * time.Millisecond
 	_, err := p.Stop(t.Context())
 	assert.ErrorIs(t, err, ErrStuck)
-	assert.Assert(t, cmp.Contains(err.Error(), fmt.Sprintf(`"sh", process %d`, p.Pid())))
+	assert.Assert(t, cmp.Contains(err.Error(), fmt.Sprintf("%q, process %d", self(), p.Pid())))
 	assert.ErrorIs(t, p.Close(), ErrStuck)
 	close(release)
 	within(t, 5*time.Second, "Done", p.Done())
-}
-
-// The group is signalled only while its id is held: by the living leader, or by
-// the dead one until it is reaped.
-func TestGroupIdIsHeld(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs waitid with WNOWAIT")
-	}
-	p := startAs(t, shell("exit 0"), func(pid int) bool {
-		held := awaitExit(pid)
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil || alive(pid) {
-			t.Errorf("not a zombie after awaitExit: %s %v", stat, err)
-		}
-		return held
-	})
-	p.Wait()
-	assert.ErrorIs(t, p.group.Kill(), os.ErrProcessDone)
-	assert.ErrorIs(t, syscall.Kill(-p.Pid(), 0), syscall.ESRCH)
 }

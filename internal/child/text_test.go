@@ -167,7 +167,7 @@ func TestInterruptWithoutDeadlines(t *testing.T) {
 		slow, quick := file(), file()
 		interrupt(slow)
 		interrupt(quick)()
-		time.Sleep(2 * drainQuiet)
+		time.Sleep(2 * drainTime)
 		synctest.Wait()
 		assert.ErrorIs(t, slow.Close(), os.ErrClosed)
 		assert.NilError(t, quick.Close())

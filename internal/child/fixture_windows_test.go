@@ -1,0 +1,35 @@
+package child
+
+import (
+	"syscall"
+	"time"
+)
+
+const (
+	programName = "tool.exe"
+	pipeHolds   = 2 << 10
+)
+
+var systemFixtures map[string]func()
+
+// systemRungs has no request to end: that takes a console, which tests may not have.
+func systemRungs(short time.Duration) []rung {
+	deaf := fixture("stubborn")
+	return []rung{
+		{"killed", deaf, short, short, 5 * time.Second, "ended by signal: killed"},
+		{"killed without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
+	}
+}
+
+func alive(pid int) bool {
+	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer syscall.CloseHandle(process)
+	event, err := syscall.WaitForSingleObject(process, 0)
+	return err != nil || event == syscall.WAIT_TIMEOUT
+}
+
+// openFiles is 0: Windows counts the handles of threads too. See TestNoHandleLeft.
+func openFiles() int { return 0 }
