@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,13 +56,20 @@ func alive(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return false
 	}
-	// A zombie whose parent takes its time is not alive. Without /proc it is.
+	// A zombie whose parent takes its time is not alive.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !os.IsNotExist(err) || runtime.GOOS != "linux"
+	if err == nil {
+		_, rest, _ := bytes.Cut(stat, []byte(") "))
+		return !bytes.HasPrefix(rest, []byte("Z"))
 	}
-	_, rest, _ := bytes.Cut(stat, []byte(") "))
-	return !bytes.HasPrefix(rest, []byte("Z"))
+	return aliveByPs(pid)
+}
+
+// aliveByPs is alive where there is no /proc.
+func aliveByPs(pid int) bool {
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
+	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
 // openFiles is 0 without /proc.

@@ -92,10 +92,14 @@ func script(steps []string) {
 			line, err := stdin.ReadString('\n')
 			check(err)
 			fmt.Print("got ", line)
+		case "read":
+			_, err := stdin.ReadString('\n')
+			check(err)
 		case "cat":
 			io.Copy(os.Stdout, stdin)
 		case "args":
 			fmt.Printf("%q\n", steps)
+			return
 		case "environ":
 			fmt.Print(strings.Join(os.Environ(), "\n"))
 		case "directory":

@@ -5,14 +5,24 @@ package guard
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
+	"path/filepath"
+	"strconv"
 	"syscall"
 )
+
+const (
+	programName = "tool"
+	brokenPipe  = syscall.EPIPE
+)
+
+// systemVariable reports what the system adds to an environment.
+func systemVariable(kv string) bool { return false }
 
 var systemFixtures = map[string]func(args []string){
 	"hopper": hopper,
@@ -46,15 +56,28 @@ func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
 // reaped reports whether there is no such process, dead or alive.
 func reaped(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
-// alive takes a zombie for dead: whoever is its parent may take its time. Without /proc it is alive.
+// alive takes a zombie for dead: whoever is its parent may take its time.
 func alive(pid int) bool {
 	if reaped(pid) {
 		return false
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !os.IsNotExist(err) || runtime.GOOS != "linux"
+	if err == nil {
+		_, rest, _ := bytes.Cut(stat, []byte(") "))
+		return !bytes.HasPrefix(rest, []byte("Z"))
 	}
-	_, rest, _ := bytes.Cut(stat, []byte(") "))
-	return !bytes.HasPrefix(rest, []byte("Z"))
+	return aliveByPs(pid)
+}
+
+// aliveByPs is alive where there is no /proc.
+func aliveByPs(pid int) bool {
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
+	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
+}
+
+// openFiles is 0 without /proc.
+func openFiles() int {
+	open, _ := filepath.Glob("/proc/self/fd/*")
+	return len(open)
 }

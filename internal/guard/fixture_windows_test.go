@@ -3,8 +3,24 @@ package guard
 import (
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
+
+const (
+	programName = "tool.exe"
+	brokenPipe  = syscall.Errno(232) // ERROR_NO_DATA
+)
+
+// systemVariable reports what os/exec adds to an environment, and Wine, which Windows does not.
+func systemVariable(kv string) bool {
+	name, _, _ := strings.Cut(strings.ToUpper(kv), "=")
+	switch name {
+	case "SYSTEMROOT", "SYSTEMDRIVE", "PROCESSOR_ARCHITECTURE":
+		return true
+	}
+	return strings.HasPrefix(name, "WINE")
+}
 
 var systemFixtures map[string]func(args []string)
 
@@ -36,3 +52,6 @@ func alive(pid int) bool {
 }
 
 func reaped(pid int) bool { return !alive(pid) }
+
+// openFiles is 0: Windows counts the handles of threads too.
+func openFiles() int { return 0 }

@@ -130,7 +130,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 func (p *Process) Pid() int { return p.pid }
 
 // Stdin is the write end of the command's stdin, for the caller to close. Writes block while the pipe is full, and honour SetWriteDeadline; they
-// fail with [syscall.EPIPE] once nobody is left to read.
+// fail with [syscall.EPIPE] once nobody is left to read, on Windows with ERROR_NO_DATA (232).
 func (p *Process) Stdin() *os.File { return p.stdin }
 
 // Stdout is the read end of the command's stdout, for the caller to read to its end and to close. Reads honour SetReadDeadline.

@@ -1,5 +1,3 @@
-//go:build unix
-
 package guard
 
 import (
@@ -8,31 +6,29 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 )
 
 func TestExit(t *testing.T) {
 	for _, c := range []struct {
-		script string
-		want   Exit
-		text   string
+		step string
+		want Exit
+		text string
 	}{
 		{"exit 0", Exit{}, "exited with status 0"},
 		{"exit 3", Exit{Code: 3}, "exited with status 3"},
 		{"exit 255", Exit{Code: 255}, "exited with status 255"},
-		{"kill -TERM $$", Exit{Code: -1, Signal: syscall.SIGTERM}, "ended by signal: terminated"},
-		{"kill -KILL $$", Exit{Code: -1, Signal: syscall.SIGKILL}, "ended by signal: killed"},
 	} {
-		p := startCommand(t, shell(c.script))
+		p := startCommand(t, scripted(c.step))
 		within(t, p.Done())
 		assert.Equal(t, p.Exit(), c.want)
 		assert.Equal(t, p.Exit().String(), c.text)
@@ -41,7 +37,7 @@ func TestExit(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
-	p := startCommand(t, shell("read line; echo \"got $line\"; cat; echo oops >&2"))
+	p := startCommand(t, scripted("line", "cat", "err oops\n"))
 	_, err := io.WriteString(p.Stdin(), "hello\nrest")
 	assert.NilError(t, err)
 	assert.NilError(t, p.Stdin().Close())
@@ -55,7 +51,11 @@ func TestStreams(t *testing.T) {
 // What was written is there to be read after the end, and nobody holds a pipe open that the command has closed.
 // What a command writes to both comes as it was written.
 func TestMergedOutput(t *testing.T) {
-	c := shell("for i in 1 2 3 4 5 6 7 8 9; do echo $i; echo $i >&2; done")
+	var steps []string
+	for i := 1; i <= 9; i++ {
+		steps = append(steps, fmt.Sprintf("out %d\n", i), fmt.Sprintf("err %d\n", i))
+	}
+	c := scripted(steps...)
 	c.Merged = true
 	p := startCommand(t, c)
 	assert.Equal(t, output(t, p), "1\n1\n2\n2\n3\n3\n4\n4\n5\n5\n6\n6\n7\n7\n8\n8\n9\n9\n")
@@ -65,202 +65,37 @@ func TestMergedOutput(t *testing.T) {
 }
 
 func TestEndOfFile(t *testing.T) {
-	p := startCommand(t, shell("printf early; exec >&-; read line; exec <&-; read line <&2"))
+	p := startCommand(t, scripted("out early", "close stdout", "read", "close stdin", "hang"))
 	assert.Equal(t, output(t, p), "early") // with the command alive
 	assert.Assert(t, alive(p.Pid()))
 	_, err := io.WriteString(p.Stdin(), "on\n")
 	assert.NilError(t, err)
 	eventually(t, "writes fail", func() bool {
 		_, err := io.WriteString(p.Stdin(), "x")
-		return errors.Is(err, syscall.EPIPE)
+		return errors.Is(err, brokenPipe)
 	})
 
-	p = startCommand(t, shell("printf late; exit 1"))
+	p = startCommand(t, scripted("out late", "exit 1"))
 	within(t, p.Done())
 	assert.Equal(t, output(t, p), "late")
 	_, err = p.Stdin().Write([]byte("x"))
-	assert.ErrorIs(t, err, syscall.EPIPE)
-}
-
-func TestWriteDeadline(t *testing.T) {
-	p := startCommand(t, shell("sleep 100"))
-	assert.NilError(t, p.Stdin().SetWriteDeadline(time.Now().Add(10*time.Millisecond)))
-	_, err := p.Stdin().Write(make([]byte, 1<<20))
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
-}
-
-func TestSignal(t *testing.T) {
-	// The trap, and a member of the group that has none.
-	p := startCommand(t, shell(`sleep 100 & trap 'wait; echo caught; exit 4' USR1; echo ready; while :; do wait; done`))
-	buf := make([]byte, 6)
-	_, err := io.ReadFull(p.Stdout(), buf)
-	assert.NilError(t, err)
-	assert.NilError(t, p.Signal(syscall.SIGUSR1))
-	assert.Equal(t, output(t, p), "caught\n")
-	assert.Equal(t, p.Exit(), Exit{Code: 4})
-
-	assert.ErrorIs(t, p.Signal(syscall.SIGTERM), os.ErrProcessDone)
-	for _, sig := range []syscall.Signal{0, -1, 65} {
-		assert.ErrorIs(t, p.Signal(sig), syscall.EINVAL)
-	}
-}
-
-func TestSignalStopped(t *testing.T) {
-	p := startCommand(t, shell("echo; exec cat"))
-	_, err := p.Stdout().Read(make([]byte, 1))
-	assert.NilError(t, err)
-	assert.NilError(t, p.Signal(syscall.SIGSTOP))
-	assert.NilError(t, p.Signal(syscall.SIGTERM)) // waits
-	assert.NilError(t, p.Signal(syscall.SIGCONT))
-	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGTERM})
-
-	p = startCommand(t, shell("exec cat"))
-	assert.NilError(t, p.Signal(syscall.SIGSTOP))
-	p.Kill()
-	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
-
-	// Even with the guard stopped.
-	p = startCommand(t, shell("exec cat"))
-	assert.NilError(t, p.parent.Signal(syscall.SIGSTOP))
-	p.Kill()
-	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
-}
-
-// A guard that is stopped takes signals until there are too many.
-func TestSignalBounded(t *testing.T) {
-	p := startCommand(t, shell("exec cat"))
-	assert.NilError(t, p.parent.Signal(syscall.SIGSTOP))
-	var err error
-	for range 1 << 20 {
-		if err = p.Signal(syscall.SIGCONT); err != nil {
-			break
-		}
-	}
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.ErrorIs(t, err, brokenPipe)
 }
 
 func TestKillTwice(t *testing.T) {
-	p := startCommand(t, shell("exec cat"))
+	p := startCommand(t, scripted("cat"))
 	p.Kill()
 	p.Kill()
 	assert.ErrorIs(t, p.Signal(syscall.SIGTERM), os.ErrProcessDone)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 	p.Kill()
-}
-
-// The command gets its environment to the byte, and the guard none of it.
-func TestEnvironment(t *testing.T) {
-	t.Setenv("GUARD_TEST_SECRET", "hunter2")
-	c := Command{Name: "env", Env: []string{"GOMAXPROCS=x", "GODEBUG=inittrace=1", "GOTRACEBACK=crash", "ODD=\xff \n=", "EMPTY="}}
-	p := startCommand(t, c)
-	assert.Equal(t, output(t, p), strings.Join(c.Env, "\n")+"\n")
-	stderr, err := io.ReadAll(p.Stderr())
-	assert.NilError(t, err)
-	assert.Equal(t, string(stderr), "")
-	assert.Equal(t, output(t, startCommand(t, Command{Name: "env"})), "")
-}
-
-func TestArguments(t *testing.T) {
-	long := strings.Repeat("x", 100_000)
-	p := startCommand(t, Command{Name: "printf", Args: []string{"[%s]", "", "a b", "\xff\n", long}})
-	assert.Equal(t, output(t, p), "[][a b][\xff\n]["+long+"]")
-	p = startCommand(t, Command{Name: "sh", Args: []string{"-c", "echo $0"}})
-	assert.Equal(t, output(t, p), "sh\n")
-}
-
-func TestDirectory(t *testing.T) {
-	parent, err := filepath.EvalSymlinks(t.TempDir())
-	assert.NilError(t, err)
-	assert.NilError(t, os.Mkdir(filepath.Join(parent, "old"), 0o755))
-	dir, err := os.Open(filepath.Join(parent, "old"))
-	assert.NilError(t, err)
-	defer dir.Close()
-	// Somebody puts another in its place.
-	assert.NilError(t, os.Rename(filepath.Join(parent, "old"), filepath.Join(parent, "new")))
-	assert.NilError(t, os.Mkdir(filepath.Join(parent, "old"), 0o755))
-	assert.NilError(t, os.WriteFile(filepath.Join(parent, "new", "tool"), []byte("#!/bin/sh\npwd -P\n"), 0o755))
-
-	for _, name := range []string{"./tool", "../new/tool"} {
-		p := startCommand(t, Command{Name: name, Dir: dir, Env: os.Environ()})
-		assert.Equal(t, output(t, p), filepath.Join(parent, "new")+"\n")
-	}
-	own, err := os.Getwd()
-	assert.NilError(t, err)
-	assert.Equal(t, output(t, startCommand(t, shell("pwd -P"))), own+"\n")
-	_, err = dir.Stat()
-	assert.NilError(t, err) // still open
-}
-
-// The files the command has are three, whatever this program was started with. They block, as programs expect.
-func TestFiles(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
-	leak, err := syscall.Dup(0) // without close-on-exec
-	assert.NilError(t, err)
-	defer syscall.Close(leak)
-	dir, err := os.Open(".")
-	assert.NilError(t, err)
-	defer dir.Close()
-	// The shell itself would open nothing, ls opens the directory it lists.
-	p := startCommand(t, Command{Name: "sh", Args: []string{"-c", "ls /proc/$$/fd; cat /proc/$$/fdinfo/[012]"}, Env: os.Environ(), Dir: dir})
-	files, info, _ := strings.Cut(output(t, p), "pos:")
-	assert.Equal(t, files, "0\n1\n2\n")
-	for _, line := range strings.Split(info, "\n") {
-		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
-			var bits int
-			_, err := fmt.Sscanf(flags, "%o", &bits)
-			assert.NilError(t, err)
-			assert.Equal(t, bits&syscall.O_NONBLOCK, 0)
-		}
-	}
-}
-
-// Signals have their default actions, whatever this program does with them.
-func TestSignalsAreDefault(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
-	signal.Ignore(syscall.SIGUSR2)
-	defer signal.Reset(syscall.SIGUSR2)
-	p := startCommand(t, Command{Name: "sh", Args: []string{"-c", "exec grep -E 'Sig(Blk|Ign)' /proc/self/status"}, Env: os.Environ()})
-	for line := range strings.Lines(output(t, p)) {
-		assert.Assert(t, strings.HasSuffix(line, "\t0000000000000000\n"), line)
-	}
-}
-
-// The command is in a group of its own, and so is the guard: a Ctrl-C reaches neither.
-func TestGroups(t *testing.T) {
-	p := startCommand(t, shell("exec cat"))
-	group, err := syscall.Getpgid(p.Pid())
-	assert.NilError(t, err)
-	assert.Equal(t, group, p.Pid())
-	group, err = syscall.Getpgid(p.parent.Pid)
-	assert.NilError(t, err)
-	assert.Equal(t, group, p.parent.Pid)
-}
-
-// Whatever signals the guard gets, it stays.
-func TestGuardIgnoresSignals(t *testing.T) {
-	p := startCommand(t, shell("exec cat"))
-	for _, sig := range []syscall.Signal{
-		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM,
-		syscall.SIGABRT, syscall.SIGCHLD, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGTRAP, syscall.SIGSEGV,
-	} {
-		assert.NilError(t, p.parent.Signal(sig))
-	}
-	_, err := io.WriteString(p.Stdin(), "still here")
-	assert.NilError(t, err)
-	assert.NilError(t, p.Stdin().Close())
-	assert.Equal(t, output(t, p), "still here")
-	assert.Equal(t, p.Exit(), Exit{})
 }
 
 func TestManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			p, err := Start(t.Context(), shell(fmt.Sprintf("cat; exit %d", i)))
+			p, err := Start(t.Context(), scripted("cat", fmt.Sprintf("exit %d", i)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -281,31 +116,92 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// openFiles is 0 without /proc.
-func openFiles() int {
-	open, _ := filepath.Glob("/proc/self/fd/*")
-	return len(open)
-}
-
 // Of this package nothing is left but the three files that are the caller's.
 func TestNothingLeft(t *testing.T) {
-	<-startCommand(t, shell("exit 0")).Done() // whatever the runtime keeps for itself
+	<-startCommand(t, scripted("exit 0")).Done() // whatever the runtime keeps for itself
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 5 {
-		p, err := Start(t.Context(), shell("exec cat"))
+		p, err := Start(t.Context(), scripted("cat"))
 		assert.NilError(t, err)
 		p.Kill()
 		within(t, p.Done())
 		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
 		assert.Equal(t, openFiles(), files)
 
-		_, err = Start(t.Context(), Command{Name: "/nonexistent/command"})
+		_, err = Start(t.Context(), Command{Name: filepath.Join(t.TempDir(), "missing")})
 		assert.ErrorIs(t, err, os.ErrNotExist)
-		_, err = Start(cancelled, shell("exit 0"))
+		_, err = Start(cancelled, scripted("exit 0"))
 		assert.ErrorIs(t, err, context.Canceled)
 		eventually(t, "no more files than before", func() bool { return openFiles() == files })
 	}
 	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+}
+
+func TestArguments(t *testing.T) {
+	steps := []string{"args", "", "a b", `a"b\`, "é\n", strings.Repeat("x", 20_000)}
+	assert.Equal(t, output(t, startCommand(t, scripted(steps...))), fmt.Sprintf("%q\n", steps))
+}
+
+// A bare name is looked for on this program's PATH, never the command's, nor in the directory.
+func TestLookup(t *testing.T) {
+	dir := t.TempDir()
+	image, err := os.ReadFile(self())
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, programName), image, 0o755))
+	here, err := os.Open(dir)
+	assert.NilError(t, err)
+	defer here.Close()
+	c := scripted("out found")
+	c.Name, c.Dir = "tool", here
+	c.Env = append(c.Env, "PATH="+dir)
+	_, err = Start(t.Context(), c)
+	assert.ErrorIs(t, err, exec.ErrNotFound)
+
+	t.Setenv("PATH", dir)
+	c.Env = c.Env[:1]
+	assert.Equal(t, output(t, startCommand(t, c)), "found")
+
+	t.Chdir(dir)
+	t.Setenv("PATH", ".")
+	_, err = Start(t.Context(), c)
+	assert.ErrorIs(t, err, exec.ErrDot)
+}
+
+func TestStartCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("because"))
+	_, err := Start(ctx, scripted("exit 0"))
+	assert.Equal(t, err, context.Canceled)
+}
+
+// The command runs in the directory, from where a relative path starts.
+func TestRunsInDirectory(t *testing.T) {
+	parent := t.TempDir()
+	image, err := os.ReadFile(self())
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(parent, programName), image, 0o755))
+	assert.NilError(t, os.Mkdir(filepath.Join(parent, "sub"), 0o755))
+	dir, err := os.Open(filepath.Join(parent, "sub"))
+	assert.NilError(t, err)
+	defer dir.Close()
+	c := scripted("directory")
+	c.Name, c.Dir = filepath.Join("..", programName), dir
+	got, err := os.Stat(output(t, startCommand(t, c)))
+	assert.NilError(t, err)
+	want, err := dir.Stat()
+	assert.NilError(t, err)
+	assert.Assert(t, os.SameFile(got, want))
+}
+
+// The environment is what was given. Windows programs do not start without SYSTEMROOT.
+func TestEnvironmentIsGiven(t *testing.T) {
+	t.Setenv("GUARD_TEST_SECRET", "hunter2")
+	c := scripted("environ")
+	c.Env = append(c.Env, "ODD= =", "EMPTY=")
+	got := strings.Split(output(t, startCommand(t, c)), "\n")
+	got = slices.DeleteFunc(got, func(kv string) bool { return systemVariable(kv) })
+	slices.Sort(got)
+	assert.DeepEqual(t, got, []string{"EMPTY=", fixtureEnv + "=script", "ODD= ="})
 }

@@ -24,6 +24,7 @@ type Group struct {
 
 	mu      sync.Mutex
 	members members
+	killed  bool
 	closed  bool
 }
 
@@ -42,11 +43,11 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 }
 
 // Terminate asks the group to end: by SIGTERM on Unix, by CTRL_BREAK_EVENT on Windows, which takes
-// a console that both have. The error is [os.ErrProcessDone] after Close.
+// a console that both have. The error is [os.ErrProcessDone] after Kill or Close.
 func (g *Group) Terminate() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	if g.killed {
 		return os.ErrProcessDone
 	}
 	return g.members.terminate()
@@ -59,6 +60,7 @@ func (g *Group) Kill() error {
 	if g.closed {
 		return os.ErrProcessDone
 	}
+	g.killed = true
 	return g.members.kill()
 }
 
@@ -68,7 +70,7 @@ func (g *Group) Kill() error {
 func (g *Group) Close() {
 	g.mu.Lock()
 	g.members.kill()
-	g.closed = true
+	g.killed, g.closed = true, true
 	g.mu.Unlock()
 	g.members.close()
 }

@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -78,34 +77,6 @@ func TestStartErrors(t *testing.T) {
 			assert.Assert(t, !strings.Contains(err.Error(), "hunter2"))
 		})
 	}
-}
-
-// A bare name is looked for on this program's PATH, never the command's, nor in the directory.
-func TestLookup(t *testing.T) {
-	dir := t.TempDir()
-	assert.NilError(t, os.WriteFile(filepath.Join(dir, "tool"), []byte("#!/bin/sh\necho found\n"), 0o755))
-	here, err := os.Open(dir)
-	assert.NilError(t, err)
-	defer here.Close()
-	c := Command{Name: "tool", Env: []string{"PATH=" + dir}, Dir: here}
-	_, err = Start(t.Context(), c)
-	assert.ErrorIs(t, err, exec.ErrNotFound)
-
-	t.Setenv("PATH", dir)
-	c.Env = nil
-	assert.Equal(t, output(t, startCommand(t, c)), "found\n")
-
-	t.Chdir(dir)
-	t.Setenv("PATH", ".")
-	_, err = Start(t.Context(), c)
-	assert.ErrorIs(t, err, exec.ErrDot)
-}
-
-func TestStartCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("because"))
-	_, err := Start(ctx, shell("exit 0"))
-	assert.Equal(t, err, context.Canceled)
 }
 
 // A program that does not call Main first runs as if nothing was, in place of a guard. That must not start a guard in turn.
