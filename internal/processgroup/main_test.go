@@ -2,9 +2,14 @@ package processgroup
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const fixtureEnv = "PROCESSGROUP_FIXTURE"
@@ -12,9 +17,43 @@ const fixtureEnv = "PROCESSGROUP_FIXTURE"
 // fixtures are what this test program does when it is started as a command.
 var fixtures = map[string]func(){
 	"args": func() { json.NewEncoder(os.Stdout).Encode(os.Args[1:]) },
+	// deaf heeds nothing, and says so.
+	"deaf": func() {
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM)
+		fmt.Println("ready")
+		os.Stderr.WriteString(".")
+		<-time.After(2 * time.Minute)
+	},
+	// leave leaves a deaf process behind, which shares its stdout.
+	"leave": func() { startDeaf() },
+	"stay": func() {
+		startDeaf()
+		<-time.After(2 * time.Minute)
+	},
+}
+
+// startDeaf starts a deaf process, which shares stdout, and returns when it is ready.
+func startDeaf() {
+	self, err := os.Executable()
+	check(err)
+	r, w, err := os.Pipe()
+	check(err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fixtureEnv+"=deaf")
+	cmd.Stdout, cmd.Stderr = os.Stdout, w
+	check(cmd.Start())
+	_, err = r.Read(make([]byte, 1))
+	check(err)
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
 }
 
 func TestMain(m *testing.M) {
+	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run()
 		syscall.Exit(0) // not os.Exit: coverage would write to stderr

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package processgroup
+
+var systemFixtures map[string]func()
