@@ -58,7 +58,8 @@ type members struct {
 	job, port syscall.Handle
 }
 
-// start starts the leader suspended, so that it can start nothing before it is in the job.
+// start starts the leader suspended, so that it can start nothing before it is in the job. If this
+// program is killed in between, what stays is a process that never runs.
 func start(cmd *exec.Cmd) (members, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		CreationFlags: createSuspended | syscall.CREATE_NEW_PROCESS_GROUP,
