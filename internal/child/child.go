@@ -49,7 +49,7 @@
 //
 // On Windows no grandchild can leave the job. In place of SIGTERM, Stop sends
 // CTRL_BREAK_EVENT, which takes a console that this program shares with the child: without
-// one, Stop waits one grace, and kills. The pipes have no deadlines there. A batch file
+// one, Stop waits one grace, and kills. A batch file
 // (.bat, .cmd, such as npx) is run by cmd.exe, and gets its arguments as they are; one that
 // cmd.exe would take for something else is an error of Start.
 //

@@ -217,3 +217,25 @@ func TestNothingLeft(t *testing.T) {
 	}
 	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
 }
+
+func TestDeadlines(t *testing.T) {
+	p := startChild(t, fixture("stubborn"))
+	assert.Equal(t, readLine(t, p.Stdout()), "ready")
+	soon := time.Now().Add(time.Millisecond)
+
+	reader := p.Stdout().(interface{ SetReadDeadline(time.Time) error })
+	assert.NilError(t, reader.SetReadDeadline(soon))
+	_, err := p.Stdout().Read(make([]byte, 1))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	writer := p.Stdin().(interface{ SetWriteDeadline(time.Time) error })
+	assert.NilError(t, writer.SetWriteDeadline(soon))
+	_, err = p.Stdin().Write(make([]byte, 1<<20))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	// The deadline does not outlast the process: what follows is the end, not a timeout.
+	p.Stop(expired())
+	assert.NilError(t, reader.SetReadDeadline(soon))
+	_, err = p.Stdout().Read(make([]byte, 1))
+	assert.Equal(t, err, io.EOF)
+}

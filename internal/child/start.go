@@ -116,11 +116,13 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 
 // openPipes opens three pipes: stdin, stdout, stderr, each as read end, write end.
 func openPipes() (pipes [6]*os.File, err error) {
+	open := processgroup.InputPipe
 	for i := 0; i < len(pipes); i += 2 {
-		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {
+		if pipes[i], pipes[i+1], err = open(); err != nil {
 			closeAll(pipes[:i]...)
 			return pipes, err
 		}
+		open = processgroup.OutputPipe
 	}
 	return pipes, nil
 }

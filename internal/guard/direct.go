@@ -59,11 +59,13 @@ func start(c Command) (*Process, error) {
 		return nil, bare(err)
 	}
 	var pipes [2 * 3]*os.File // the read end of each, then its write end
+	open := processgroup.InputPipe
 	for i := 0; i < len(pipes); i += 2 {
-		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {
+		if pipes[i], pipes[i+1], err = open(); err != nil {
 			closeAll(pipes[:i]...)
 			return nil, err
 		}
+		open = processgroup.OutputPipe
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
 	if c.Merged {

@@ -51,8 +51,8 @@
 // that is said above of Kill, of Done and of the end of this program holds. [Process.Signal] can
 // kill, and ask to terminate. The environment is what was given, and SYSTEMROOT, without which
 // programs do not start. A batch file gets its arguments as they are, or is not started: see
-// internal/processgroup. Pipes may have no deadlines. What a command has others start, a
-// service or a scheduled task, is none of its descendants.
+// internal/processgroup. What a command has others start, a service or a scheduled task, is none
+// of its descendants.
 //
 // Elsewhere the command is started directly and killed alone, it outlives this program, and its
 // descendants outlive it.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -204,4 +205,11 @@ func TestEnvironmentIsGiven(t *testing.T) {
 	got = slices.DeleteFunc(got, func(kv string) bool { return systemVariable(kv) })
 	slices.Sort(got)
 	assert.DeepEqual(t, got, []string{"EMPTY=", fixtureEnv + "=script", "ODD= ="})
+}
+
+func TestWriteDeadline(t *testing.T) {
+	p := startCommand(t, scripted("hang"))
+	assert.NilError(t, p.Stdin().SetWriteDeadline(time.Now().Add(10*time.Millisecond)))
+	_, err := p.Stdin().Write(make([]byte, 1<<20))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }

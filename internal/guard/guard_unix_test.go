@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 )
@@ -40,13 +39,6 @@ func TestExitBySignal(t *testing.T) {
 		assert.Equal(t, p.Exit().String(), fmt.Sprintf("ended by signal: %v", sig))
 		assert.Assert(t, reaped(p.Pid()))
 	}
-}
-
-func TestWriteDeadline(t *testing.T) {
-	p := startCommand(t, shell("sleep 100"))
-	assert.NilError(t, p.Stdin().SetWriteDeadline(time.Now().Add(10*time.Millisecond)))
-	_, err := p.Stdin().Write(make([]byte, 1<<20))
-	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }
 
 func TestSignal(t *testing.T) {
