@@ -96,13 +96,14 @@ func TestStartErrors(t *testing.T) {
 		{Config{Command: "text", Dir: dir, Env: env}, nil, ""},
 		{
 			Config{Command: "batch", Args: []string{"a", "b\nc"}, Dir: dir, Env: env}, nil,
-			`cannot start "batch": argument 2 of a batch file: cmd.exe takes no line breaks and no NUL: ` +
-				`run the program that the batch file starts (PATH C:\nonexistent;.;DIR, working directory DIR)`,
+			`cannot start "batch": argument 2 of a batch file: cmd.exe takes no line breaks and ` +
+				`no NUL: run the program that the batch file starts (PATH C:\nonexistent;.;DIR, working directory DIR)`,
 		},
 		{Config{Command: "batch", Dir: filepath.Join(dir, "missing"), Env: env}, fs.ErrNotExist, ""},
 		{
 			Config{Command: self(), Dir: filepath.Join(dir, "plain.txt")}, nil,
-			fmt.Sprintf(`cannot start %q: the working directory is not a directory (working directory DIR\plain.txt)`, self()),
+			fmt.Sprintf(`cannot start %q: the working directory is not a directory `+
+				`(working directory DIR\plain.txt)`, self()),
 		},
 	} {
 		_, err := Start(t.Context(), c.cfg)
@@ -124,7 +125,8 @@ func TestBatchFile(t *testing.T) {
 	file := filepath.Join(dir, "launch.cmd")
 	assert.NilError(t, os.WriteFile(file, []byte("@\"%FIXTURE%\" %*\r\n"), 0o666))
 	args := []string{
-		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b", "&echo pwned>pwned.txt&", `{"a":1}`, `C:\d\`,
+		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b", "&echo pwned>pwned.txt&",
+		`{"a":1}`, `C:\d\`,
 	}
 	cfg := Config{Command: "launch", Args: args, Dir: dir, Env: map[string]string{
 		"PATH": dir, fixtureEnv: "script", "FIXTURE": self(),

@@ -18,7 +18,8 @@ import (
 var hostile = []string{
 	``, ` `, `a b`, `\`, `a\`, `a b\`, `a\\b`, `\\server\share\`, `-y`, `@scope/pkg@1.2.3`, `/c`, `/?`,
 	`https://example.com/a?b=c&d=e#f`, `a&b`, `&echo pwned>pwned.txt&`, `|more`, `a|b`, `<in`, `>out`,
-	`>>out`, `a^b`, `^`, `^^`, `^&`, `(`, `)`, `(a)`, `a,b;c=d`, `'a b'`, "`a b`", `~`, `{}`, `[a]`,
+	`>>out`, `a^b`, `^`, `^^`, `^&`, `(`, `)`, `(a)`, `a,b;c=d`,
+	`'a b'`, "`a b`", `~`, `{}`, `[a]`,
 	`!PATH!`, `!`, `*`, `?`, `*.go`, `"a"`, `a"b"c`, `\"a\"`, `"a b"`, `a\\"b"`, `{"a":1,"b":["x y"]}`,
 	`{"a": {"b": "c d"}, "e": "f:/g?h=i"}`, `é ü`, `日本語`, "a\tb", "\u00a0", `--name=value`, `a=b`,
 }
@@ -83,7 +84,8 @@ func TestBatchArguments(t *testing.T) {
 // A batch file may have any name that a file can have.
 func TestBatchNames(t *testing.T) {
 	for _, name := range []string{
-		"plain.CMD", "two words.bat", "a&b.cmd", "50%.cmd", "%PATH%.cmd", "(a)^!b!.bat", "é.cmd", "a'b,c;d=e.cmd",
+		"plain.CMD", "two words.bat", "a&b.cmd", "50%.cmd", "%PATH%.cmd", "(a)^!b!.bat",
+		"é.cmd", "a'b,c;d=e.cmd",
 	} {
 		file := echoBatch(t, name, `"%FIXTURE%" %*`)
 		assert.DeepEqual(t, runBatch(t, file, "x y", "z"), []string{"x y", "z"})

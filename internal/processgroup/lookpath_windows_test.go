@@ -14,7 +14,8 @@ func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	for _, file := range []string{
-		`first\tool.cmd`, `second\tool.exe`, `second\both.exe`, `second\both.cmd`, `second\a.b.exe`, `here.exe`, `second\bare`,
+		`first\tool.cmd`, `second\tool.exe`, `second\both.exe`, `second\both.cmd`, `second\a.b.exe`,
+		`here.exe`, `second\bare`,
 	} {
 		file = filepath.Join(dir, file)
 		assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o777))
