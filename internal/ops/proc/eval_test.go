@@ -52,14 +52,6 @@ func TestProcEval(t *testing.T) {
 	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0) // a script is no session
 }
 
-func inOrder(n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "%d\n%d\n", i, i)
-	}
-	return b.String()
-}
-
 func TestProcEvalTruncated(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -104,8 +96,10 @@ func (b *bench) started(t testing.TB) (pids []int) {
 	return pids
 }
 
-// stubbornScript is stubborn, with its process ids in a file.
-const stubbornScript = "echo partial; { " + stubborn + "; } >pids"
+// stubbornScript is one of a shell that, as its two children, heeds no signal that it can refuse. It
+// has all three process ids in a file.
+const stubbornScript = `echo partial; trap '' TERM HUP INT; sleep 300 & one=$!
+sleep 300 & echo $$ $one $! >pids; wait`
 
 func TestProcEvalTimesOut(t *testing.T) {
 	t.Parallel()
@@ -141,6 +135,7 @@ func TestProcEvalShutdown(t *testing.T) {
 	assert.NilError(t, b.Shutdown(ctx))
 	gone(t, pids...)
 	failed(t, b, <-done, dispatch.StateError, "program is ending")
+	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "program is ending")
 }
 
 // What a script leaves in the background ends with it.
@@ -164,8 +159,47 @@ func TestProcEvalCap(t *testing.T) {
 	}
 	eventually(t, "two run", func() bool { return len(b.scripts.slots) == 2 })
 	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
-	run[StartOutput](t, b, "proc.start", args{"command": "cat"}) // sessions are counted apart
+	b.start(t, "copy") // sessions are counted apart
 	cancel()
 	calls.Wait()
 	run[EvalOutput](t, b, "proc.eval", args{"script": ":"})
+}
+
+func TestProcEvalDirEscape(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	for _, dir := range b.linksOut(t) {
+		fails(t, b, "proc.eval", args{"script": "pwd", "dir": dir}, dispatch.PermissionDenied, "")
+	}
+	out := run[EvalOutput](t, b, "proc.eval", args{"script": "basename $PWD", "dir": "inside"})
+	assert.Equal(t, out.Output, "in\n")
+}
+
+// No file stays open behind a script, however it ended.
+func TestProcEvalFiles(t *testing.T) {
+	b := newBench(t, Options{})
+	noFilesLeft(t, func() {
+		run[EvalOutput](t, b, "proc.eval", args{"script": "cat", "input": "x"})
+		run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300", "timeout_ms": 1})
+	})
+}
+
+// Nothing of a script that runs when all ends is left.
+func TestProcEvalShutdownWhileInUse(t *testing.T) {
+	before := goroutines()
+	b := newBench(t, Options{})
+	done := make(chan dispatch.Envelope)
+	go func() {
+		script := args{"script": "touch running; sleep 300", "timeout_ms": 600000}
+		done <- b.dispatch(context.Background(), "proc.eval", script)
+	}()
+	eventually(t, "it runs", func() bool {
+		_, err := os.Stat(filepath.Join(b.dir, "running"))
+		return err == nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	assert.NilError(t, b.Shutdown(ctx))
+	<-done
+	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }

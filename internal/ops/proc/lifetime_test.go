@@ -1,12 +1,9 @@
-//go:build unix
-
 package proc
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -23,16 +20,16 @@ func TestProcList(t *testing.T) {
 	b := newBench(t, Options{})
 	assert.Equal(t, string(b.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
 	before := time.Now().Truncate(time.Millisecond)
-	one, two := b.sh(t, "echo hello; exit 4"), run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	one, two := b.start(t, "say hello", "exit 4"), run[StartOutput](t, b, "proc.start", program(t, "copy"))
 	run[WaitOutput](t, b, "proc.wait", args{"session": one})
 	all := run[ListOutput](t, b, "proc.list", nil).Sessions
 	assert.Equal(t, len(all), 2)
 	assert.Equal(t, all[0].Session, one)
-	assert.DeepEqual(t, all[0].Args, []string{"-c", "echo hello; exit 4"})
+	assert.DeepEqual(t, all[0].Args, []string{"say hello", "exit 4"})
 	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
 	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
 	assert.Equal(t, all[1].Session, two.Session)
-	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == "cat" && all[1].ExitCode == nil)
+	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) && all[1].ExitCode == nil)
 }
 
 func TestProcCap(t *testing.T) {
@@ -40,9 +37,9 @@ func TestProcCap(t *testing.T) {
 	b := newBench(t, Options{Max: 3})
 	var ids []string
 	for range 3 {
-		ids = append(ids, run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session)
+		ids = append(ids, b.start(t, "copy"))
 	}
-	err := fails(t, b, "proc.start", args{"command": "cat"}, dispatch.StateError, "as many as there may be")
+	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "as many as there may be")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
 	// One that has ended makes room, the oldest first.
@@ -51,8 +48,8 @@ func TestProcCap(t *testing.T) {
 		b.rest(t, id)
 	}
 	// But not for somebody else.
-	fails(t, b.as("bob", nil), "proc.start", args{"command": "cat"}, dispatch.StateError, "as many")
-	added := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError, "as many")
+	added := b.start(t, "copy")
 	var left []string
 	for _, listed := range run[ListOutput](t, b, "proc.list", nil).Sessions {
 		left = append(left, listed.Session)
@@ -64,15 +61,15 @@ func TestProcCap(t *testing.T) {
 	for range 5 {
 		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
 	}
-	run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	run[StartOutput](t, b, "proc.start", program(t, "copy"))
 }
 
 func TestProcIdle(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Idle: 600 * time.Millisecond})
-	idle := b.sh(t, stubborn)
+	idle := b.start(t, stubborn...)
 	pids := b.pids(t, idle)
-	busy := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	busy := b.start(t, "copy")
 	// A call that waits uses its session all the time.
 	waited := run[ReadOutput](t, b, "proc.read", args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
@@ -85,7 +82,7 @@ func TestProcPrincipals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	ann, bob := b.as("ann", nil), b.as("bob", nil)
-	id := run[StartOutput](t, ann, "proc.start", args{"command": "cat"}).Session
+	id := ann.start(t, "copy")
 	assert.Equal(t, len(run[ListOutput](t, bob, "proc.list", nil).Sessions), 0)
 	for operation, arguments := range map[string]args{
 		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {}, "proc.signal": {"signal": "KILL"},
@@ -108,9 +105,9 @@ func TestProcClientGone(t *testing.T) {
 	going := b.as("", client)
 	var pids []int
 	for range 3 {
-		pids = append(pids, going.pids(t, going.sh(t, stubborn))...)
+		pids = append(pids, going.pids(t, going.start(t, stubborn...))...)
 	}
-	stays := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	stays := b.start(t, "copy")
 	leave()
 	eventually(t, "all of the client's are ended", func() bool {
 		for _, pid := range pids {
@@ -130,7 +127,7 @@ func TestProcClientGoneBefore(t *testing.T) {
 	b := newBench(t, Options{})
 	client, leave := context.WithCancel(t.Context())
 	leave()
-	envelope := b.as("", client).dispatch(t.Context(), "proc.start", args{"command": "cat"})
+	envelope := b.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
 	eventually(t, "nothing is left", func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	if envelope.Success() {
 		eventually(t, "the process is gone", func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
@@ -142,7 +139,7 @@ func TestProcShutdown(t *testing.T) {
 	b := newBench(t, Options{})
 	var pids []int
 	for range 20 {
-		pids = append(pids, b.pids(t, b.sh(t, stubborn))...)
+		pids = append(pids, b.pids(t, b.start(t, stubborn...))...)
 	}
 	const limit = 3 * time.Second
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -153,8 +150,7 @@ func TestProcShutdown(t *testing.T) {
 	took := time.Since(start)
 	t.Logf("20 stubborn processes: %v, %v", took, err)
 	assert.Assert(t, took < limit+7*time.Second, "%v", took) // a busy machine takes a while to kill 60; with all the grace it would be 40 s
-	fails(t, b, "proc.start", args{"command": "cat"}, dispatch.StateError, "program is ending")
-	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "program is ending")
+	fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
 	var again sync.WaitGroup
 	for range 4 {
 		again.Go(func() { assert.Check(t, b.Shutdown(context.Background())) })
@@ -165,7 +161,7 @@ func TestProcShutdown(t *testing.T) {
 func TestProcShutdownOutOfTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	pids := append(b.pids(t, b.sh(t, stubborn)), b.pids(t, b.sh(t, stubborn))...)
+	pids := append(b.pids(t, b.start(t, stubborn...)), b.pids(t, b.start(t, stubborn...))...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = b.Shutdown(ctx) // whether it knows or not, they are gone
@@ -177,19 +173,19 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
 	b := newBench(t, Options{})
 	var calls sync.WaitGroup
-	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
-	deaf := b.sh(t, "sleep 300")
+	id := b.start(t, "copy")
+	deaf := b.start(t, "sleep")
 	for operation, arguments := range map[string]args{
 		"proc.read": {"session": id, "pattern": "never", "wait_ms": 600000},
 		"proc.wait": {"session": id, "timeout_ms": 600000},
 		"proc.send": {"session": deaf, "text": big, "timeout_ms": 600000},
-		"proc.eval": {"script": "touch running; sleep 300", "timeout_ms": 600000},
 	} {
 		calls.Go(func() { b.dispatch(context.Background(), operation, arguments) })
 	}
+	sleeper := program(t, "sleep")
 	for range 8 { // and some that are about to
 		calls.Go(func() {
-			for b.dispatch(context.Background(), "proc.start", args{"command": "sleep", "args": []string{"300"}}).Success() {
+			for b.dispatch(context.Background(), "proc.start", sleeper).Success() {
 			}
 		})
 	}
@@ -221,7 +217,7 @@ func TestProcRegister(t *testing.T) {
 	for gates, want := range map[string]string{
 		"":     "",
 		"exec": "proc.list proc.read proc.send proc.signal proc.start proc.stop proc.wait",
-		"eval": "proc.eval",
+		"eval": map[bool]string{true: "proc.eval"}[HasEval],
 	} {
 		catalog := dispatch.NewCatalog(dispatch.Gate(gates))
 		s, err := Register(catalog, Options{Roots: roots})
@@ -251,8 +247,7 @@ func TestProcKinds(t *testing.T) {
 		got = append(got, fmt.Sprint(op.Name(), " ", spec.Kind, " ", spec.Gate, " ", spec.Errors))
 		assert.Assert(t, len(spec.Summary) < 100, spec.Summary)
 	}
-	assert.DeepEqual(t, got, []string{
-		"proc.eval eval eval [not_found state_error upstream_error blocked unknown_instance]",
+	want := []string{
 		"proc.list read exec []",
 		"proc.read wait exec [not_running]",
 		"proc.send write exec [state_error not_running]",
@@ -260,32 +255,40 @@ func TestProcKinds(t *testing.T) {
 		"proc.start lifecycle exec [not_found state_error upstream_error unknown_instance]",
 		"proc.stop lifecycle exec [upstream_error not_running]",
 		"proc.wait wait exec [not_running]",
-	})
+	}
+	if HasEval {
+		eval := "proc.eval eval eval [not_found state_error upstream_error blocked unknown_instance]"
+		want = append([]string{eval}, want...)
+	}
+	assert.DeepEqual(t, got, want)
 }
 
 // No file stays open behind a process, however it ended, or did not begin.
 func TestProcFiles(t *testing.T) {
 	b := newBench(t, Options{})
-	open := func() int {
-		entries, err := os.ReadDir("/dev/fd")
-		assert.NilError(t, err)
-		return len(entries)
-	}
-	round := func() {
-		run[EvalOutput](t, b, "proc.eval", args{"script": "cat", "input": "x"})
-		run[EvalOutput](t, b, "proc.eval", args{"script": "sleep 300", "timeout_ms": 1})
+	garbage := b.garbage(t)
+	noFilesLeft(t, func() {
+		missing := program(t, "copy")
+		missing["dir"] = "gone"
 		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
-		fails(t, b, "proc.start", args{"command": "cat", "dir": "gone"}, dispatch.NotFound, "")
-		fails(t, b, "proc.start", args{"command": "/"}, dispatch.PermissionDenied, "")
-		b.rest(t, b.sh(t, "true"))
-		run[StopOutput](t, b, "proc.stop", args{"session": b.sessions.List(t.Context())[0].ID})
-		id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+		fails(t, b, "proc.start", missing, dispatch.NotFound, "")
+		fails(t, b, "proc.start", args{"command": "./" + garbage}, dispatch.InvalidInput, "")
+		b.rest(t, b.start(t))
+		ended := b.sessions.List(t.Context())[0].ID
+		run[StopOutput](t, b, "proc.stop", args{"session": ended})
+		id := b.start(t, "copy")
 		run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0})
-	}
-	round() // some files are opened once
-	before := open()
+	})
+}
+
+// noFilesLeft checks that rounds of work leave no more files open than one, in which some are
+// opened once.
+func noFilesLeft(t *testing.T, round func()) {
+	t.Helper()
+	round()
+	before := openFiles(t)
 	for range 5 {
 		round()
 	}
-	eventually(t, "all files are closed", func() bool { return open() <= before })
+	eventually(t, "all files are closed", func() bool { return openFiles(t) <= before })
 }

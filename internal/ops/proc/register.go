@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -67,7 +66,7 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 		operation(&errs, dispatch.GateExec, listSpec, s.list),
 		operation(&errs, dispatch.GateExec, stopSpec, s.stop),
 	}
-	if runtime.GOOS != "windows" { // where there is no sh to rely on
+	if HasEval {
 		ops = append(ops, operation(&errs, dispatch.GateEval, evalSpec, s.eval))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -1,5 +1,3 @@
-//go:build unix
-
 package proc
 
 import (
@@ -17,7 +15,7 @@ import (
 func TestProcSend(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	run[StartOutput](t, b, "proc.start", args{"command": "cat"})
+	b.start(t, "copy")
 	assert.Equal(t, run[SendOutput](t, b, "proc.send", args{"text": "line"}).BytesWritten, 5)
 	run[SendOutput](t, b, "proc.send", args{"text": "no line", "newline": false})
 	run[SendOutput](t, b, "proc.send", args{"text": ""})
@@ -28,13 +26,13 @@ func TestProcSend(t *testing.T) {
 	fails(t, b, "proc.send", args{"text": "x"}, dispatch.StateError, "has ended")
 	fails(t, b, "proc.send", args{}, dispatch.MissingParam, "eof")
 	fails(t, b, "proc.send", args{"text": "!", "encoding": "base64"}, dispatch.InvalidInput, "/text")
-	fails(t, b, "proc.send", args{"session": "cat-000000", "text": "x"}, dispatch.NotRunning, "cat-")
+	fails(t, b, "proc.send", args{"session": "copy-000000", "text": "x"}, dispatch.NotRunning, "copy-")
 }
 
 func TestProcSendAfterEOF(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "cat; sleep 300")
+	id := b.start(t, "copy", "sleep")
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last", "eof": true})
 	b.expect(t, id, "last\n")
 	fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError, "closed")
@@ -45,7 +43,7 @@ func TestProcSendAfterEOF(t *testing.T) {
 func TestProcSendToDeafProcess(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "exec <&-; echo deaf; sleep 300 </dev/null")
+	id := b.start(t, "deaf", "say deaf", "sleep")
 	b.expect(t, id, "deaf\n")
 	eventually(t, "nobody reads", func() bool { return !b.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success() })
 	err := fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError, "does not read")
@@ -58,7 +56,7 @@ var big = strings.Repeat("0123456789abcde\n", 1<<16)
 func TestProcSendTimesOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "read line; until [ -e go ]; do sleep 0.01; done; wc -c")
+	id := b.start(t, "skip", "await go", "count")
 	err := fails(t, b, "proc.send", args{"session": id, "text": big, "newline": false, "timeout_ms": 50}, dispatch.Timeout, "does not read")
 	assert.Assert(t, err.Recoverable)
 	written := details[int](t, err, "bytes_written")
@@ -72,7 +70,7 @@ func TestProcSendTimesOut(t *testing.T) {
 func TestProcSendCancelled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "sleep 300")
+	id := b.start(t, "sleep")
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	for range 3 { // one fills the pipe, others wait for their turn
@@ -94,7 +92,7 @@ func TestProcSendCancelled(t *testing.T) {
 func TestProcSendOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 4 << 20})
-	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	id := b.start(t, "copy")
 	var calls sync.WaitGroup
 	for _, letter := range []string{"a", "b", "c", "d"} {
 		calls.Go(func() {
@@ -123,7 +121,7 @@ func TestProcSendOneAtATime(t *testing.T) {
 func TestProcSendEndsWithSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "sleep 300")
+	id := b.start(t, "sleep")
 	done := make(chan dispatch.Envelope)
 	go func() { done <- b.dispatch(context.Background(), "proc.send", args{"session": id, "text": big}) }()
 	info := b.sessions.List(context.Background())[0]

@@ -1,5 +1,3 @@
-//go:build unix
-
 package proc
 
 import (
@@ -9,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -100,12 +97,6 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 	return value
 }
 
-// sh starts a shell with a script and returns the id of its session.
-func (b *bench) sh(t testing.TB, script string) string {
-	t.Helper()
-	return run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", script}}).Session
-}
-
 // expect reads up to what matches pattern, which has to come.
 func (b *bench) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
@@ -139,19 +130,6 @@ func eventually(t testing.TB, what string, is func() bool) {
 		<-time.After(time.Millisecond)
 	}
 }
-
-func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
-
-func gone(t testing.TB, pids ...int) {
-	t.Helper()
-	for _, pid := range pids {
-		assert.Assert(t, !alive(pid), "process %d is alive", pid)
-	}
-}
-
-// stubborn is a script of a process that heeds neither SIGTERM nor the end of its input, nor do its two children. It writes a line with all
-// three process ids.
-const stubborn = `trap '' TERM HUP INT; sleep 300 & one=$!; sleep 300 & echo $$ $one $!; wait`
 
 func decode[Out any](t testing.TB, envelope dispatch.Envelope) (out Out) {
 	t.Helper()

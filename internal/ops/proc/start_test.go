@@ -1,13 +1,11 @@
-//go:build unix
-
 package proc
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -17,11 +15,14 @@ import (
 func TestProcStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	started := run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", `echo "$1|$2"`, "x", "a b", "$HOME *"}})
-	assert.Assert(t, regexp.MustCompile(`^sh-[0-9a-f]{6}$`).MatchString(started.Session), started.Session)
-	assert.Equal(t, started.Command, "sh")
+	// No shell looks at the arguments.
+	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é", ""}
+	steps := append([]string{"arguments"}, arguments...)
+	started := run[StartOutput](t, b, "proc.start", program(t, steps...))
+	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session), started.Session)
+	assert.Equal(t, started.Command, self(t))
 	out := b.rest(t, started.Session)
-	assert.Equal(t, out.Output, "a b|$HOME *\n") // no shell looked at the arguments
+	assert.Equal(t, out.Output, fmt.Sprintf("%q\n", arguments))
 	assert.Equal(t, *out.ExitCode, 0)
 	assert.Equal(t, out.Signal, "")
 }
@@ -30,10 +31,9 @@ func TestProcStart(t *testing.T) {
 func TestProcStartSessionOfTheCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	envelope := b.dispatch(t.Context(), "proc.start", args{"command": "cat"})
-	assert.Assert(t, envelope.Success())
-	id := envelope.Session
-	assert.Assert(t, strings.HasPrefix(id, "cat-"))
+	envelope := b.dispatch(t.Context(), "proc.start", program(t, "copy"))
+	id := decode[StartOutput](t, envelope).Session
+	assert.Equal(t, envelope.Session, id)
 	for _, operation := range []string{"proc.read", "proc.stop"} { // the only session need not be named
 		assert.Equal(t, b.dispatch(t.Context(), operation, nil).Session, id)
 	}
@@ -42,99 +42,146 @@ func TestProcStartSessionOfTheCall(t *testing.T) {
 func TestProcStartDir(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	b.put(t, "sub/tool", "#!/bin/sh\npwd\n", 0o755)
+	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "sub"), 0o777))
+	tool := b.tool(t, "sub")
 	real, err := filepath.EvalSymlinks(b.dir)
 	assert.NilError(t, err)
-	pwd := func(arguments args) string {
-		return strings.TrimSpace(b.rest(t, run[StartOutput](t, b, "proc.start", arguments).Session).Output)
+	directory := func(command, dir string) string {
+		a := program(t, "directory")
+		if command != "" {
+			a["command"] = command
+		}
+		a["instance"], a["dir"] = "main", dir
+		return strings.TrimSpace(b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output)
 	}
-	assert.Equal(t, pwd(args{"command": "pwd"}), real)
-	assert.Equal(t, pwd(args{"command": "pwd", "instance": "main", "dir": "./sub/../sub"}), filepath.Join(real, "sub"))
-	assert.Equal(t, pwd(args{"command": "./tool", "dir": "sub"}), filepath.Join(real, "sub")) // relative to dir
+	assert.Equal(t, directory("", ""), real)
+	assert.Equal(t, directory("", "./sub/../sub"), filepath.Join(real, "sub"))
+	assert.Equal(t, directory("./"+tool, "sub"), filepath.Join(real, "sub")) // relative to dir
+}
+
+// tool puts this test program into a directory of the root, and returns the name of its file.
+func (b *bench) tool(t testing.TB, dir string) string {
+	t.Helper()
+	name := "tool" + filepath.Ext(self(t))
+	content, err := os.ReadFile(self(t))
+	assert.NilError(t, err)
+	b.put(t, filepath.Join(dir, name), string(content), 0o755)
+	return name
 }
 
 func TestProcStartDirEscape(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	outside := t.TempDir()
 	b.put(t, "file", "", 0o644)
 	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
-	for name, target := range map[string]string{"abs": outside, "rel": "../", "chain": "rel", "in/up": "../..", "inside": "in"} {
-		assert.NilError(t, os.Symlink(target, filepath.Join(b.dir, name)))
+	for _, dir := range []string{"..", "../", "/", t.TempDir(), "in/../.."} {
+		b.refused(t, dir, dispatch.PermissionDenied, "")
 	}
-	for _, dir := range []string{"..", "../", "/", outside, "abs", "rel", "chain", "in/up", "in/../..", "abs/.", "rel/x"} {
-		for operation, a := range map[string]args{"proc.start": {"command": "pwd"}, "proc.eval": {"script": "pwd"}} {
-			a["dir"] = dir
-			envelope := b.dispatch(t.Context(), operation, a)
-			assert.Assert(t, envelope.Err != nil, "%s in %q: %s", operation, dir, envelope.Data)
-			assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", dir, envelope.Err)
+	b.refused(t, "gone", dispatch.NotFound, `"gone"`)
+	b.refused(t, "file", dispatch.StateError, "not a directory")
+	elsewhere := program(t)
+	elsewhere["instance"] = "other"
+	fails(t, b, "proc.start", elsewhere, dispatch.UnknownInstance, "want one of main")
+	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
+}
+
+// refused starts a program in a directory, which must fail.
+func (b *bench) refused(t testing.TB, dir string, code dispatch.Code, text string) {
+	t.Helper()
+	a := program(t, "directory")
+	a["dir"] = dir
+	fails(t, b, "proc.start", a, code, text)
+}
+
+func TestProcStartLinkEscape(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	for _, dir := range b.linksOut(t) {
+		b.refused(t, dir, dispatch.PermissionDenied, "")
+	}
+	inside := program(t)
+	inside["dir"] = "inside"
+	assert.Assert(t, b.dispatch(t.Context(), "proc.start", inside).Success())
+}
+
+// linksOut makes symbolic links, and returns the paths by which they lead out of the root. "inside"
+// is one that does not.
+func (b *bench) linksOut(t testing.TB) []string {
+	t.Helper()
+	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
+	for name, target := range map[string]string{
+		"abs": t.TempDir(), "rel": "../", "chain": "rel", "in/up": "../..", "inside": "in",
+	} {
+		link := filepath.Join(b.dir, name)
+		err := os.Symlink(target, link)
+		if err == nil {
+			_, err = os.Lstat(link) // Wine says that it has made one
+		}
+		if err != nil {
+			t.Skipf("no symbolic links can be made here: %v", err)
 		}
 	}
-	fails(t, b, "proc.start", args{"command": "pwd", "dir": "gone"}, dispatch.NotFound, `"gone"`)
-	fails(t, b, "proc.start", args{"command": "pwd", "dir": "file"}, dispatch.StateError, "not a directory")
-	fails(t, b, "proc.start", args{"command": "pwd", "instance": "other"}, dispatch.UnknownInstance, "want one of main")
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
-	assert.Assert(t, b.dispatch(t.Context(), "proc.start", args{"command": "pwd", "dir": "inside"}).Success())
+	return []string{"abs", "rel", "chain", "in/up", "abs/.", "rel/x"}
+}
+
+// garbage puts a file that is no program where one could be, and returns its name.
+func (b *bench) garbage(t testing.TB) string {
+	t.Helper()
+	name := "garbage" + filepath.Ext(self(t))
+	b.put(t, name, "\x7fELFno", 0o755)
+	return name
 }
 
 func TestProcStartFailures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	b.put(t, "plain", "#!/bin/sh\n", 0o644)
-	b.put(t, "lost", "#!/no/such/interpreter\n", 0o755)
-	b.put(t, "garbage", "\x7fELFno", 0o755)
-	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "dir"), 0o777))
+	b.put(t, "plain.txt", "text\n", 0o644)
+	garbage := b.garbage(t)
+	withEnv := func(env args) args { return args{"command": self(t), "env": env} }
+	withArgument := func(text string) args { return args{"command": self(t), "args": []string{text}} }
 	for _, test := range []struct {
 		arguments args
 		code      dispatch.Code
 		text      string
 	}{
-		{args{"command": "no-such-program"}, dispatch.NotFound, "not found in $PATH"},
-		{args{"command": "/no/such/program"}, dispatch.NotFound, "no such file"},
-		{args{"command": "./plain"}, dispatch.PermissionDenied, "permission denied"},
-		{args{"command": "./plain/x"}, dispatch.NotFound, "not a directory"},
-		{args{"command": "./dir"}, dispatch.PermissionDenied, "permission denied"},
-		{args{"command": "/"}, dispatch.PermissionDenied, "is a directory"},
-		{args{"command": "./lost"}, dispatch.NotFound, "interpreter"},
-		{args{"command": "./garbage"}, dispatch.InvalidInput, "exec format"},
+		{args{"command": "no-such-program"}, dispatch.NotFound, "not found in"},
+		{args{"command": filepath.Join(t.TempDir(), "program")}, dispatch.NotFound, "program"},
+		{args{"command": "./plain.txt/x"}, dispatch.NotFound, "plain.txt"},
+		{args{"command": "./" + garbage}, dispatch.InvalidInput, "garbage"},
 		{args{"command": ""}, dispatch.InvalidInput, "/command"},
 		{args{}, dispatch.MissingParam, "command"},
-		{args{"command": "cat\x00"}, dispatch.InvalidInput, ""},
-		{args{"command": "cat", "args": []string{"a\x00b"}}, dispatch.InvalidInput, "NUL"},
-		{args{"command": "cat", "args": []string{strings.Repeat("x", 4<<20)}}, dispatch.InvalidInput, "too long"},
-		{args{"command": "cat", "env": args{"A=B": "x"}}, dispatch.InvalidInput, "/env"},
-		{args{"command": "cat", "env": args{"": "x"}}, dispatch.InvalidInput, "/env"},
-		{args{"command": "cat", "env": args{"A": "a\x00b"}}, dispatch.InvalidInput, "NUL"},
-		{args{"command": "cat", "env": args{"A": strings.Repeat("x", maxEnvironment)}}, dispatch.InvalidInput, "allowed"},
-		{args{"command": "cat", "dir": "a\x00b"}, dispatch.InvalidInput, "NUL"},
+		{args{"command": "copy\x00"}, dispatch.InvalidInput, "NUL"},
+		{withArgument("a\x00b"), dispatch.InvalidInput, ""},
+		{withArgument(strings.Repeat("x", 4<<20)), dispatch.InvalidInput, "too long"},
+		{withEnv(args{"A=B": "x"}), dispatch.InvalidInput, "/env"},
+		{withEnv(args{"": "x"}), dispatch.InvalidInput, "/env"},
+		{withEnv(args{"A": "a\x00b"}), dispatch.InvalidInput, "NUL"},
+		{withEnv(args{"A": strings.Repeat("x", maxEnvironment)}), dispatch.InvalidInput, "allowed"},
+		{args{"command": self(t), "dir": "a\x00b"}, dispatch.InvalidInput, "NUL"},
 	} {
 		fails(t, b, "proc.start", test.arguments, test.code, test.text)
 	}
 	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
 }
 
-// A caller's variables are set on top of a few that are inherited; the rest of this program's environment, its secrets, is not.
+// A caller's variables are set on top of a few that are inherited; the rest of this program's
+// environment, its secrets, is not.
 func TestProcStartEnvironment(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_SECRET", "s3cret")
 	b := newBench(t, Options{})
-	id := run[StartOutput](t, b, "proc.start", args{"command": "env", "env": args{"TZ": "Mars/Olympus", "OWN": "1"}}).Session
-	lines := strings.Split(b.rest(t, id).Output, "\n")
-	for _, want := range []string{"TZ=Mars/Olympus", "OWN=1", "PATH=" + os.Getenv("PATH")} {
-		assert.Assert(t, strings.Contains("\n"+strings.Join(lines, "\n"), "\n"+want+"\n"), "%s in %q", want, lines)
+	a := program(t, "environ")
+	a["env"] = args{fixtureEnv: "1", "TZ": "Mars/Olympus", "OWN": "1"}
+	got := map[string]string{}
+	for line := range strings.Lines(b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		got[strings.ToUpper(name)] = value
+		assert.Assert(t, !strings.Contains(line, "s3cret"))
 	}
-	assert.Assert(t, !strings.Contains(strings.Join(lines, "\n"), "s3cret"))
+	assert.Equal(t, got["TZ"], "Mars/Olympus")
+	assert.Equal(t, got["OWN"], "1")
+	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
 	// Nor are values shown to who asks for the list.
 	assert.Assert(t, !strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
-}
-
-// A process leads a group of its own, so that signals to this program's do not reach it.
-func TestProcStartGroup(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{})
-	started := run[StartOutput](t, b, "proc.start", args{"command": "cat"})
-	group, err := syscall.Getpgid(started.PID)
-	assert.NilError(t, err)
-	assert.Equal(t, group, started.PID)
 }
 
 func TestProcNewID(t *testing.T) {

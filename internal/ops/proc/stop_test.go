@@ -1,11 +1,7 @@
-//go:build unix
-
 package proc
 
 import (
 	"context"
-	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -14,30 +10,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// state is the letter by which the system says what a process does, "" for one that there is not.
-func state(t testing.TB, pid int) string {
-	t.Helper()
-	out, _ := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
-	if out = []byte(strings.TrimSpace(string(out))); len(out) == 0 {
-		return ""
-	}
-	return string(out[:1])
-}
-
-// pids reads the three process ids that the script stubborn writes.
-func (b *bench) pids(t testing.TB, session string) (all []int) {
-	t.Helper()
-	all = make([]int, 3)
-	_, err := fmt.Sscan(b.expect(t, session, `^\d+ \d+ \d+\n`), &all[0], &all[1], &all[2])
-	assert.NilError(t, err)
-	return all
-}
-
 // A process that heeds the end of its input is not signalled.
 func TestProcStopByEOF(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, `trap 'echo signalled' TERM; echo ready; cat; echo bye; exit 5`)
+	id := b.start(t, "tell", "say ready", "copy", "say bye", "exit 5")
 	b.expect(t, id, "ready\n")
 	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, out.Stopped)
@@ -45,21 +22,11 @@ func TestProcStopByEOF(t *testing.T) {
 	assert.Equal(t, *out.ExitCode, 5)
 }
 
-func TestProcStopBySIGTERM(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{})
-	id := b.sh(t, `trap 'echo ends; exit 6' TERM; echo ready; while :; do sleep 0.01; done`)
-	b.expect(t, id, "ready\n")
-	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
-	assert.Equal(t, *out.ExitCode, 6)
-	assert.Assert(t, strings.Contains(out.Output, "ends\n"), out.Output)
-}
-
 // Neither the process nor its children end by themselves.
-func TestProcStopBySIGKILL(t *testing.T) {
+func TestProcStopByKilling(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, stubborn)
+	id := b.start(t, stubborn...)
 	pids := b.pids(t, id)
 	start := time.Now()
 	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 200})
@@ -72,7 +39,7 @@ func TestProcStopBySIGKILL(t *testing.T) {
 func TestProcStopAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, stubborn)
+	id := b.start(t, stubborn...)
 	pids := b.pids(t, id)
 	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal, "KILL")
 	gone(t, pids...)
@@ -81,13 +48,13 @@ func TestProcStopAtOnce(t *testing.T) {
 func TestProcStopIsIdempotent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := run[StartOutput](t, b, "proc.start", args{"command": "cat"}).Session
+	id := b.start(t, "copy")
 	assert.Assert(t, run[StopOutput](t, b, "proc.stop", args{"session": id}).Stopped)
 	assert.DeepEqual(t, run[StopOutput](t, b, "proc.stop", args{"session": id}), StopOutput{})
 	fails(t, b, "proc.stop", nil, dispatch.NotRunning, "no session")
 	fails(t, b, "proc.read", args{"session": id}, dispatch.NotRunning, "")
-	b.sh(t, "sleep 300")
-	b.sh(t, "sleep 300")
+	b.start(t, "sleep")
+	b.start(t, "sleep")
 	fails(t, b, "proc.stop", nil, dispatch.InvalidInput, "several sessions")
 }
 
@@ -95,12 +62,12 @@ func TestProcStopIsIdempotent(t *testing.T) {
 func TestProcStopOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, "echo one; echo two")
+	id := b.start(t, "write one\ntwo\n")
 	b.expect(t, id, "one\n")
 	run[WaitOutput](t, b, "proc.wait", args{"session": id})
 	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id}).Output, "two\n")
 
-	id = b.sh(t, `i=0; while [ $i -lt 2000 ]; do printf '€€€'; i=$((i+1)); done; echo .`)
+	id = b.start(t, "write "+strings.Repeat("€€€", 2000), "say .")
 	run[WaitOutput](t, b, "proc.wait", args{"session": id})
 	out := run[StopOutput](t, b, "proc.stop", args{"session": id}).Output
 	assert.Assert(t, len(out) > maxTail-4 && len(out) <= maxTail, "%d", len(out))
@@ -111,7 +78,7 @@ func TestProcStopOutput(t *testing.T) {
 func TestProcStopCancelled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.sh(t, stubborn)
+	id := b.start(t, stubborn...)
 	pids := b.pids(t, id)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -120,18 +87,4 @@ func TestProcStopCancelled(t *testing.T) {
 	assert.Assert(t, time.Since(start) < 20*time.Second)
 	gone(t, pids...)
 	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
-}
-
-// The end of the process is the end of what it left behind, in a session of its own as well.
-func TestProcEndTakesDescendants(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("there is no setsid")
-	}
-	b := newBench(t, Options{})
-	id := b.sh(t, `setsid sleep 300 & echo $!; sleep 300 & echo $!`)
-	var one, two int
-	_, err := fmt.Sscan(b.rest(t, id).Output, &one, &two)
-	assert.NilError(t, err)
-	gone(t, one, two)
 }

@@ -1,0 +1,33 @@
+//go:build unix
+
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// alive takes one that has ended and whose parent has not asked for its status for dead, where
+// there is a /proc to tell.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	return !bytes.HasPrefix(rest, []byte("Z"))
+}
+
+func openFiles(t testing.TB) int {
+	entries, err := os.ReadDir("/dev/fd")
+	assert.NilError(t, err)
+	return len(entries)
+}

@@ -1,0 +1,30 @@
+package proc
+
+import (
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"gotest.tools/v3/assert"
+)
+
+func alive(pid int) bool {
+	process, err := syscall.OpenProcess(syscall.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer syscall.CloseHandle(process)
+	event, _ := syscall.WaitForSingleObject(process, 0)
+	return event == syscall.WAIT_TIMEOUT
+}
+
+var getProcessHandleCount = syscall.NewLazyDLL("kernel32.dll").NewProc("GetProcessHandleCount")
+
+func openFiles(t testing.TB) int {
+	self, err := syscall.GetCurrentProcess()
+	assert.NilError(t, err)
+	var n uint32
+	ok, _, err := getProcessHandleCount.Call(uintptr(self), uintptr(unsafe.Pointer(&n)))
+	assert.Assert(t, ok != 0, "%v", err)
+	return int(n)
+}

@@ -1,0 +1,147 @@
+//go:build unix
+
+package proc
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+// sh starts a shell with a script and returns the id of its session.
+func (b *bench) sh(t testing.TB, script string) string {
+	t.Helper()
+	return run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", script}}).Session
+}
+
+// state is the letter by which the system says what a process does, "" for one that there is not.
+func state(t testing.TB, pid int) string {
+	t.Helper()
+	out, _ := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
+	if out = []byte(strings.TrimSpace(string(out))); len(out) == 0 {
+		return ""
+	}
+	return string(out[:1])
+}
+
+// A process leads a group of its own, so that signals to this program's do not reach it.
+func TestProcStartGroup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	started := run[StartOutput](t, b, "proc.start", program(t, "copy"))
+	group, err := syscall.Getpgid(started.PID)
+	assert.NilError(t, err)
+	assert.Equal(t, group, started.PID)
+}
+
+func TestProcStopBySIGTERM(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `trap 'echo ends; exit 6' TERM; echo ready; while :; do sleep 0.01; done`)
+	b.expect(t, id, "ready\n")
+	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
+	assert.Equal(t, *out.ExitCode, 6)
+	assert.Assert(t, strings.Contains(out.Output, "ends\n"), out.Output)
+}
+
+// The answer says which signal ended it.
+func TestProcReadWhenSignalEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, "echo bye; kill -SEGV $$")
+	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
+	assert.Equal(t, out.Output, "bye\n")
+	assert.Equal(t, out.Signal, "SEGV")
+}
+
+// The end of the process is the end of what it left behind, in a session of its own as well.
+func TestProcEndTakesDescendants(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("there is no setsid")
+	}
+	b := newBench(t, Options{})
+	id := b.sh(t, `setsid sleep 300 & echo $!; sleep 300 & echo $!`)
+	var one, two int
+	_, err := fmt.Sscan(b.rest(t, id).Output, &one, &two)
+	assert.NilError(t, err)
+	gone(t, one, two)
+}
+
+func TestProcSignal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.01; done`)
+	b.expect(t, id, "ready\n")
+	for _, signal := range []string{"INT", "TERM", "HUP", "QUIT", "USR1", "USR2"} {
+		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}), SignalOutput{id, signal})
+		b.expect(t, id, "got "+signal+"\n")
+	}
+	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")
+	run[SignalOutput](t, b, "proc.signal", args{"signal": "KILL"})
+	assert.Equal(t, b.rest(t, id).Signal, "KILL")
+	fails(t, b, "proc.signal", args{"signal": "INT"}, dispatch.StateError, "has ended")
+}
+
+func TestProcSignalReachesTheGroup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.sh(t, `sh -c 'trap "echo child; exit" USR1; echo ready; while :; do sleep 0.01; done' & trap "echo parent" USR1; wait; wait; echo over`)
+	b.expect(t, id, "ready\n")
+	run[SignalOutput](t, b, "proc.signal", args{"signal": "USR1"})
+	b.expect(t, id, "(?s)(child|parent).*(child|parent)")
+	b.expect(t, id, "over\n")
+}
+
+func TestProcSignalStopAndContinue(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("ps"); err != nil {
+		t.Skip("there is no ps")
+	}
+	b := newBench(t, Options{})
+	id := b.start(t, "copy")
+	run[SignalOutput](t, b, "proc.signal", args{"signal": "STOP"})
+	pid := run[ListOutput](t, b, "proc.list", nil).Sessions[0].PID
+	eventually(t, "it is stopped", func() bool { return state(t, pid) == "T" })
+	run[SendOutput](t, b, "proc.send", args{"text": "x"})
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", nil).Output, "")
+	run[SignalOutput](t, b, "proc.signal", args{"signal": "CONT"})
+	b.expect(t, id, "x\n")
+	// One that is stopped can be ended too.
+	run[SignalOutput](t, b, "proc.signal", args{"signal": "STOP"})
+	assert.Assert(t, run[StopOutput](t, b, "proc.stop", args{"grace_ms": 50}).Stopped)
+	gone(t, pid)
+}
+
+func TestProcStartFailuresOfUnix(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	b.put(t, "plain", "#!/bin/sh\n", 0o644)
+	b.put(t, "lost", "#!/no/such/interpreter\n", 0o755)
+	b.put(t, "garbage", "\x7fELFno", 0o755)
+	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "dir"), 0o777))
+	for _, test := range []struct {
+		command string
+		code    dispatch.Code
+		text    string
+	}{
+		{"no-such-program", dispatch.NotFound, "not found in $PATH"},
+		{"/no/such/program", dispatch.NotFound, "no such file"},
+		{"./plain", dispatch.PermissionDenied, "permission denied"},
+		{"./plain/x", dispatch.NotFound, "not a directory"},
+		{"./dir", dispatch.PermissionDenied, "permission denied"},
+		{"/", dispatch.PermissionDenied, "is a directory"},
+		{"./lost", dispatch.NotFound, "interpreter"},
+		{"./garbage", dispatch.InvalidInput, "exec format"},
+	} {
+		fails(t, b, "proc.start", args{"command": test.command}, test.code, test.text)
+	}
+}
