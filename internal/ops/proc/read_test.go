@@ -332,6 +332,14 @@ func TestProcSearch(t *testing.T) {
 		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) + "needle"},
 		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"}, strings.Repeat(line, 2000) + "needle"},
 		{"^nee", []string{strings.Repeat(line, 2000), "x", "nee"}, ""},
+		// A line may end with CR LF.
+		{"b$", []string{"ab\r\nc"}, "ab\r"},
+		{"^c$", []string{"ab\r\nc\r", "\n"}, "ab\r\nc\r"},
+		{"(a|b$)+ *^c", []string{"ab\r\nc"}, ""},
+		{"(?:x|b$)\nc", []string{"ab\r\nc"}, "ab\r\nc"},
+		{"b$", []string{"ab\rc"}, ""},
+		{"^$", []string{"ab\r\n\r\nc"}, "ab\r\n\r"},
+		{`(?i)B\w{0,2}$`, []string{"abcd\r\n"}, "abcd\r"},
 	} {
 		search, err := newSearch(test.pattern)
 		assert.NilError(t, err)

@@ -24,14 +24,11 @@ type search struct {
 
 func newSearch(pattern string) (*search, error) {
 	pattern = "(?m)" + pattern // prompts are at the start of a line, and output has many
-	re, err := regexp.Compile(pattern)
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return nil, dispatch.InvalidArgument("/pattern", "%w", err)
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
+	parsed = beforeCR(parsed)
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
 		return nil, err
@@ -39,7 +36,22 @@ func newSearch(pattern string) (*search, error) {
 	if n := len(program.Inst); n > maxProgram {
 		return nil, dispatch.InvalidArgument("/pattern", "it takes %d steps, of which %d are allowed; use smaller repetitions", n, maxProgram)
 	}
-	return &search{re: re}, nil
+	re, err := regexp.Compile(parsed.String())
+	return &search{re: re}, err
+}
+
+// beforeCR makes every $ take the CR of a line that ends with CR LF, as lines on Windows do, and
+// what comes from a network.
+func beforeCR(re *syntax.Regexp) *syntax.Regexp {
+	if re.Op == syntax.OpEndLine {
+		cr := &syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune{'\r'}}
+		optional := &syntax.Regexp{Op: syntax.OpQuest, Sub: []*syntax.Regexp{cr}}
+		return &syntax.Regexp{Op: syntax.OpConcat, Sub: []*syntax.Regexp{optional, re}}
+	}
+	for i, sub := range re.Sub {
+		re.Sub[i] = beforeCR(sub)
+	}
+	return re
 }
 
 // find returns the offset behind the first match that is between from and to.
