@@ -58,27 +58,28 @@ func start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, bare(err)
 	}
-	var pipes [2 * 3]*os.File // the read end of each, then its write end
-	open := processgroup.InputPipe
-	for i := 0; i < len(pipes); i += 2 {
-		if pipes[i], pipes[i+1], err = open(); err != nil {
-			closeAll(pipes[:i]...)
+	var theirs, ours [3]*os.File // stdin, stdout and stderr
+	for i, open := range []func() (theirs, ours *os.File, err error){
+		processgroup.InputPipe, processgroup.OutputPipe, processgroup.OutputPipe,
+	} {
+		if theirs[i], ours[i], err = open(); err != nil {
+			closeAll(theirs[:i]...)
+			closeAll(ours[:i]...)
 			return nil, err
 		}
-		open = processgroup.OutputPipe
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	if c.Merged {
-		cmd.Stderr = pipes[3]
+		cmd.Stderr = theirs[1]
 	}
 	group, err := processgroup.Start(cmd)
-	closeAll(pipes[0], pipes[3], pipes[5])
+	closeAll(theirs[:]...)
 	if err != nil {
-		closeAll(pipes[1], pipes[2], pipes[4])
+		closeAll(ours[:]...)
 		return nil, bare(err)
 	}
 	p := &Process{
-		pid: cmd.Process.Pid, stdin: pipes[1], stdout: pipes[2], stderr: pipes[4],
+		pid: cmd.Process.Pid, stdin: ours[0], stdout: ours[1], stderr: ours[2],
 		guardian: guardian{group}, done: make(chan struct{}),
 	}
 	go p.watch()

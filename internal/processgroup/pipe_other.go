@@ -4,8 +4,11 @@ package processgroup
 
 import "os"
 
-// InputPipe is a pipe to write to; r is for a process that is to be started.
-func InputPipe() (r, w *os.File, err error) { return os.Pipe() }
+// InputPipe opens a pipe to a process's stdin. Writes to ours honour SetWriteDeadline.
+func InputPipe() (theirs, ours *os.File, err error) { return os.Pipe() }
 
-// OutputPipe is a pipe to read from; w is for a process that is to be started.
-func OutputPipe() (r, w *os.File, err error) { return os.Pipe() }
+// OutputPipe opens a pipe from a process's stdout or stderr. Reads of ours honour SetReadDeadline.
+func OutputPipe() (theirs, ours *os.File, err error) {
+	ours, theirs, err = os.Pipe()
+	return theirs, ours, err
+}

@@ -1,0 +1,80 @@
+package processgroup
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// A write that nobody reads, and a read of what nobody writes, end at their deadline, and when the
+// pipe is closed. Then the pipe is of use again.
+func TestPipeDeadlines(t *testing.T) {
+	t.Parallel()
+	theirInput, ourInput, err := InputPipe()
+	assert.NilError(t, err)
+	defer theirInput.Close()
+	theirOutput, ourOutput, err := OutputPipe()
+	assert.NilError(t, err)
+	defer theirOutput.Close()
+
+	past := time.Unix(1, 0)
+	assert.NilError(t, ourInput.SetWriteDeadline(past))
+	_, err = ourInput.Write(make([]byte, 1<<20))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	assert.NilError(t, ourOutput.SetReadDeadline(past))
+	_, err = ourOutput.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	assert.NilError(t, ourInput.SetWriteDeadline(time.Time{}))
+	assert.NilError(t, ourOutput.SetReadDeadline(time.Time{}))
+	ended := make(chan error)
+	go func() {
+		_, err := ourInput.Write(make([]byte, 1<<20))
+		ended <- err
+	}()
+	go func() {
+		_, err := ourOutput.Read(make([]byte, 1))
+		ended <- err
+	}()
+	// Whether they have begun or not.
+	assert.NilError(t, ourInput.Close())
+	assert.NilError(t, ourOutput.Close())
+	for range 2 {
+		assert.ErrorIs(t, <-ended, os.ErrClosed)
+	}
+}
+
+// All that is written arrives, and then the end.
+func TestPipeCopies(t *testing.T) {
+	t.Parallel()
+	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	for name, open := range map[string]func() (reader, writer *os.File, err error){
+		"input": InputPipe,
+		"output": func() (reader, writer *os.File, err error) {
+			writer, reader, err = OutputPipe()
+			return reader, writer, err
+		},
+	} {
+		reader, writer, err := open()
+		assert.NilError(t, err, name)
+		go func() {
+			writer.Write(all)
+			writer.Close()
+		}()
+		got, err := io.ReadAll(reader)
+		assert.NilError(t, err, name)
+		assert.Assert(t, bytes.Equal(got, all), name)
+		reader.Close()
+		// Nobody reads any more.
+		reader, writer, err = open()
+		assert.NilError(t, err, name)
+		reader.Close()
+		_, err = writer.Write(all)
+		assert.Assert(t, err != nil, name)
+		writer.Close()
+	}
+}
