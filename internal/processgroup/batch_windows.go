@@ -1,7 +1,6 @@
 package processgroup
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -77,7 +76,7 @@ func batchLine(file string, args []string) (string, error) {
 // Go too) take it for an end, and what follows a space for the next argument.
 func batchArgument(arg string) (string, error) {
 	if strings.ContainsAny(arg, "\r\n\x00") {
-		return "", errors.New("cmd.exe takes no line breaks and no NUL: " + runDirectly)
+		return "", invalid("cmd.exe takes no line breaks and no NUL: " + runDirectly)
 	}
 	// A backslash at the end would, if the batch file has "%~1", be one before a quote.
 	if arg != "" && !strings.ContainsFunc(arg, needsQuotes) && !strings.HasSuffix(arg, `\`) {
@@ -92,8 +91,8 @@ func batchArgument(arg string) (string, error) {
 			b.WriteString(strings.Repeat(`\`, backslashes+1))
 			outside = !outside
 		case outside && strings.ContainsRune(operators, r):
-			return "", fmt.Errorf("cmd.exe would take %q for an operator, as it is behind a "+
-				"double quote: %s", r, runDirectly)
+			return "", invalid(fmt.Sprintf("cmd.exe would take %q for an operator, as it is "+
+				"behind a double quote: %s", r, runDirectly))
 		}
 		if backslashes++; r != '\\' {
 			backslashes = 0
@@ -101,12 +100,19 @@ func batchArgument(arg string) (string, error) {
 		b.WriteRune(r)
 	}
 	if outside {
-		return "", errors.New("cmd.exe cannot take an odd number of double quotes: " + runDirectly)
+		return "", invalid("cmd.exe cannot take an odd number of double quotes: " + runDirectly)
 	}
 	b.WriteString(strings.Repeat(`\`, backslashes))
 	b.WriteByte('"')
 	return literal(b.String()), nil
 }
+
+// invalid says what is wrong with an argument. It is EINVAL too, as for one with a NUL anywhere.
+type invalid string
+
+func (e invalid) Error() string { return string(e) }
+
+func (e invalid) Is(target error) bool { return target == syscall.EINVAL }
 
 const (
 	runDirectly = "run the program that the batch file starts"

@@ -4,17 +4,21 @@ import (
 	"errors"
 	"io/fs"
 	"os/exec"
+	"slices"
 	"syscall"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/guard"
 )
 
-// causes says what a failure to start a program is to the caller. The first that matches counts.
-var causes = []struct {
+// A cause says what a failure to start a program is to the caller.
+type cause struct {
 	is   error
 	code dispatch.Code
-}{
+}
+
+// causes are those of all systems; systemCauses, of this one. The first that matches counts.
+var causes = []cause{
 	{exec.ErrNotFound, dispatch.NotFound},
 	{exec.ErrDot, dispatch.NotFound},
 	{fs.ErrNotExist, dispatch.NotFound},
@@ -35,7 +39,7 @@ func explain(err error) error {
 	if !ok {
 		return err // nil, or that of a context
 	}
-	for _, cause := range causes {
+	for _, cause := range slices.Concat(causes, systemCauses) {
 		if errors.Is(err, cause.is) {
 			return dispatch.Errorf(cause.code, "%w", failure)
 		}

@@ -48,6 +48,13 @@ var steps = map[string]func(text string){
 	"ignore": func(string) { ignore() },
 	"tell":   func(string) { tell() },
 
+	"pause": func(text string) { <-time.After(milliseconds(number(text))) },
+	"executable": func(string) {
+		path, err := os.Executable()
+		check(err)
+		fmt.Println(path)
+	},
+
 	// count says how many bytes come.
 	"count": func(string) {
 		n, _ := io.Copy(io.Discard, stdin)

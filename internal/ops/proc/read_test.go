@@ -272,7 +272,6 @@ func TestProcREPL(t *testing.T) {
 		{"python3", "-i -q -u", "^>>> $", "print(6*7)", "42\n>>> ", true},
 		{"node", "-i", "^> $", "6*7", "42\n> ", true},
 		{"sh", "-i", "^[$#] $", "echo $((6*7))", "42\n", false},
-		{"cmd", "/d /q", "[A-Z]:\\\\.*>$", "set /a 6*7", "42", false},
 	} {
 		t.Run(repl.command, func(t *testing.T) {
 			t.Parallel()

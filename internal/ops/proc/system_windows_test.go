@@ -28,3 +28,7 @@ func openFiles(t testing.TB) int {
 	assert.Assert(t, ok != 0, "%v", err)
 	return int(n)
 }
+
+func onWine() bool { return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil }
+
+const executable = ".exe" // what names of programs end with

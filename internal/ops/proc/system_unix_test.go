@@ -31,3 +31,7 @@ func openFiles(t testing.TB) int {
 	assert.NilError(t, err)
 	return len(entries)
 }
+
+func onWine() bool { return false }
+
+const executable = "" // what names of programs end with

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package proc
+
+var systemCauses []cause
