@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// An allowList is the commands that may be started, to the letter; nil allows any.
+// An allowList is the commands that may be started, by the names or paths that it has; nil allows
+// any.
 type allowList []string
 
 func newAllowList(entries []string) (allowList, error) {
@@ -34,7 +35,7 @@ func (l allowList) check(command string, env map[string]string) error {
 	if l == nil {
 		return nil
 	}
-	if !slices.Contains(l, command) {
+	if !slices.ContainsFunc(l, func(entry string) bool { return allows(entry, command) }) {
 		return dispatch.Errorf(dispatch.PermissionDenied, "the command %.100q is not among those that may be started", command).
 			With(map[string]any{"allowed": []string(l)})
 	}
@@ -57,6 +58,9 @@ var decisives = []string{
 	"GO*", "CC", "CXX", "CPP", "LD", "AR", "CARGO*", "RUST*", "MAKE*", "GNUMAKEFLAGS", "CMAKE_*", "PKG_CONFIG*", "UV_*", "PIP_*",
 	"GIT_*", "SSH_*", "EDITOR", "VISUAL", "*PAGER", "LESS*", "BROWSER", "VIM*", "EXINIT", "EMACS*",
 	"DOCKER_*", "KUBECONFIG", "ANSIBLE_*", "PS*MODULEPATH", "PATHEXT", "COMSPEC",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA",
+	"LOCALAPPDATA", "PROGRAMDATA", "ALLUSERSPROFILE", "PROGRAMFILES*", "COMMONPROGRAMFILES*",
+	"COR_*", "__COMPAT_LAYER",
 }
 
 func decisive(name string) bool {

@@ -1,77 +1,106 @@
-//go:build unix
-
 package proc
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"gotest.tools/v3/assert"
 )
 
-func TestProcAllow(t *testing.T) {
-	t.Parallel()
-	cat, err := exec.LookPath("cat")
+// copyOfSelf puts this test program into a new directory under another name, and returns its path.
+func copyOfSelf(t testing.TB, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(self(t))
 	assert.NilError(t, err)
-	echo, err := exec.LookPath("echo")
-	assert.NilError(t, err)
-	b := newBench(t, Options{Allow: []string{"cat", echo}})
-	for _, command := range []string{"cat", echo} {
-		assert.Assert(t, b.dispatch(t.Context(), "proc.start", args{"command": command}).Success(), command)
-	}
-	b.put(t, "cat", "#!/bin/sh\necho pwned\n", 0o755)
-	b.put(t, filepath.Base(echo), "#!/bin/sh\necho pwned\n", 0o755)
-	assert.NilError(t, os.Symlink("/bin/sh", filepath.Join(b.dir, "link")))
-	for _, command := range []string{
-		"sh", "echo", cat, "./cat", "cat ", " cat", "CAT", "cat\n", "cat;sh", "cat sh", "bin/../cat", "./link", "link", "./sub/../cat",
-		echo + "/../sh", filepath.Dir(echo) + "/./echo", filepath.Dir(echo) + "//echo", filepath.Join(b.dir, "cat"), ".", "..", "*", "-c",
-	} {
-		envelope := b.dispatch(t.Context(), "proc.start", args{"command": command})
+	path := filepath.Join(t.TempDir(), name+executable)
+	assert.NilError(t, os.WriteFile(path, content, 0o755))
+	return path
+}
+
+// onPath puts a directory in front of the others in PATH.
+func onPath(t *testing.T, dir string) {
+	t.Helper()
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+// named returns the arguments of program, of a program of another name.
+func named(t testing.TB, command string, steps ...string) args {
+	t.Helper()
+	a := program(t, steps...)
+	a["command"] = command
+	return a
+}
+
+// notAllowed checks that none of these commands may be started.
+func (b *bench) notAllowed(t testing.TB, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		envelope := b.dispatch(t.Context(), "proc.start", named(t, command))
 		assert.Assert(t, envelope.Err != nil, "%q: %s", command, envelope.Data)
 		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command, envelope.Err)
-		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string{echo, "cat"})
+		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string(b.allow))
 	}
 }
 
-// An allowed name is that of the program on the PATH of this program, whatever lies in the directory.
+func TestProcAllow(t *testing.T) {
+	tool, other := copyOfSelf(t, "tool"), copyOfSelf(t, "other")
+	onPath(t, filepath.Dir(tool))
+	onPath(t, filepath.Dir(other))
+	b := newBench(t, Options{Allow: []string{"tool", other}})
+	for _, command := range []string{"tool", other} {
+		run[StartOutput](t, b, "proc.start", named(t, command))
+	}
+	b.tool(t, ".")
+	dir := filepath.Dir(other)
+	b.notAllowed(t, []string{
+		"sh", "other", tool, "./tool", "tool ", " tool", "tool.", "tool\n", "tool;sh", "tool sh",
+		"bin/../tool", "./sub/../tool", other + "/../sh", dir + "/./other", dir + "//other",
+		filepath.Join(b.dir, "tool"), ".", "..", "*", "-c", strings.TrimPrefix(other, dir),
+	})
+}
+
+// An allowed name is that of the program on the PATH of this program, whatever lies in the
+// directory.
 func TestProcAllowNotFromDirectory(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{Allow: []string{"true"}})
-	b.put(t, "true", "#!/bin/sh\necho pwned\n", 0o755)
-	id := run[StartOutput](t, b, "proc.start", args{"command": "true"}).Session
-	assert.Equal(t, b.rest(t, id).Output, "")
+	tool := copyOfSelf(t, "tool")
+	onPath(t, filepath.Dir(tool))
+	b := newBench(t, Options{Allow: []string{"tool"}})
+	b.tool(t, ".")
+	id := run[StartOutput](t, b, "proc.start", named(t, "tool", "executable")).Session
+	assert.Equal(t, strings.TrimSpace(b.rest(t, id).Output), tool)
 }
 
 func TestProcAllowEnvironment(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, Options{Allow: []string{"env"}})
+	b := newBench(t, Options{Allow: []string{self(t)}})
+	with := func(name string) args {
+		a := program(t, "environ")
+		a["env"] = args{fixtureEnv: "1", name: "x"}
+		return a
+	}
 	for _, name := range []string{
 		"PATH", "Path", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "BASH_FUNC_ls%%", "SHELLOPTS", "PS4",
 		"NODE_OPTIONS", "NODE_PATH", "npm_config_script_shell", "npm_config_//registry/:x", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB",
 		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "MANPAGER",
 		"EDITOR", "VISUAL", "LESSOPEN", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "HOME", "XDG_CONFIG_HOME", "IFS", "SHELL", "RUSTC_WRAPPER", "LUA_INIT",
+		"ComSpec", "PATHEXT", "SystemRoot", "windir", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
+		"HOMEPATH", "ProgramFiles(x86)", "COR_PROFILER_PATH", "__COMPAT_LAYER",
 	} {
-		err := fails(t, b, "proc.start", args{"command": "env", "env": args{"OK": "1", name: "x"}}, dispatch.Blocked, name)
+		err := fails(t, b, "proc.start", with(name), dispatch.Blocked, name)
 		assert.Equal(t, details[string](t, err, "name"), name)
 	}
-	for _, name := range []string{"LANG", "TZ", "CI", "NO_COLOR", "TERM", "MY_PATH", "DEBUG", "PORT", "DATABASE_URL"} {
-		assert.Assert(t, b.dispatch(t.Context(), "proc.start", args{"command": "env", "env": args{name: "x"}}).Success(), name)
+	for _, name := range []string{
+		"LANG", "TZ", "CI", "NO_COLOR", "TERM", "MY_PATH", "DEBUG", "PORT", "DATABASE_URL",
+	} {
+		run[StartOutput](t, b, "proc.start", with(name))
 	}
 	// Without a list, all may be set.
 	free := newBench(t, Options{})
-	id := run[StartOutput](t, free, "proc.start", args{"command": "env", "env": args{"BASH_ENV": "x"}}).Session
+	id := run[StartOutput](t, free, "proc.start", with("BASH_ENV")).Session
 	free.expect(t, id, "^BASH_ENV=x$")
-}
-
-// The list is of what proc.start starts. Scripts have a gate of their own, and nothing else.
-func TestProcAllowIsNotForEval(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, Options{Allow: []string{}})
-	assert.DeepEqual(t, details[[]string](t, fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""), "allowed"), []string{})
-	assert.Equal(t, run[EvalOutput](t, b, "proc.eval", args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
 }
 
 func TestProcAllowEntries(t *testing.T) {

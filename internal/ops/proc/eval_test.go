@@ -203,3 +203,11 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 	<-done
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
+
+// The list is of what proc.start starts. Scripts have a gate of their own, and nothing else.
+func TestProcAllowIsNotForEval(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Allow: []string{}})
+	assert.DeepEqual(t, details[[]string](t, fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""), "allowed"), []string{})
+	assert.Equal(t, run[EvalOutput](t, b, "proc.eval", args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
+}

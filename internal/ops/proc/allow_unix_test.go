@@ -1,0 +1,19 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// A name is allowed to the letter, and is not that of a link to what is not.
+func TestProcAllowOnUnix(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{Allow: []string{"cat"}})
+	assert.NilError(t, os.Symlink("/bin/sh", filepath.Join(b.dir, "link")))
+	b.notAllowed(t, []string{"CAT", "cat.exe", `\cat`, "./link", "link"})
+}
