@@ -9,6 +9,10 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
+// maxWrite is how many bytes are written at a time. Windows does not say how much of a write that
+// was cut short has been read.
+const maxWrite = 4 << 10
+
 // An input is the stdin of a process. One at a time writes to it, so that what two callers send does not mix.
 type input struct {
 	f    *os.File
@@ -31,7 +35,11 @@ func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err e
 		i.f.SetWriteDeadline(time.Unix(1, 0))
 		close(interrupted)
 	})
-	n, err = i.f.Write(data)
+	for n < len(data) && err == nil {
+		var written int
+		written, err = i.f.Write(data[n:min(n+maxWrite, len(data))])
+		n += written
+	}
 	if !stop() {
 		<-interrupted
 		i.f.SetWriteDeadline(time.Time{}) // for the next

@@ -71,9 +71,13 @@ func TestProcSendCancelled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "sleep")
+	eventually(t, "the pipe is full", func() bool {
+		full := args{"session": id, "text": big, "timeout_ms": 20}
+		return details[int](t, fails(t, b, "proc.send", full, dispatch.Timeout, ""), "bytes_written") == 0
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
-	for range 3 { // one fills the pipe, others wait for their turn
+	for range 3 { // one waits for room in the pipe, others for their turn
 		calls.Go(func() {
 			envelope := b.dispatch(ctx, "proc.send", args{"session": id, "text": big})
 			assert.Check(t, envelope.Err != nil && envelope.Err.Code == dispatch.Cancelled, "%v", envelope.Err)
