@@ -40,9 +40,12 @@ func follow(g *guard.Process, write func([]byte)) *process {
 }
 
 const (
-	patience  = 5 * time.Second        // for the end of the output where something that got away may hold it open; see guard.Exit
 	byItself  = 500 * time.Millisecond // for a process to end when its input has
-	dieWithin = 5 * time.Second        // when killed
+	dieWithin = 5 * time.Second        // when killed, and the output to end
+
+	// patience is for the end of the output when the process has ended, and something that got away
+	// may hold it open; see guard.Exit. It is part of dieWithin.
+	patience = dieWithin / 2
 )
 
 // end has the process end: by the end of its input, by SIGTERM, or when grace is over, or ctx, by SIGKILL. It blocks until it has.
@@ -55,8 +58,11 @@ func (p *process) end(ctx context.Context, grace time.Duration) error {
 	if p.endsWithin(ctx, first) {
 		return nil
 	}
-	if grace > 0 && p.guard.Signal(syscall.SIGTERM) == nil && p.endsWithin(ctx, grace-first) {
-		return nil
+	if grace > 0 {
+		_ = p.guard.Signal(syscall.SIGTERM) // if it cannot be asked, it still has the time
+		if p.endsWithin(ctx, grace-first) {
+			return nil
+		}
 	}
 	return p.kill()
 }

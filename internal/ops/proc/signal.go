@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,18 +15,12 @@ var signalSpec = dispatch.Spec{
 	Name:    "proc.signal",
 	Title:   "Signal process",
 	Summary: "Send a signal to a session's process and its whole process group.",
-	Description: "Send a signal to a session's process and its whole process group. INT is what Ctrl-C would be. " +
-		"A process that STOP has stopped takes other signals when CONT has let it go on. The session remains: see proc.stop to end it.",
+	Description: "Send a signal to a session's process and its whole process group. " +
+		signalsMean + " The session remains: see proc.stop to end it.",
 	Kind:     dispatch.Lifecycle,
 	Errors:   []dispatch.Code{dispatch.StateError, dispatch.UpstreamError, dispatch.NotImplemented},
 	Timeout:  time.Minute,
-	Examples: []dispatch.Example{{Summary: "Interrupt", Input: json.RawMessage(`{"session":"python3-4f9a2c","signal":"INT"}`)}},
-}
-
-// SignalInput are the arguments of proc.signal.
-type SignalInput struct {
-	dispatch.Session
-	Signal string `json:"signal" enum:"INT,TERM,HUP,QUIT,KILL,USR1,USR2,STOP,CONT"`
+	Examples: []dispatch.Example{signalExample},
 }
 
 // SignalOutput is the data of proc.signal.
@@ -41,12 +34,10 @@ func (s *Service) signal(ctx context.Context, in SignalInput) (out SignalOutput,
 	if err != nil {
 		return out, err
 	}
-	number, ok := signals[in.Signal]
-	if !ok {
-		return out, dispatch.Errorf(dispatch.NotImplemented, "this system has no signal %s", in.Signal)
-	}
-	err = session.guard.Signal(number)
+	err = session.guard.Signal(signals[in.Signal])
 	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return out, dispatch.Errorf(dispatch.NotImplemented, "this system has no signal %s", in.Signal)
 	case errors.Is(err, os.ErrProcessDone):
 		return out, dispatch.Errorf(dispatch.StateError, "the process of %q has ended", session.id)
 	case err != nil:

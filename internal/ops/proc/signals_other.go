@@ -1,8 +1,29 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package proc
 
-import "syscall"
+import (
+	"encoding/json"
+	"syscall"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// SignalInput are the arguments of proc.signal.
+type SignalInput struct {
+	dispatch.Session
+	Signal string `json:"signal" enum:"KILL"`
+}
+
+const (
+	signalsMean = "There is only KILL here."
+	stopsBy     = "close its stdin, and kill it when grace_ms are over."
+)
+
+var signalExample = dispatch.Example{
+	Summary: "At once",
+	Input:   json.RawMessage(`{"session":"python3-4f9a2c","signal":"KILL"}`),
+}
 
 // signals are those that there are here, by their names.
 var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL}

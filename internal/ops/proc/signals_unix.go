@@ -2,7 +2,30 @@
 
 package proc
 
-import "syscall"
+import (
+	"encoding/json"
+	"syscall"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// SignalInput are the arguments of proc.signal.
+type SignalInput struct {
+	dispatch.Session
+	Signal string `json:"signal" enum:"INT,TERM,HUP,QUIT,KILL,USR1,USR2,STOP,CONT"`
+}
+
+const (
+	signalsMean = "INT is what Ctrl-C would be. " +
+		"A process that STOP has stopped takes other signals when CONT has let it go on."
+	stopsBy = "close its stdin, send SIGTERM soon after if that does not end it, " +
+		"and SIGKILL when grace_ms are over."
+)
+
+var signalExample = dispatch.Example{
+	Summary: "Interrupt",
+	Input:   json.RawMessage(`{"session":"python3-4f9a2c","signal":"INT"}`),
+}
 
 // signals are those that a caller can send, or that may be seen to have ended a process, by their names.
 var signals = map[string]syscall.Signal{

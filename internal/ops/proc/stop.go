@@ -15,8 +15,8 @@ var stopSpec = dispatch.Spec{
 	Name:    "proc.stop",
 	Title:   "Stop process",
 	Summary: "End a session, and its process if that still runs.",
-	Description: "End a session, and its process if that still runs, with all that it started: close its stdin, send SIGTERM soon after if that does not end it, " +
-		"and SIGKILL when grace_ms are over. Says how it ended, and the last of what it wrote that was not read, up to 4 KiB. " +
+	Description: "End a session, and its process if that still runs, with all that it started: " +
+		stopsBy + " Says how it ended, and the last of what it wrote that was not read, up to 4 KiB. " +
 		"A session that is not there, or not any more, is no error: stopped is false.",
 	Kind:       dispatch.Lifecycle,
 	Idempotent: true,

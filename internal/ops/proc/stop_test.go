@@ -88,3 +88,26 @@ func TestProcStopCancelled(t *testing.T) {
 	gone(t, pids...)
 	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
 }
+
+// A process has all of the time that it is given, also where it cannot be asked to end.
+func TestProcStopGivesTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.start(t, "ignore", "say ready", "copy", "pause 1000", "exit 7") // longer than byItself
+	b.expect(t, id, "ready\n")
+	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
+	assert.Assert(t, out.ExitCode != nil, "ended by %q", out.Signal)
+	assert.Equal(t, *out.ExitCode, 7)
+}
+
+// The end of a process is the end of what it left behind, and of their output, at once.
+func TestProcEndTakesChildren(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.start(t, "children 2", "exit 3")
+	start := time.Now()
+	pids := b.pids(t, id)
+	assert.Equal(t, *b.rest(t, id).ExitCode, 3)
+	gone(t, pids...)
+	assert.Assert(t, time.Since(start) < patience, "the output did not end by itself")
+}

@@ -42,3 +42,18 @@ func TestProcWaitWithoutReading(t *testing.T) {
 	id := b.start(t, "fill 10000000")
 	assert.Equal(t, *run[WaitOutput](t, b, "proc.wait", args{"session": id, "timeout_ms": 20000}).ExitCode, 0)
 }
+
+func TestProcSignalKill(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	id := b.start(t, stubborn...)
+	pids := b.pids(t, id)
+	got := run[SignalOutput](t, b, "proc.signal", args{"signal": "KILL"})
+	assert.Equal(t, got, SignalOutput{id, "KILL"})
+	out := b.rest(t, id)
+	assert.Equal(t, out.Signal, "KILL")
+	assert.Assert(t, out.ExitCode == nil)
+	gone(t, pids...)
+	fails(t, b, "proc.signal", args{"signal": "TERM"}, dispatch.StateError, "has ended")
+	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")
+}
