@@ -71,7 +71,13 @@ func (c Config) environ(parent []string, goos string) ([]string, error) {
 			env[fold(name)] = kv
 		}
 	}
+	set := make(map[string]string) // the names in c.Env, as they are spelled there
 	for name, value := range c.Env {
+		if other, ok := set[fold(name)]; ok {
+			return nil, fmt.Errorf("environment variables %q and %q: they are one for this system; "+
+				"set only one", min(name, other), max(name, other))
+		}
+		set[fold(name)] = name
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return nil, fmt.Errorf("environment variable %q: not a name", name)
 		}

@@ -68,6 +68,17 @@ func TestEnvironErrors(t *testing.T) {
 	}
 }
 
+// Which of two spellings of one name counts is nothing to be left to chance.
+func TestEnvironSpelledTwice(t *testing.T) {
+	twice := Config{Env: map[string]string{"Path": "secret a", "OTHER": "x", "PATH": "secret b"}}
+	env, err := twice.environ(nil, "linux")
+	assert.NilError(t, err)
+	assert.Equal(t, len(env), 3)
+	_, err = twice.environ(nil, "windows")
+	assert.Error(t, err,
+		`environment variables "PATH" and "Path": they are one for this system; set only one`)
+}
+
 func TestEnvNames(t *testing.T) {
 	t.Setenv("CHILD_TEST_SECRET", "hunter2")
 	t.Setenv("TZ", "UTC")

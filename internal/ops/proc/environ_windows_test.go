@@ -1,0 +1,28 @@
+package proc
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"gotest.tools/v3/assert"
+)
+
+// Names are the same in capitals and small letters: one that is set takes the place of the
+// inherited one, and which of two counts is not left to chance.
+func TestProcEnvironmentSpellings(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Options{})
+	a := program(t, "environ")
+	a["env"] = args{fixtureEnv: "1", "pAtH": `C:\mine`}
+	out := b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output
+	var paths []string
+	for line := range strings.Lines(out) {
+		if name, _, _ := strings.Cut(line, "="); strings.EqualFold(name, "PATH") {
+			paths = append(paths, strings.TrimSpace(line))
+		}
+	}
+	assert.DeepEqual(t, paths, []string{`pAtH=C:\mine`})
+	a["env"] = args{"Path": "a", "PATH": "b"}
+	fails(t, b, "proc.start", a, dispatch.InvalidInput, `"PATH" and "Path"`)
+}
