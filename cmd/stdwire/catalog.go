@@ -128,6 +128,10 @@ func (b *builtin) writable() writableRoots {
 // open makes the catalog, with these gates open beside those that the flags open. Closing is the
 // caller's.
 func (b *builtin) open(log *slog.Logger, gates ...dispatch.Gate) (*offer, error) {
+	if b.eval && !proc.HasEval {
+		return nil, usagef("--allow-eval: proc.eval runs scripts by sh, which this system does not " +
+			"have; leave it out, and offer programs with --allow-exec")
+	}
 	list, err := b.directories()
 	if err != nil {
 		return nil, err

@@ -55,5 +55,16 @@
 // everything. It is not for proc.eval, which is a shell; who opens that gate wants one. There the dispatcher's blocklist catches mistakes, no
 // more.
 //
-// proc.eval is not there on Windows, and there processes are ended without being asked to.
+// # Windows
+//
+// There is no proc.eval, as there is no sh. A process that has to end gets the end of its stdin,
+// then a CTRL_BREAK event if it has a console together with this program, and is killed, with all
+// that it has started, when its time is over.
+//
+// A name that is allowed is one in letters of either case, with or without an extension of PATHEXT:
+// "npx" allows NPX.CMD. An allowed path may have either slash. Batch files are run by cmd.exe, which
+// cannot be given every argument; one that it would take for something else is refused.
+//
+// Many programs write in the code page of the console, not in UTF-8, and of what they write only
+// ASCII is left. Some have a setting for that, as python3 -X utf8.
 package proc

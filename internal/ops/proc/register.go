@@ -16,7 +16,8 @@ import (
 type Options struct {
 	Roots *fs.Roots // where working directories are: the instances that callers name
 
-	// Allow is what callers may start: names to be found on the PATH of this program ("git"), and absolute paths, to the letter. nil: anything.
+	// Allow is what callers may start: names to be found on the PATH of this program ("git"), and
+	// absolute paths, to the letter, but on Windows as the package says. nil: anything.
 	Allow []string
 
 	Max    int           // how many sessions there may be at a time, and as many scripts; 0: 32
