@@ -78,7 +78,7 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		killed:     make(chan struct{}),
 		done:       make(chan struct{}),
 	}
-	pipes, err := openPipes()
+	theirs, ours, err := openPipes()
 	if err != nil {
 		return nil, startError(cfg, env, err)
 	}
@@ -87,20 +87,20 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		Args:   append([]string{cfg.Command}, cfg.Args...),
 		Env:    env,
 		Dir:    cfg.Dir,
-		Stdin:  pipes[0],
-		Stdout: pipes[3],
-		Stderr: pipes[5],
+		Stdin:  theirs[0],
+		Stdout: theirs[1],
+		Stderr: theirs[2],
 	}
 	p.group, err = processgroup.Start(cmd)
 	// The child has its own copies. Ours would keep the pipes from ever ending.
-	closeAll(pipes[0], pipes[3], pipes[5])
+	closeAll(theirs[:]...)
 	if err != nil {
-		closeAll(pipes[1], pipes[2], pipes[4])
+		closeAll(ours[:]...)
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
-	p.stdin = &input{f: pipes[1]}
-	p.stdout = newOutput(pipes[2])
-	p.stderr = newStderr(pipes[4], cfg)
+	p.stdin = &input{f: ours[0]}
+	p.stdout = newOutput(ours[1])
+	p.stderr = newStderr(ours[2], cfg)
 	if cfg.Started != nil {
 		cfg.Started(p.Pid())
 	}
@@ -114,17 +114,18 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	return p, nil
 }
 
-// openPipes opens three pipes: stdin, stdout, stderr, each as read end, write end.
-func openPipes() (pipes [6]*os.File, err error) {
-	open := processgroup.InputPipe
-	for i := 0; i < len(pipes); i += 2 {
-		if pipes[i], pipes[i+1], err = open(); err != nil {
-			closeAll(pipes[:i]...)
-			return pipes, err
+// openPipes opens three pipes: for stdin, stdout, stderr.
+func openPipes() (theirs, ours [3]*os.File, err error) {
+	for i, open := range []func() (theirs, ours *os.File, err error){
+		processgroup.InputPipe, processgroup.OutputPipe, processgroup.OutputPipe,
+	} {
+		if theirs[i], ours[i], err = open(); err != nil {
+			closeAll(theirs[:i]...)
+			closeAll(ours[:i]...)
+			return theirs, ours, err
 		}
-		open = processgroup.OutputPipe
 	}
-	return pipes, nil
+	return theirs, ours, nil
 }
 
 func closeAll(files ...*os.File) {
