@@ -147,7 +147,7 @@ func ExampleHooks() {
 		},
 		Call: func(e rpc.CallEvent) {
 			if e.End {
-				fmt.Println(e.Method, e.ID, "ended:", e.Err, e.Duration > 0)
+				fmt.Println(e.Method, e.ID, "ended:", e.Err, e.Duration < time.Minute)
 			}
 		},
 	}})

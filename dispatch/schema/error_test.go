@@ -244,3 +244,12 @@ func TestMustCompilePanics(t *testing.T) {
 	defer func() { assert.ErrorContains(t, recover().(error), "is no type") }()
 	MustCompile(`{"type":"x"}`)
 }
+
+// The effort that a document may take grows with its size, also where an int has 32 bits and 64 MiB
+// times 32 steps are too many for it.
+func TestLargeDocument(t *testing.T) {
+	s, err := Compile([]byte(`{"items": {"type": "integer"}}`))
+	assert.NilError(t, err)
+	document := []byte("[0" + strings.Repeat(",0", 32<<10) + strings.Repeat(" ", 65<<20) + "]")
+	assert.NilError(t, s.Validate(document))
+}

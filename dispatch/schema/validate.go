@@ -140,7 +140,8 @@ func (v *run) cause(f finding) Cause {
 
 func (v *run) begin(quick bool) {
 	v.quick, v.err, v.depth = quick, nil, 0
-	v.steps = baseSteps + min(stepsPerByte*len(v.doc.data), math.MaxInt/2)
+	// Where an int has 32 bits, the product of a document of 64 MiB would not fit into one.
+	v.steps = baseSteps + stepsPerByte*min(len(v.doc.data), math.MaxInt/2/stepsPerByte)
 	v.words, v.scope = v.words[:0], v.scope[:0]
 }
 

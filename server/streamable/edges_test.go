@@ -226,7 +226,6 @@ func TestHooks(t *testing.T) {
 		Frame: func(d rpc.Direction, frame []byte) { note(direction[d], string(frame[:min(len(frame), 40)])) },
 		Call: func(e rpc.CallEvent) {
 			if e.End {
-				assert.Check(t, e.Duration > 0)
 				note(direction[e.Direction], "ended", e.Method, e.ID.String())
 				return
 			}
