@@ -135,9 +135,9 @@ func (chart *chart) ending(exit *client.ExitError, took time.Duration) {
 	const way = "a server on stdio has to end when its stdin ends (2025-11-25, Lifecycle, \"Shutdown\"); else it outlives an application that dies"
 	switch {
 	case exit.Signal == os.Kill:
-		chart.add(warns, fmt.Sprintf("it heeds neither the end of its stdin nor SIGTERM, and was killed after %s", took.Round(100*time.Millisecond)), way)
+		chart.add(warns, fmt.Sprintf("%s, and was killed after %s", ignoresEnd, took.Round(100*time.Millisecond)), way)
 	case took >= stopGrace:
-		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, endedBy)
+		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, endedBySignal)
 		chart.add(warns, what, way)
 	}
 	if exit.Held {

@@ -227,7 +227,7 @@ func TestRunToolIsGuarded(t *testing.T) {
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	for _, flags := range []string{``, `,"--write"`} {
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+self+`","args":["serve"`+flags+`]}}}`), 0o600))
+		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(self)+`","args":["serve"`+flags+`]}}}`), 0o600))
 		got = run(t, "run", "--config", path, "files", "fs_write", "--help")
 		assert.Equal(t, got.code, 5)
 		assert.Equal(t, strings.Contains(got.stderr, "a tool is not what it was when it was first used"), flags != "", got.stderr)
@@ -241,7 +241,7 @@ func TestRunSaves(t *testing.T) {
 	got := run(t, "run", "--config", config, "library", "picture", "--yes")
 	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → --save DIR]\n[link file:///logo.png logo]\n", ""})
 	got = run(t, "run", "--config", config, "--save", dir, "library", "picture", "--yes")
-	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + dir + "/picture-2.png]\n[link file:///logo.png logo]\n", ""})
+	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + filepath.Join(dir, "picture-2.png") + "]\n[link file:///logo.png logo]\n", ""})
 	_, err := os.Stat(filepath.Join(dir, "picture-2.png"))
 	assert.NilError(t, err)
 	got = run(t, "run", "--config", config, "--save", config, "library", "picture", "--yes")

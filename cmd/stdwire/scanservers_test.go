@@ -71,7 +71,7 @@ func TestScanServers(t *testing.T) {
 
 func TestScanServersTrust(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
-	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+mark+`"]}}`)
+	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
 	got := run(t, "scan", "--servers")
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, `server "touch" is not trusted: its definitions were not looked at`))

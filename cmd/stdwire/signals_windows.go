@@ -3,5 +3,9 @@ package main
 // letsInAll is what lets in all changes of the configuration that wait: there is no SIGHUP.
 const letsInAll = "a new start of serve"
 
-// endedBy is how a server ends that does not when its stdin does: there is no SIGTERM.
-const endedBy = "was killed"
+// What doctor says of a server that does not end with its stdin. Whether it can be sent a
+// CTRL_BREAK_EVENT before it is killed depends on the console.
+const (
+	endedBySignal = "had to be told by CTRL_BREAK"
+	ignoresEnd    = "it does not heed the end of its stdin"
+)

@@ -28,8 +28,8 @@ var inheritedWindows = []string{
 	"TEMP", "TMP", "USERNAME", "USERPROFILE", "WINDIR",
 }
 
-// EnvNames returns the names, sorted, of the variables that a child started
-// now would have. Their values are nobody's business. It fails as Start would:
+// EnvNames returns the names of the variables that a child started now would have, sorted, on
+// Windows regardless of case. Their values are nobody's business. It fails as Start would:
 // on a malformed pattern, or a name or value that cannot be set.
 func (c Config) EnvNames() ([]string, error) {
 	env, err := c.environ(os.Environ(), runtime.GOOS)
