@@ -70,11 +70,11 @@ func TestPipeCopies(t *testing.T) {
 		assert.Assert(t, bytes.Equal(got, all), name)
 		reader.Close()
 		// Nobody reads any more.
-		reader, writer, err = open()
+		reader, unread, err := open()
 		assert.NilError(t, err, name)
 		reader.Close()
-		_, err = writer.Write(all)
+		_, err = unread.Write(all)
 		assert.Assert(t, err != nil, name)
-		writer.Close()
+		unread.Close()
 	}
 }
