@@ -152,7 +152,8 @@ func (s FileStore) Put(c Credentials) error {
 	}
 	path := s.path(c.Key)
 	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || letsOthersIn(info)) {
-		if err := atomicfile.Remove(path); err != nil { // or the new one would have its permissions, or be where it leads to
+		// Or the new one would have its permissions, or be where it leads to.
+		if err := atomicfile.Remove(path); err != nil {
 			return err
 		}
 	}
