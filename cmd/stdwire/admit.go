@@ -9,8 +9,8 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
 // Whoever can write a configuration file decides what is started, and that may be a client with

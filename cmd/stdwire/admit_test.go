@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
 // A file that has changed takes away by itself. What it gives waits, and what there was goes on.

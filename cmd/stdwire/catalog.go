@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/ops/fs"
-	"github.com/stdwire/stdwire/internal/ops/proc"
 	"github.com/stdwire/stdwire/server"
 )
 

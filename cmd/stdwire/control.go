@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/server"
 )
 

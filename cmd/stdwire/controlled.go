@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/near"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 

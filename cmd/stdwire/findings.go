@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 )
 
 // scanText shows findings by server, the one with the worst first. What is to be done is said once for each rule.

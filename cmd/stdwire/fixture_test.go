@@ -19,7 +19,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
 // TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests start is a process like any other; and the servers

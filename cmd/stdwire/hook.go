@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/internal/child"
-	"github.com/stdwire/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
 func logsCommand() command {

@@ -5,7 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
 // Where a log goes on, a line that came in two pieces is one; where something between is missing,

@@ -13,7 +13,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
 func main() {

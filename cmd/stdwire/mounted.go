@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )

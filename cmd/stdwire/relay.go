@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
 // A relay runs a command in this program's place: with its environment, between its stdin and

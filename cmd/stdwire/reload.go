@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/server"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc"

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
-	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 )
 
 func elements(t *testing.T, array string) (all []json.RawMessage) {

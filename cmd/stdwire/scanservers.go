@@ -9,7 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 

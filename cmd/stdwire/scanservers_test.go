@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/client/host/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 )
 
 // The servers of a configuration are scanned together, and one that cannot be started does not keep the others away.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 

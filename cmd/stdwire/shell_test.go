@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/rpc"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/stdwire/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 

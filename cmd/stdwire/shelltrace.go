@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/tap"
 )
 
 func tapCommand() command {

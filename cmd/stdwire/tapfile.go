@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/stdwire/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
 // A recordingFile is the word of a command line that names a recording.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/internal/tap"
 )
 
 // tapLines shows a record to people, a line for each message:

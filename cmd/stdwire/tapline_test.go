@@ -11,7 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
 func TestTapLines(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/lineedit"
-	"github.com/stdwire/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 

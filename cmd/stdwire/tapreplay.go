@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/internal/tap"
 )
 
 func tapReplayCommand() command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
 func tapShowCommand() command {

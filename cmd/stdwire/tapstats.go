@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/printable"
-	"github.com/stdwire/stdwire/internal/tap"
 )
 
 func tapStatsCommand() command {

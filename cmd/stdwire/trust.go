@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/near"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
 func trustCommand() command {

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
 // A waitingList is the gateways that run, and what waits in each.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 

@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	ops "github.com/stdwire/stdwire/internal/ops/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
 const (

@@ -32,13 +32,13 @@ var floors = []struct {
 	{"internal/printable", nil},
 	{"internal/shellwords", nil},
 	{"internal/terminal", nil},
-	{"internal/lineedit", []string{"internal/atomicfile", "internal/terminal"}},
+	{"cmd/stdwire/internal/lineedit", []string{"internal/atomicfile", "internal/terminal"}},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/processgroup", nil},
 	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
-	{"internal/guard", []string{"internal/processgroup"}},
+	{"cmd/stdwire/internal/guard", []string{"internal/processgroup"}},
 	{"internal/lograte", nil},
 	{"internal/sse", nil},
 	{"internal/oauth", []string{"internal/jsonexact"}},
@@ -47,15 +47,15 @@ var floors = []struct {
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 	{"dispatch/quota", nil},
 
-	{"internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
+	{"cmd/stdwire/internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
 	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
-	{"internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
-	{"internal/ops/proc", []string{"internal/printable", "internal/child", "internal/guard", "dispatch", "internal/ops/fs"}},
+	{"cmd/stdwire/internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
+	{"cmd/stdwire/internal/ops/proc", []string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch", "cmd/stdwire/internal/ops/fs"}},
 
 	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
 	{"server/streamable", []string{"internal/contain", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
@@ -63,8 +63,8 @@ var floors = []struct {
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
-	{"client/host/scan", []string{"internal/jsonscan", "internal/printable"}},
-	{"internal/ops/host", []string{"dispatch", "client/host"}},
+	{"cmd/stdwire/internal/scan", []string{"internal/jsonscan", "internal/printable"}},
+	{"cmd/stdwire/internal/ops/host", []string{"dispatch", "client/host"}},
 	{"client/host/gateway", []string{"internal/contain", "internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
@@ -74,9 +74,9 @@ var floors = []struct {
 	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
-		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/lineedit", "internal/render", "internal/form",
+		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "cmd/stdwire/internal/lineedit", "internal/render", "internal/form",
 		"internal/jsonscan", "internal/child", "internal/lograte", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
-		"internal/guard", "internal/ops/fs", "internal/ops/proc", "internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "client/host/scan", "internal/ops/host",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/host",
 	}},
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/guard"
 )
 
 var startSpec = dispatch.Spec{

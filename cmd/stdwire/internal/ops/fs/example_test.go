@@ -7,8 +7,8 @@ import (
 	"log"
 	"os"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/ops/fs"
 )
 
 // A catalog whose gate for writing is closed offers what only looks. With dispatch.NewCatalog(dispatch.GateWrite) it would have the

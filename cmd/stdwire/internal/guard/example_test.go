@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
 // A daemon that holds stdout, as servers started in the background do, keeps neither the reader nor Done waiting once the command is killed.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/ops/fs"
 	"gotest.tools/v3/assert"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"gotest.tools/v3/assert"
 )
 

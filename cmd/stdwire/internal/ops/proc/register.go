@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/ops/fs"
 )
 
 // Options are the settings of the operations. Only Roots is required.

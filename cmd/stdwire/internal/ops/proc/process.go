@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/guard"
 )
 
 // A process is a running command whose output somebody takes.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/dispatch"
-	ops "github.com/stdwire/stdwire/internal/ops/host"
 )
 
 // A desk has the operations on a manager of the servers a and b, that cannot be started.

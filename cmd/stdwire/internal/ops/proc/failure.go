@@ -7,8 +7,8 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/guard"
 )
 
 // A cause says what a failure to start a program is to the caller.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/guard"
 )
 
 var evalSpec = dispatch.Spec{

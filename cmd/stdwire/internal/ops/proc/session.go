@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stdwire/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
 // A session is a process that was started to be talked to.

@@ -9,9 +9,9 @@ import (
 	"log"
 	"os"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc"
 	"github.com/stdwire/stdwire/dispatch"
-	"github.com/stdwire/stdwire/internal/ops/fs"
-	"github.com/stdwire/stdwire/internal/ops/proc"
 )
 
 // A shell, driven as one would an interpreter: what is sent is a command, and what it answers ends with a line that it was told to write.
