@@ -157,14 +157,3 @@ func duration(target *time.Duration, name, help string) flag {
 		return nil
 	}}
 }
-
-// shortDuration is 5m for 5m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-len(zero)+1]
-		}
-	}
-	return text
-}

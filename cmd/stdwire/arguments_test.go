@@ -225,7 +225,7 @@ func TestReadingStdinEndsWithASignal(t *testing.T) {
 	r, w := io.Pipe() // that nobody writes to
 	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled{os.Interrupt})
+	cancel(signalled{signal: os.Interrupt})
 	_, err := parseData(ctx, "-", r)
 	assert.ErrorContains(t, err, "interrupt")
 	assert.Equal(t, asFailure(ctx, err).exit(), 130)

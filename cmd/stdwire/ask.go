@@ -19,17 +19,6 @@ type asker struct {
 	browse func(url string) error // shows a web page, outside of this program
 }
 
-// A prompter reads what somebody at the terminal answers.
-type prompter interface {
-	// begin waits until nobody else is asked, and throws away what was typed before: it was no
-	// answer, and must not agree to anything. Nobody else is asked until end is called. The error
-	// is the cause of ctx's end.
-	begin(ctx context.Context) (end func(), err error)
-	// line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is
-	// to be no answer, or the cause of ctx's end.
-	line(ctx context.Context, prompt string) (string, error)
-}
-
 func newAsker(server string, console *console, p prompter) *asker {
 	return &asker{server: server, console: console, prompter: p, browse: browse}
 }

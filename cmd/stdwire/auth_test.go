@@ -12,12 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
-
-	"github.com/stdwire/stdwire/client/auth"
 )
 
 // Once somebody has logged in, every command is let in, and renews what has expired; in a script nobody is ever asked.
@@ -210,7 +207,7 @@ func TestLoginFails(t *testing.T) {
 	c.err.w = w
 	go func() {
 		_, _ = bufio.NewReader(r).ReadString('\n')
-		cancel(signalled{os.Interrupt})
+		cancel(signalled{signal: os.Interrupt})
 		_, _ = io.Copy(io.Discard, r)
 	}()
 	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.streams), 130)
@@ -252,25 +249,6 @@ func TestAuthUsage(t *testing.T) {
 		assert.Equal(t, got.code, 2, tt.args)
 		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr), got.stderr)
 		assert.Assert(t, !strings.Contains(got.stderr, "s3cret"))
-	}
-}
-
-func TestHoldings(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	for _, tt := range []struct {
-		c    auth.Credentials
-		want string
-	}{
-		{auth.Credentials{}, "valid []"},
-		{auth.Credentials{Expires: now.Add(time.Second), Scopes: []string{"a", "b"}}, "valid [a b]"},
-		{auth.Credentials{Expires: now, Scopes: []string{"a", "b"}, Granted: "a"}, "expired [a]"},
-		{auth.Credentials{Expires: now.Add(-time.Hour), RefreshToken: "s3cret"}, "renewable []"},
-	} {
-		tt.c.Endpoint = "https://u:s3cret@a.example/mcp?key=s3cret"
-		h := newHolding(tt.c, now)
-		assert.Equal(t, fmt.Sprint(h.State, " ", h.Scopes), tt.want)
-		assert.Equal(t, h.Server, "https://a.example/mcp")
-		assert.Assert(t, h.Scopes != nil)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/internal/printable"
 )
 
 func configCheckCommand() command {
@@ -131,27 +130,4 @@ func findings(all []config.Diagnostic) []finding {
 		out = append(out, finding{d.Severity.String(), d.File, d.Line, d.Column, d.Server, d.Message})
 	}
 	return out
-}
-
-// table shows rows in columns.
-func table(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], len([]rune(printable.Line(cell))))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			cell = printable.Line(cell)
-			line += cell + strings.Repeat(" ", widths[i]-len([]rune(cell))+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	return b.String()
 }

@@ -102,14 +102,3 @@ func (v *view) bytes(what, file string, data []byte) {
 		v.std.err.printf("saved %s", printable.Line(path))
 	}
 }
-
-// size shows a number of bytes.
-func size(n int) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1000)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1000_000)
-}

@@ -67,7 +67,7 @@ func (x *crossing) name() string {
 
 func (x *crossing) run(ctx context.Context, std *streams) error {
 	log := slog.New(slog.NewTextHandler(std.err, nil))
-	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(untold[*client.StartError]{log.Handler()})}.New(nil)
+	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(untold[*client.StartError]{Handler: log.Handler()})}.New(nil)
 	defer g.Close()
 	behind := x.server(std, log)
 	if err := g.Add(behind); err != nil {

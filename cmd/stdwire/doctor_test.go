@@ -14,12 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -192,30 +190,6 @@ func TestDoctorOverHTTP(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "secret"), got.stdout)
 }
 
-// A tool with a wrong annotation must not be offered over HTTP, and may be elsewhere.
-func TestDoctorHeaders(t *testing.T) {
-	list := []byte(`[{"name":"a","description":"A.","inputSchema":{"type":"object","properties":{"b":{"type":"object","x-mcp-header":"B"}}}}]`)
-	for overHTTP, verdict := range map[bool]string{true: broke, false: warns} {
-		c := chart{Verdict: fine}
-		usable := c.tools(list, overHTTP)
-		assert.Equal(t, c.Verdict, verdict)
-		assert.Equal(t, len(usable) == 0, overHTTP)
-	}
-}
-
-func TestDoctorTimes(t *testing.T) {
-	c := chart{Verdict: fine}
-	c.slow(9*time.Second, "npx")
-	c.ending(&client.ExitError{}, time.Second)
-	assert.Equal(t, len(c.Symptoms), 0)
-	c.slow(11550*time.Millisecond, "npx")
-	assert.Equal(t, c.Symptoms[0].What, "it took 11.6s to start, and many applications wait no longer than 10s")
-	assert.Assert(t, cmp.Contains(c.Symptoms[0].Hint, "npx may have downloaded it"))
-	c.ending(&client.ExitError{Held: true}, time.Second)
-	assert.Assert(t, cmp.Contains(c.Symptoms[1].What, "left a process behind"))
-	assert.Equal(t, c.Verdict, warns)
-}
-
 // What was seen of a server before is compared, and nothing is pinned.
 func TestDoctorPins(t *testing.T) {
 	ownHome(t)
@@ -276,7 +250,7 @@ func TestDoctorInterrupted(t *testing.T) {
 	done := make(chan ran)
 	go func() { done <- runWith(ctx, capture(false), "doctor", "--config", path) }()
 	assert.Equal(t, notes.line(t)+notes.line(t), "started\nstarted\n")
-	cancel(signalled{syscall.SIGINT})
+	cancel(signalled{signal: syscall.SIGINT})
 	assert.Equal(t, <-done, ran{130, "", "stdwire: interrupted\n"})
 	assert.Equal(t, notes.all(t), "", "none is left")
 }

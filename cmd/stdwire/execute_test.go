@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,7 +142,7 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, strings.Contains(got.stdout, "fs delete "), args != "help run")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled{syscall.SIGTERM})
+	cancel(signalled{signal: syscall.SIGTERM})
 	got := runWith(ctx, capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
 	assert.Equal(t, got.code, 143)
 	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)
@@ -207,32 +206,4 @@ func TestReaderThatHasSeenEnough(t *testing.T) {
 	assert.NilError(t, r.Close())
 	assert.Equal(t, exitCode(cmd.Wait()), 141)
 	assert.Equal(t, stderr.String(), "")
-}
-
-func TestUnexpectedErrors(t *testing.T) {
-	f := asFailure(t.Context(), errors.New("odd"))
-	assert.Equal(t, f.exit(), 1)
-	assert.Equal(t, f.Error(), "odd")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled{syscall.SIGTERM})
-	assert.Equal(t, asFailure(ctx, errors.New("odd")).exit(), 143)
-}
-
-func TestOutput(t *testing.T) {
-	var b bytes.Buffer
-	o := newOutput(&b, false)
-	o.lines("a")
-	o.lines("b\n")
-	o.lines("")
-	o.print("ours \x1b[1m\u202e\n")
-	assert.NilError(t, o.flush())
-	assert.Equal(t, b.String(), "a\nb\nours \\u202e\n")
-
-	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n", true: `{"a":"\u202e"}` + "\n"} {
-		b.Reset()
-		o := newOutput(&b, terminal)
-		o.json([]byte("{\"a\":\"\u202e\"}"))
-		assert.NilError(t, o.flush())
-		assert.Equal(t, b.String(), want)
-	}
 }

@@ -125,8 +125,6 @@ func without(what string) *failure {
 	return &failure{code: "not_found", why: "the server has no " + what}
 }
 
-const atTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"
-
 // unasked tells of an error that a server wants to ask something and found nobody to answer it; why is "" if it is another one.
 func unasked(err error) (why, hint string) {
 	if asks, ok := errors.AsType[*client.InputRequiredError](err); ok {

@@ -192,7 +192,7 @@ func TestReadWatched(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.line(t)
-		cancel(signalled{os.Interrupt})
+		cancel(signalled{signal: os.Interrupt})
 	}()
 	got = runWith(ctx, capture(false), words("read --watch file:///notes.md", fixture("library", notes.path)...)...)
 	assert.Equal(t, got.code, 130)
@@ -205,7 +205,7 @@ func TestModernServer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.line(t)
-		cancel(signalled{os.Interrupt})
+		cancel(signalled{signal: os.Interrupt})
 	}()
 	got := runWith(ctx, capture(false), words("read --watch count:1", fixture("modern", notes.path)...)...)
 	assert.Equal(t, got.code, 130, got.stderr)
@@ -222,16 +222,6 @@ func TestModernServer(t *testing.T) {
 	}
 	assert.Equal(t, against(t, "complete prompt hello who A city=Oslo", "modern"), ran{0, "A of Oslo\n", ""})
 	assert.Equal(t, against(t, "read hello:2", "modern").code, 5)
-}
-
-func TestAbout(t *testing.T) {
-	uris := []string{"file:///a", "file:///a/b", "file:///a/c/", "x:y"}
-	for changed, want := range map[string]string{
-		"file:///a": "file:///a", "file:///a/b": "file:///a file:///a/b", "file:///a/c/d": "file:///a file:///a/c/", "x:y": "x:y",
-		"file:///ab": "file:///a file:///a/b file:///a/c/ x:y", // none of them, so it may be any
-	} {
-		assert.Equal(t, strings.Join(about(changed, uris), " "), want, changed)
-	}
 }
 
 // Progress and log messages are lines with times, also where nobody sits at a terminal.
@@ -268,15 +258,6 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 		half(&c)
 		assert.Equal(t, runWith(t.Context(), c, words("call can", fixture("library")...)...).stdout, "{}\n")
 	}
-}
-
-func TestWhoAsks(t *testing.T) {
-	for command, want := range map[string]string{
-		"/usr/bin/weather --token x": "weather", "npx -y @a/b --token=x": "npx @a/b", "npx": "npx", "uvx --index=https://u:p@x pkg": "uvx pkg", "docker run image": "docker",
-	} {
-		assert.Equal(t, (&target{words: strings.Fields(command)}).launched(), want)
-	}
-	assert.Equal(t, newTarget().launched(), "built-in")
 }
 
 func TestQuestionsOfTheBuiltInServer(t *testing.T) {
@@ -330,7 +311,7 @@ func TestInterruptedWhileAsking(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c := capture(true)
-		c.in = signalling{func() { cancel(signalled{os.Interrupt}) }, make(chan struct{})}
+		c.in = signalling{func() { cancel(signalled{signal: os.Interrupt}) }, make(chan struct{})}
 		got := runWith(ctx, c, args...)
 		assert.Equal(t, got.code, 130, got.stderr)
 		assert.Equal(t, got.stdout, "")

@@ -83,26 +83,19 @@ func (s *scanSummary) text() string {
 		name string
 	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"}, {s.Templates, "template"}} {
 		if thing.n > 0 {
-			things = append(things, plural(thing.n, thing.name))
+			things = append(things, count(thing.n, thing.name))
 		}
 	}
 	text := "no findings"
 	if total > 0 {
-		text = fmt.Sprintf("%s (%s)", plural(total, "finding"), strings.Join(severities, ", "))
+		text = fmt.Sprintf("%s (%s)", count(total, "finding"), strings.Join(severities, ", "))
 	}
 	if things == nil {
 		things = []string{"nothing"}
 	}
-	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), plural(s.Servers, "server"))
+	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), count(s.Servers, "server"))
 	if s.Ignored > 0 {
 		text += fmt.Sprintf("; %d ignored", s.Ignored)
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

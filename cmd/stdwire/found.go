@@ -47,7 +47,7 @@ func (f *found) flags() []flag {
 // begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
 func (f *found) begin(ctx context.Context, std *streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
 	f.prompter = std.prompter()
-	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(untold[*host.UnavailableError]{log.Handler()})
+	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(untold[*host.UnavailableError]{Handler: log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.own, service) {
 			f.own = append(f.own, service)

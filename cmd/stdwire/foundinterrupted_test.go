@@ -23,7 +23,7 @@ func TestRunToolIsInterrupted(t *testing.T) {
 	ended := make(chan ran)
 	go func() { ended <- runWith(ctx, capture(false), "run", "--config", config, "hand", "hang", "--yes") }()
 	assert.Equal(t, notes.line(t), "working\n")
-	cancel(signalled{syscall.SIGINT})
+	cancel(signalled{signal: syscall.SIGINT})
 	assert.Equal(t, notes.line(t), "cancelled\n")
 	got := <-ended
 	assert.Equal(t, got.code, 130, got.stderr)

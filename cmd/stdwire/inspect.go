@@ -23,7 +23,7 @@ func inspectCommand() command {
 		help:    "Shows the revision that was agreed on, how the server introduces itself, how long it took, the names of the environment variables that it has, and what it wrote to stdout that is no message.",
 		make: func() (grammar, runner) {
 			t := newTarget()
-			var output, tool string
+			var form, tool string
 			word := func(w string) error {
 				if tool != "" {
 					return usagef("unexpected argument %q", w)
@@ -31,7 +31,7 @@ func inspectCommand() command {
 				tool = w
 				return nil
 			}
-			flags := append([]flag{format(&output, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
+			flags := append([]flag{format(&form, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
 			return grammar{flags: flags, word: word, command: t.command}, func(ctx context.Context, std *streams) error {
 				began := time.Now()
 				return t.use(ctx, std, func(c *client.Client) error {
@@ -39,9 +39,9 @@ func inspectCommand() command {
 						if err := t.selected.permit(tool); err != nil {
 							return err
 						}
-						return inspectTool(ctx, c, std, t.kinds()[0], tool, output)
+						return inspectTool(ctx, c, std, t.kinds()[0], tool, form)
 					}
-					return inspectServer(ctx, c, std, time.Since(began), t.listTimeout, output)
+					return inspectServer(ctx, c, std, time.Since(began), t.listTimeout, form)
 				})
 			}
 		},
@@ -49,7 +49,7 @@ func inspectCommand() command {
 }
 
 // inspectTool prints a tool's definition, as the server wrote it or with white space to make it readable.
-func inspectTool(ctx context.Context, c *client.Client, std *streams, tools kind, name, output string) error {
+func inspectTool(ctx context.Context, c *client.Client, std *streams, tools kind, name, form string) error {
 	list, err := tools.json(ctx, c)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func inspectTool(ctx context.Context, c *client.Client, std *streams, tools kind
 			names = append(names, string(own))
 			continue
 		}
-		if output == "json" {
+		if form == "json" {
 			std.out.json(definition)
 			return nil
 		}
@@ -106,9 +106,7 @@ type noise struct {
 	Repaired  int      `json:"repaired"`
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-func inspectServer(ctx context.Context, c *client.Client, std *streams, ready, listTimeout time.Duration, output string) error {
+func inspectServer(ctx context.Context, c *client.Client, std *streams, ready, listTimeout time.Duration, form string) error {
 	info, shake := c.ServerInfo(), c.Handshake()
 	r := report{
 		Name: info.Name, Version: info.Version, Title: info.Title, Era: c.Era().String(), Revision: c.Revision(), Instructions: c.Instructions(),
@@ -139,7 +137,7 @@ func inspectServer(ctx context.Context, c *client.Client, std *streams, ready, l
 	}
 	n := c.Noise() // last: until now it has had time to make some
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
-	if output == "json" {
+	if form == "json" {
 		text, err := json.Marshal(r)
 		std.out.json(text)
 		return err

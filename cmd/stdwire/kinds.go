@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -150,4 +151,23 @@ func firstParagraph(text string) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, " ")
+}
+
+// all is the part of a list of everything that is about one kind; "" if there is nothing of it for people to see.
+func (k *kind) all(ctx context.Context, c *client.Client, output string) (string, error) {
+	if output == "json" {
+		list, err := k.json(ctx, c)
+		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
+	}
+	var b strings.Builder
+	for each, err := range k.items(ctx, c) {
+		if err != nil {
+			return "", err
+		}
+		if b.Len() == 0 {
+			fmt.Fprintf(&b, "%s\n", k.name)
+		}
+		b.WriteString(each.short(2))
+	}
+	return b.String(), nil
 }

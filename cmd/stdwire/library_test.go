@@ -105,8 +105,8 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 		if m.Params.Name == "empty" {
 			return `{"messages":[]}`, ""
 		}
-		arguments, _ := json.Marshal(m.Params.Arguments)
-		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(quote(string(arguments))), `"`)), ""
+		args, _ := json.Marshal(m.Params.Arguments)
+		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(quote(string(args))), `"`)), ""
 	case "completion/complete":
 		if m.Params.Argument["name"] == "style" {
 			return `{"completion":{"values":[],"total":0}}`, ""

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc"
 )
@@ -21,7 +19,7 @@ func lsCommand() command {
 			"of one kind an array, of all an object of them.",
 		make: func() (grammar, runner) {
 			t := newTarget()
-			var output, only string
+			var form, only string
 			word := func(w string) error {
 				names := kindNames()
 				switch {
@@ -33,15 +31,15 @@ func lsCommand() command {
 				only = w
 				return nil
 			}
-			flags := append([]flag{format(&output, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
+			flags := append([]flag{format(&form, "text", "json"), listTimeoutFlag(&t.listTimeout)}, t.flags()...)
 			return grammar{flags: flags, word: word, command: t.command}, func(ctx context.Context, std *streams) error {
 				return t.use(ctx, std, func(c *client.Client) error {
 					for _, k := range t.kinds() {
 						if k.name == only {
-							return k.list(ctx, c, std, output)
+							return k.list(ctx, c, std, form)
 						}
 					}
-					return listAll(ctx, c, std, t.kinds(), output)
+					return listAll(ctx, c, std, t.kinds(), form)
 				})
 			}
 		},
@@ -56,10 +54,10 @@ func kindNames() (names []string) {
 }
 
 // listAll prints all of every kind that the server has.
-func listAll(ctx context.Context, c *client.Client, std *streams, kinds []kind, output string) error {
+func listAll(ctx context.Context, c *client.Client, std *streams, kinds []kind, form string) error {
 	var parts []string
 	for _, k := range kinds {
-		part, err := k.all(ctx, c, output)
+		part, err := k.all(ctx, c, form)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
 		case err != nil:
@@ -69,7 +67,7 @@ func listAll(ctx context.Context, c *client.Client, std *streams, kinds []kind, 
 		}
 	}
 	switch {
-	case output == "json":
+	case form == "json":
 		std.out.json([]byte("{" + strings.Join(parts, ",") + "}"))
 	case parts == nil:
 		std.err.printf("the server has nothing")
@@ -77,23 +75,4 @@ func listAll(ctx context.Context, c *client.Client, std *streams, kinds []kind, 
 		std.out.print(strings.Join(parts, "\n"))
 	}
 	return nil
-}
-
-// all is the part of a list of everything that is about one kind; "" if there is nothing of it for people to see.
-func (k *kind) all(ctx context.Context, c *client.Client, output string) (string, error) {
-	if output == "json" {
-		list, err := k.json(ctx, c)
-		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
-	}
-	var b strings.Builder
-	for each, err := range k.items(ctx, c) {
-		if err != nil {
-			return "", err
-		}
-		if b.Len() == 0 {
-			fmt.Fprintf(&b, "%s\n", k.name)
-		}
-		b.WriteString(each.short(2))
-	}
-	return b.String(), nil
 }

@@ -14,12 +14,12 @@ func manifestCommand() command {
 		help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
 		make: func() (grammar, runner) {
 			b := new(builtin)
-			return grammar{flags: b.flags()}, b.manifest
+			return grammar{flags: b.flags()}, func(_ context.Context, std *streams) error { return printManifest(b, std) }
 		},
 	}
 }
 
-func (b *builtin) manifest(_ context.Context, std *streams) error {
+func printManifest(b *builtin, std *streams) error {
 	o, err := b.open(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

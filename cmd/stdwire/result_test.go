@@ -1,42 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 )
-
-// captured are streams that a test reads.
-type captured struct {
-	*streams
-	stdout, stderr *bytes.Buffer
-}
-
-// capture returns streams; terminal says whether all of them are one.
-func capture(terminal bool) captured {
-	c := captured{stdout: new(bytes.Buffer), stderr: new(bytes.Buffer)}
-	c.streams = &streams{in: strings.NewReader(""), inTerminal: terminal, forget: func() {}, out: newOutput(c.stdout, terminal), err: &console{w: c.stderr, terminal: terminal}}
-	return c
-}
-
-// ran is how a command went, in this process; the servers that it starts are others.
-type ran struct {
-	code           int
-	stdout, stderr string
-}
-
-func run(t *testing.T, args ...string) ran {
-	t.Helper()
-	return runWith(t.Context(), capture(false), args...)
-}
-
-func runWith(ctx context.Context, c captured, args ...string) ran {
-	code := execute(ctx, args, c.streams)
-	return ran{code, c.stdout.String(), c.stderr.String()}
-}
 
 func TestPrintResult(t *testing.T) {
 	for _, tt := range []struct{ name, result, piped, terminal, stderr string }{
@@ -127,9 +96,9 @@ func TestPictureBesideAnEnvelope(t *testing.T) {
 }
 
 func TestResultThatIsNone(t *testing.T) {
-	for _, output := range []string{"text", "json", "raw"} {
+	for _, form := range []string{"text", "json", "raw"} {
 		c := capture(false)
-		err := (&view{std: c.streams, output: output}).toolResult("t", []byte(`{"content":5}`))
+		err := (&view{std: c.streams, output: form}).toolResult("t", []byte(`{"content":5}`))
 		assert.ErrorContains(t, err, "the result is not one")
 		assert.Equal(t, err.(*failure).exit(), 1)
 		assert.NilError(t, c.out.flush())
@@ -165,11 +134,5 @@ func TestToolFailure(t *testing.T) {
 		assert.Equal(t, c.stderr.String(), "")
 		assert.NilError(t, c.out.flush())
 		assert.Equal(t, c.stdout.String(), tt.result+"\n")
-	}
-}
-
-func TestSize(t *testing.T) {
-	for n, want := range map[int]string{0: "0 B", 999: "999 B", 12345: "12.3 kB", 5_200_000: "5.2 MB"} {
-		assert.Equal(t, size(n), want)
 	}
 }

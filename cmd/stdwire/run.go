@@ -32,9 +32,9 @@ The first word is a built-in service, or else the id of a server of the configur
 				if len(words) == 0 {
 					words = []string{helpFlag}
 				}
-				return b.run(ctx, std, f, append(behindOwnFlags(b, f, words), how...))
+				return runOperation(ctx, std, b, f, append(behindOwnFlags(b, f, words), how...))
 			}
-			list := func(ctx context.Context, std *streams) error { return b.run(ctx, std, f, []string{helpFlag}) }
+			list := func(ctx context.Context, std *streams) error { return runOperation(ctx, std, b, f, []string{helpFlag}) }
 			// -o is the operation's, which takes it anywhere, and so may stand here too.
 			output := flag{name: "-o", value: "text|json", help: "how to print (default text)", set: func(value string) error {
 				how = []string{"-o", value}
@@ -64,7 +64,7 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-func (b *builtin) run(ctx context.Context, std *streams, f *found, words []string) error {
+func runOperation(ctx context.Context, std *streams, b *builtin, f *found, words []string) error {
 	log := slog.New(slog.NewTextHandler(std.err, nil))
 	o, err := b.open(log)
 	if err != nil {

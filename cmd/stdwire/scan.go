@@ -57,18 +57,6 @@ func scanCommand() command {
 	}
 }
 
-// config is how the server is reached, as it would stand in a configuration. Headers are no part of it: they are given on the command line because they are kept nowhere.
-func (t *target) config() scan.Config {
-	if t.selected.server != nil {
-		return configOf(t.selected.server)
-	}
-	c := scan.Config{URL: t.remote.url}
-	if len(t.words) > 1 {
-		c.Args = t.words[1:]
-	}
-	return c
-}
-
 // inventory asks a server for all that is to be looked at, under the name by which it is known here.
 func inventory(ctx context.Context, c *client.Client, id string, listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
@@ -181,7 +169,7 @@ func (r *scanReport) verdict(found []scan.Finding) error {
 	if least == scan.Critical {
 		or = ""
 	}
-	return &failure{code: "findings", why: fmt.Sprintf("%s of severity %s%s", plural(n, "finding"), least, or),
+	return &failure{code: "findings", why: fmt.Sprintf("%s of severity %s%s", count(n, "finding"), least, or),
 		hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
 }
 

@@ -116,18 +116,6 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 	return found, err
 }
 
-// configOf is how a server is reached, as it stands in its configuration: variables are not replaced.
-func configOf(s *config.Server) scan.Config {
-	c := scan.Config{Args: s.Args, Env: s.Env, URL: s.URL}
-	for name, value := range s.Headers {
-		if c.Header == nil {
-			c.Header = map[string][]string{}
-		}
-		c.Header[name] = []string{value}
-	}
-	return c
-}
-
 // notSeen is the failure of a scan that has not seen all.
 func notSeen(missed int) error {
 	return &failure{code: "unreachable", why: fmt.Sprintf("%s not looked at", count(missed, "server"))}

@@ -44,7 +44,7 @@ func serveCommand() command {
 		make: func() (grammar, runner) {
 			b, m, w := new(builtin), new(mounted), new(web)
 			flags := append(append(b.serverFlags(), m.flags()...), w.flags()...)
-			return grammar{flags: flags}, func(ctx context.Context, std *streams) error { return b.serve(ctx, std, m, w) }
+			return grammar{flags: flags}, func(ctx context.Context, std *streams) error { return serveMCP(ctx, std, b, m, w) }
 		},
 	}
 }
@@ -53,7 +53,7 @@ func serveCommand() command {
 // told of it as a change: some look only once, and none waits for long.
 const settleWithin = 5 * time.Second
 
-func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (err error) {
+func serveMCP(ctx context.Context, std *streams, b *builtin, m *mounted, w *web) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}

@@ -293,7 +293,7 @@ func TestSignalsInThisProcess(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
 			notes.line(t) // it works
-			cancel(signalled{tt.signal})
+			cancel(signalled{signal: tt.signal})
 		}()
 		got := runWith(ctx, capture(false), words("call hang", fixture("good", notes.path)...)...)
 		assert.Equal(t, got, ran{tt.code, "", "stdwire: " + self + ": hang: " + tt.why + "\n"})

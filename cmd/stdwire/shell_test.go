@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -152,25 +151,11 @@ func TestShellScriptIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.line(t) // it works
-		cancel(signalled{syscall.SIGINT})
+		cancel(signalled{signal: syscall.SIGINT})
 	}()
 	c := capture(false)
 	c.in = strings.NewReader("hang\npaint\n")
 	got := runWith(ctx, c, words("shell", fixture("rich", notes.path)...)...)
 	assert.Equal(t, got, ran{130, "", "stdwire: " + self + ": line 1: hang: interrupted\n"})
 	assert.Equal(t, notes.all(t), "cancelled\n")
-}
-
-func TestShellWords(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "|", "a": "a|", "a ": "a|", "a b 'c d'": "a|[b][c d]", `a {"b": "c d"} e`: `a{"b": "c d"}|[e]`, "a {\n\"b\":1}": "a{\"b\":1}|", "a\nb": "a|[b]", `'a' '{"b":1}'`: `a|[{"b":1}]`,
-	} {
-		line, err := parseShellLine(text)
-		assert.NilError(t, err)
-		got := line.name + string(line.data) + "|"
-		for _, word := range line.words {
-			got += fmt.Sprintf("[%s]", word)
-		}
-		assert.Equal(t, got, want, text)
-	}
 }

@@ -218,7 +218,7 @@ func toolHelp(tool *mcp.Tool) string {
 	}
 	head := "\n"
 	for name, property := range distinctProperties(shapeOf(tool.InputSchema)) {
-		if text := property.text("description"); text != "" {
+		if text := valueText(property, "description"); text != "" {
 			b.WriteString(head + wrapWords(append([]string{fmt.Sprintf("  %-14s", printable.Line(name))}, strings.Fields(printable.Line(text))...), 0, 17) + "\n")
 			head = ""
 		}

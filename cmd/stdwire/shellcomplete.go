@@ -144,7 +144,7 @@ func argumentCandidates(s shape, words []string) (candidates []candidate) {
 	if ok {
 		property, isJSON := strings.CutSuffix(name, ":")
 		_, leaf := s.path(property)
-		for _, text := range leaf.texts(isJSON) {
+		for _, text := range valueTexts(leaf, isJSON) {
 			if strings.HasPrefix(text, value) {
 				candidates = append(candidates, candidate{name: name, text: text})
 			}
@@ -156,11 +156,11 @@ func argumentCandidates(s shape, words []string) (candidates []candidate) {
 		name, _, _ := strings.Cut(word, "=")
 		given[strings.TrimSuffix(name, ":")] = true
 	}
-	return s.nameCandidates("", typed, given)
+	return nameCandidates(s, "", typed, given)
 }
 
 // nameCandidates are the names of arguments that are not given, or may be given again; those in an object when what is typed leads into it.
-func (s shape) nameCandidates(prefix, typed string, given map[string]bool) (candidates []candidate) {
+func nameCandidates(s shape, prefix, typed string, given map[string]bool) (candidates []candidate) {
 	for name, property := range distinctProperties(s) {
 		full := prefix + name
 		_, list := property.items()
@@ -171,7 +171,7 @@ func (s shape) nameCandidates(prefix, typed string, given map[string]bool) (cand
 		}
 		switch {
 		case inner && strings.HasPrefix(typed, full+"."):
-			candidates = append(candidates, property.nameCandidates(full+".", typed, given)...)
+			candidates = append(candidates, nameCandidates(property, full+".", typed, given)...)
 		case !strings.HasPrefix(full, typed) || given[full] && !list:
 		case inner:
 			candidates = append(candidates, candidate{text: full + ".", open: true})
@@ -199,8 +199,8 @@ func distinctProperties(s shape) iter.Seq2[string, shape] {
 	}
 }
 
-// texts are the values that there are, if they are few: those of enumerations, and of booleans; of the elements, for an array.
-func (s shape) texts(asJSON bool) (texts []string) {
+// valueTexts are the values that there are, if they are few: those of enumerations, and of booleans; of the elements, for an array.
+func valueTexts(s shape, asJSON bool) (texts []string) {
 	add := func(text string) {
 		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
@@ -223,14 +223,14 @@ func (s shape) texts(asJSON bool) (texts []string) {
 	}
 	if texts == nil && !asJSON {
 		if items, ok := s.items(); ok && items.at != nil {
-			return items.texts(false)
+			return valueTexts(items, false)
 		}
 	}
 	return texts
 }
 
-// text is a keyword whose value is text.
-func (s shape) text(name string) string {
+// valueText is a keyword whose value is text.
+func valueText(s shape, name string) string {
 	text, _ := jsonscan.Unquote(s.keyword(name))
 	return string(text)
 }

@@ -164,18 +164,6 @@ func (s *shell) showLog(m mcp.LoggingMessageParams) {
 	s.std.err.printf("%s", joined(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
 }
 
-// joined joins what is not empty.
-func joined(between string, parts ...string) string {
-	text := ""
-	for _, part := range parts {
-		if text != "" && part != "" {
-			text += between
-		}
-		text += part
-	}
-	return text
-}
-
 // watch tells when the server dies.
 func (s *shell) watch(c *connection) {
 	defer close(c.watched)

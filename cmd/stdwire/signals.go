@@ -29,7 +29,7 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 					continue
 				}
 				signal.Stop(signals)
-				cancel(signalled{s})
+				cancel(signalled{signal: s})
 			case <-ctx.Done():
 			}
 			return

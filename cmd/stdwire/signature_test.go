@@ -49,7 +49,7 @@ func TestSchemasThatExplode(t *testing.T) {
 		`{"items":{"$ref":"#"},"type":"array"}`,
 	} {
 		assert.Assert(t, len(signed("t", schema)) < 1<<20, schema)
-		_, err := buildArguments([]byte("{}"), []assignment{{"a.b.c.d", value{text: "1"}}, {"x", value{text: "1"}}}, []byte(schema))
+		_, err := buildArguments([]byte("{}"), []assignment{{name: "a.b.c.d", value: value{text: "1"}}, {name: "x", value: value{text: "1"}}}, []byte(schema))
 		assert.NilError(t, err)
 	}
 }

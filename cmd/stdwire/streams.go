@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"os"
 
@@ -83,7 +84,7 @@ func (o *output) json(text []byte) {
 // flush hands over what was printed. The error, if any, is an [outputError].
 func (o *output) flush() error {
 	if err := o.Flush(); err != nil {
-		return &outputError{err}
+		return &outputError{err: err}
 	}
 	return nil
 }
@@ -93,3 +94,16 @@ type outputError struct{ err error }
 
 func (e *outputError) Error() string { return e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
+
+// A prompter reads what somebody at the terminal answers.
+type prompter interface {
+	// begin waits until nobody else is asked, and throws away what was typed before: it was no
+	// answer, and must not agree to anything. Nobody else is asked until end is called. The error
+	// is the cause of ctx's end.
+	begin(ctx context.Context) (end func(), err error)
+	// line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is
+	// to be no answer, or the cause of ctx's end.
+	line(ctx context.Context, prompt string) (string, error)
+}
+
+const atTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"

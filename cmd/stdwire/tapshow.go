@@ -76,7 +76,7 @@ func (s *showing) run(_ context.Context, std *streams) error {
 			}
 		}
 		if _, err := std.out.Write(nil); err != nil { // nobody reads any more
-			return &outputError{err}
+			return &outputError{err: err}
 		}
 		return nil
 	})

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -252,4 +254,28 @@ func (t *target) diagnose(err error, tail string) error {
 		f.hint = t.wayIn(err)
 	}
 	return f
+}
+
+// config is how the server is reached, as it would stand in a configuration. Headers are no part of it: they are given on the command line because they are kept nowhere.
+func (t *target) config() scan.Config {
+	if t.selected.server != nil {
+		return configOf(t.selected.server)
+	}
+	c := scan.Config{URL: t.remote.url}
+	if len(t.words) > 1 {
+		c.Args = t.words[1:]
+	}
+	return c
+}
+
+// configOf is how a server is reached, as it stands in its configuration: variables are not replaced.
+func configOf(s *config.Server) scan.Config {
+	c := scan.Config{Args: s.Args, Env: s.Env, URL: s.URL}
+	for name, value := range s.Headers {
+		if c.Header == nil {
+			c.Header = map[string][]string{}
+		}
+		c.Header[name] = []string{value}
+	}
+	return c
 }

@@ -24,8 +24,8 @@ func (u untold[E]) Handle(ctx context.Context, record slog.Record) error {
 
 // WithAttrs implements [slog.Handler].
 func (u untold[E]) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return untold[E]{u.Handler.WithAttrs(attrs)}
+	return untold[E]{Handler: u.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup implements [slog.Handler].
-func (u untold[E]) WithGroup(name string) slog.Handler { return untold[E]{u.Handler.WithGroup(name)} }
+func (u untold[E]) WithGroup(name string) slog.Handler { return untold[E]{Handler: u.Handler.WithGroup(name)} }

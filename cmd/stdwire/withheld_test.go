@@ -91,8 +91,8 @@ func TestCollisionIsAnError(t *testing.T) {
 	assert.Equal(t, code, 10)
 	assert.Equal(t, all["a"].Verdict, fine)
 	assert.Equal(t, all["b"].Verdict, broke)
-	assert.DeepEqual(t, all["b"].Symptoms, []symptom{{broke, "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
-		"stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
+	assert.DeepEqual(t, all["b"].Symptoms, []symptom{{Severity: broke, What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
+		Hint: "stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
 	g := servingFile(t, path)
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })
 	got := run(t, "status")

@@ -10,33 +10,6 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Whatever is typed and whatever a server says: the arguments are a JSON object on one line, and what is shown is printable.
-func FuzzArgumentsAndSignature(f *testing.F) {
-	f.Add("i", "5", `{"a":1}`, everyType)
-	f.Add("o.y.deep", "true", `{"o":{"y":{}}}`, everyType)
-	f.Add("a.b.c", "[1]", `{}`, `{"properties":{"a":{"$ref":"#"},"b":{"anyOf":[{"$ref":"#/properties/a"},{"items":{"$ref":"#"}}]}}}`)
-	f.Add("x", "\x00\u202e", `{}`, `{"properties":{"x\u0000\n":{"enum":["\u001b[1m",{}]}}}`)
-	f.Fuzz(func(t *testing.T, name, text, data, schema string) {
-		if jsonscan.Valid([]byte(schema)) != nil || jsonscan.Valid([]byte(data)) != nil || strings.HasPrefix(text, "@") {
-			return
-		}
-		shown := toolItem(&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}).long()
-		if strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e' }) {
-			t.Fatalf("shown: %q", shown)
-		}
-		var assignments []assignment
-		for _, word := range []string{name + "=" + text, name + "=" + text, "other=" + text, name + ":=" + text} {
-			if a, err := parseAssignment(word); err == nil {
-				assignments = append(assignments, a)
-			}
-		}
-		object, err := buildArguments(compact([]byte(data)), assignments, []byte(schema))
-		if err == nil && (jsonscan.Valid(object) != nil || object[0] != '{' || strings.ContainsAny(string(object), "\r\n")) {
-			t.Fatalf("arguments: %q", object)
-		}
-	})
-}
-
 // Whatever a server asks and whatever is typed: what is sent fits the form, no secret is asked for, and nothing on the screen acts on it.
 func FuzzForm(f *testing.F) {
 	f.Add("Who?", `{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"enum":["u","v"]},"c":{"type":"array","items":{"anyOf":[{"const":"p","title":"P"}]}}},"required":["a"]}`, "\n2\n1\ny\n")

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"gotest.tools/v3/assert"
+)
+
+// Where a log goes on, a line that came in two pieces is one; where something between is missing,
+// what was begun before is no beginning of what follows.
+func TestLogLinesAtTheSeam(t *testing.T) {
+	c := capture(false)
+	lines := &wholeLines{out: c.out}
+	for _, got := range []ops.LogsOutput{{Text: "one\ntw"}, {Text: "o\nthr"}, {Text: "nine\nten", Missed: 700}} {
+		lines.add(c.streams, got)
+	}
+	lines.end()
+	assert.NilError(t, c.out.flush())
+	assert.Equal(t, c.stdout.String(), "one\ntwo\nthr\nnine\nten\n")
+	assert.Equal(t, c.stderr.String(), "note: 700 bytes before this are kept no longer\n")
+}
