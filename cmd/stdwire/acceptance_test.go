@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
@@ -39,7 +40,7 @@ var acceptance = map[string][]row{
 	},
 	"exit codes": {
 		{"0: done", "TestCall TestServe"},
-		{"1 internal", "TestUnexpectedErrors"},
+		{"1 internal", "command.TestUnexpectedErrors"},
 		{"2 usage, and no server is started", "TestUsageErrors TestNothingIsStartedForWrongArguments"},
 		{"2 bad_args", "TestCallFailures TestNothingIsStartedForWrongArguments"},
 		{"3 auth_required", "TestRemoteWantsToKnowWho"},
@@ -58,11 +59,11 @@ var acceptance = map[string][]row{
 		{"8 config", "TestServeOthersUsage TestConfigCheck"},
 		{"10 findings", "TestScan TestPins"},
 		{"130 and 143: a signal", "TestInterruptedByASignal TestSignalsInThisProcess"},
-		{"no code changes", "TestExitCodes"},
+		{"no code changes", "target.TestExitCodes"},
 	},
 	"messages": {
-		{"the last line of stderr is the failure, and its hint", "TestFailurePrinted TestCallFailures"},
-		{"with -o json it is one line of JSON", "TestFailureAsJSON TestCrashAtStartIsReportedAtOnce"},
+		{"the last line of stderr is the failure, and its hint", "command.TestFailurePrinted TestCallFailures"},
+		{"with -o json it is one line of JSON", "command.TestFailureAsJSON TestCrashAtStartIsReportedAtOnce"},
 		{"stdout carries results only", "TestCallFailures"},
 		{"an unknown name: those that there are, and the nearest", "TestCallFailures"},
 		{"a crash at the start: status and last words", "TestCrashAtStartIsReportedAtOnce"},
@@ -96,8 +97,8 @@ var acceptance = map[string][]row{
 		{"calls that end, and are cancelled", "TestTimeouts client.TestCancel"},
 		{"no orphans", "TestNoOrphans child.TestNothingLeft child.TestParentKilled"},
 		{"every application's configuration, comments and variables in it", "config.TestApplications config.TestPlain config.TestExpand"},
-		{"exit codes for scripts, and JSON", "TestExitCodes TestFailureAsJSON"},
-		{"tools as signatures, arguments by their schema", "TestSignature TestCoercionBySchema"},
+		{"exit codes for scripts, and JSON", "target.TestExitCodes command.TestFailureAsJSON"},
+		{"tools as signatures, arguments by their schema", "output.TestSignature arguments.TestCoercionBySchema"},
 		{"names that do not collide, and are not too long", "gateway.TestCollision host.TestPublicName"},
 		{"filters that hold for calls too, and whose mistakes are errors", "TestServeOthers gateway.TestServerComesAndGoes host.TestFilter"},
 		{"changes of lists go through, tools of dead servers stay", "gateway.TestListFollows gateway.TestListStaysWhileServerRestarts"},
@@ -113,10 +114,11 @@ var acceptance = map[string][]row{
 
 func TestAcceptance(t *testing.T) {
 	conformance.CheckClaims(t, acceptance, map[string]string{
-		"": ".", "framing": "../../framing", "child": "../../internal/child", "conformance": "../../internal/conformance", "client": "../../client", "host": "../../client/host",
+		"": ".", "command": "internal/command", "arguments": "internal/arguments", "output": "internal/output", "target": "internal/target",
+		"framing": "../../framing", "child": "../../internal/child", "conformance": "../../internal/conformance", "client": "../../client", "host": "../../client/host",
 		"gateway": "../../client/host/gateway", "config": "../../client/host/config", "pin": "../../client/host/pin", "server": "../../server", "streamable": "../../server/streamable",
 	})
-	for code := range exits {
+	for code := range command.Exits {
 		known := map[string]bool{"refused": true, "hangup": true, "interrupted": true, "closed_pipe": true, "terminated": true} // proven beside others, or by their number
 		for _, r := range acceptance["exit codes"] {
 			known[code] = known[code] || strings.Contains(r[0], code)

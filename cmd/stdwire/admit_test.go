@@ -10,7 +10,9 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 )
 
 // A file that has changed takes away by itself. What it gives waits, and what there was goes on.
@@ -21,7 +23,7 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 	a, b := st.pid("a"), st.pid("b")
 	waiting := func() string {
 		var all []string
-		for _, w := range st.about().Waiting {
+		for _, w := range st.About().Waiting {
 			assert.Equal(t, w.Definition, "", "it may be secret")
 			all = append(all, w.Kind+" "+w.Name+" "+w.Why)
 		}
@@ -44,7 +46,7 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 		assert.Assert(t, tool.Name != "a__die", "it is still denied")
 	}
 	told := st.stderr.take()
-	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+letsInAll+` all that waits`), 1, "once: %s", told)
+	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+command.LetsInAll+` all that waits`), 1, "once: %s", told)
 	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
 
 	// What was taken away is not given back by a file.
@@ -58,10 +60,10 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 
 	// One of them, and then all.
 	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
-	assert.ErrorContains(t, st.release(t.Context(), one), "it has changed again")
+	assert.ErrorContains(t, st.Release(t.Context(), one), "it has changed again")
 	st.sees("a")
-	one.SHA256 = st.about().Waiting[0].SHA256
-	assert.NilError(t, st.release(t.Context(), one))
+	one.SHA256 = st.About().Waiting[0].SHA256
+	assert.NilError(t, st.Release(t.Context(), one))
 	st.sees("a b")
 	assert.Equal(t, waiting(), "server c new, server d changed")
 	st.reloads()
@@ -86,18 +88,18 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 		lines := strings.Fields(string(text)) // once or twice: a server may be started again for another era
 		return strings.Join(slices.Compact(lines), " ")
 	}
-	assert.Assert(t, slices.Contains(st.files(), file), "it is watched")
+	assert.Assert(t, slices.Contains(st.Files(), file), "it is watched")
 	write("VALUE=second\n")
 	st.follows()
-	assert.Equal(t, st.about().Waiting[0].Why, waitsForItsEnvFile)
-	assert.NilError(t, st.gateway.Manager().Restart("a")) // by a client
-	st.gateway.Settle(t.Context())
+	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForItsEnvFile)
+	assert.NilError(t, st.Gateway.Manager().Restart("a")) // by a client
+	st.Gateway.Settle(t.Context())
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first")
-	assert.NilError(t, st.release(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
+	assert.NilError(t, st.Release(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first second")
-	assert.Equal(t, len(st.about().Waiting), 0)
+	assert.Equal(t, len(st.About().Waiting), 0)
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -202,15 +205,15 @@ func TestLoginFails(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "nobody has agreed within 10ms"))
 
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c := capture(false)
+	c := termtest.Capture(false)
 	r, w := io.Pipe()
-	c.err.w = w
+	c.Err.W = w
 	go func() {
 		_, _ = bufio.NewReader(r).ReadString('\n')
-		cancel(signalled{signal: os.Interrupt})
+		cancel(command.Signalled{Signal: os.Interrupt})
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.streams), 130)
+	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.Streams), 130)
 
 	none := httptest.NewServer(http.NotFoundHandler())
 	none.Close()
@@ -257,7 +260,7 @@ func TestDamagedCredentials(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
-	store, err := openCredentials()
+	store, err := target.OpenCredentials()
 	assert.NilError(t, err)
 	files, err := filepath.Glob(filepath.Join(store.Dir, "*.json"))
 	assert.NilError(t, err)

@@ -16,6 +16,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -93,7 +94,7 @@ func TestStillStarting(t *testing.T) {
 	assert.NilError(t, err)
 	npx := filepath.Join(t.TempDir(), "npx")
 	assert.NilError(t, os.Symlink(self, npx))
-	got := runWith(t.Context(), capture(true), "tools", "--start-timeout", "3500ms", "--", npx, "fixture:silent")
+	got := runWith(t.Context(), termtest.Capture(true), "tools", "--start-timeout", "3500ms", "--", npx, "fixture:silent")
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, "npx: still starting (npx may be downloading it) 3s"), fmt.Sprintf("%q", got.stderr))
 }

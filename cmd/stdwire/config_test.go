@@ -11,6 +11,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
@@ -169,7 +171,7 @@ func TestConfigUsage(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire config "+name+" "), got.stdout)
 		assert.Assert(t, cmp.Contains(run(t, "help", "config").stdout, "  stdwire config "+name+" "))
 		for line := range strings.SplitSeq(got.stdout, "\n") {
-			assert.Assert(t, len([]rune(line)) <= width+1, line)
+			assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
 		}
 	}
 }
@@ -203,8 +205,8 @@ func TestConfigImport(t *testing.T) {
 	assert.Equal(t, got.stderr, `warning: cursor.json:1:17: server "Figma-Dev": it was called "Figma Dev", which can be no id
 warning: cursor.json:1:108: server "db": command has spaces in it, and is no file: it is taken apart; write its arguments as args
 `)
-	c := capture(false)
-	c.in = strings.NewReader(`{"a": {"command": ["a"]}}`)
+	c := termtest.Capture(false)
+	c.In = strings.NewReader(`{"a": {"command": ["a"]}}`)
 	assert.Assert(t, cmp.Contains(runWith(t.Context(), c, "config", "import", "-").stdout, `"command": "a"`))
 
 	got = run(t, "config", "import", "bad.json")

@@ -21,7 +21,10 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 )
 
 // ownRuntime is a home, and a directory for sockets with a path that is short enough for them.
@@ -221,14 +224,14 @@ func TestControlOverStdio(t *testing.T) {
 	assert.NilError(t, in.Close())
 	assert.NilError(t, cmd.Wait())
 	assert.Equal(t, run(t, "status").code, 4)
-	assert.Equal(t, len(sockets()), 0)
+	assert.Equal(t, len(socket.Sockets()), 0)
 }
 
 // Nobody else gets at a gateway, and what dead ones leave behind goes away.
 func TestSockets(t *testing.T) {
 	dir := ownRuntime(t)
 	g := serving(t, obj{})
-	paths := sockets()
+	paths := socket.Sockets()
 	assert.Equal(t, len(paths), 1)
 	assert.Equal(t, filepath.Dir(paths[0]), filepath.Join(dir, "stdwire"))
 	for path, want := range map[string]os.FileMode{filepath.Dir(paths[0]): os.ModeDir | 0o700, paths[0]: os.ModeSocket | 0o600} {
@@ -239,12 +242,12 @@ func TestSockets(t *testing.T) {
 
 	assert.NilError(t, g.cmd.Process.Kill())
 	_ = g.cmd.Wait()
-	assert.Equal(t, len(sockets()), 1, "it could not take it away")
+	assert.Equal(t, len(socket.Sockets()), 1, "it could not take it away")
 	assert.Equal(t, run(t, "status").code, 4)
-	assert.Equal(t, len(sockets()), 0)
+	assert.Equal(t, len(socket.Sockets()), 0)
 
 	// What answers nothing is told, and does not hide the others.
-	stuck, path, err := listenLocally()
+	stuck, path, err := socket.ListenLocally()
 	assert.NilError(t, err)
 	defer stuck.Close()
 	g = serving(t, obj{})
@@ -262,7 +265,7 @@ func TestSockets(t *testing.T) {
 	got = run(t, "status")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, strings.Contains(got.stdout, second.pid) && !strings.Contains(got.stdout, g.pid), got.stdout)
-	assert.Equal(t, len(sockets()), 1)
+	assert.Equal(t, len(socket.Sockets()), 1)
 }
 
 // The path of a socket has a limit: if all places are beyond it, the gateway serves and says so.
@@ -275,7 +278,7 @@ func TestSocketPathsThatAreTooLong(t *testing.T) {
 	g := serving(t, obj{})
 	about, _ := statuses(t, g.pid)
 	assert.Equal(t, strconv.Itoa(about.Pid), g.pid)
-	assert.Assert(t, cmp.Regexp("^"+regexp.QuoteMeta(filepath.Join(dir, "stdwire-"))+"[0-9]+/", sockets()[0]))
+	assert.Assert(t, cmp.Regexp("^"+regexp.QuoteMeta(filepath.Join(dir, "stdwire-"))+"[0-9]+/", socket.Sockets()[0]))
 
 	t.Setenv("TMPDIR", long)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -358,25 +361,25 @@ func TestHangup(t *testing.T) {
 	g.says("new c")
 
 	gone := false
-	h := &hangups{}
-	assert.Assert(t, !h.divert(), "it ends the program")
-	told := onHangup(t.Context(), nil)
+	h := &command.Hangups{}
+	assert.Assert(t, !h.Divert(), "it ends the program")
+	told := command.OnHangup(t.Context(), nil)
 	assert.Equal(t, cap(told), 1)
-	h = &hangups{gone: func() bool { return gone }, to: make(chan struct{}, 1)}
+	h = &command.Hangups{Gone: func() bool { return gone }, To: make(chan struct{}, 1)}
 	for range 3 {
-		assert.Assert(t, h.divert(), "it does not block")
+		assert.Assert(t, h.Divert(), "it does not block")
 	}
 	gone = true
-	assert.Assert(t, !h.divert())
+	assert.Assert(t, !h.Divert())
 }
 
 // Commands that do not go away do not keep the gateway from its end, nor others out for longer than they stay.
 func TestControlIsBounded(t *testing.T) {
 	ownRuntime(t)
 	g := serving(t, obj{"a": good()})
-	path := sockets()[0]
+	path := socket.Sockets()[0]
 	var open []net.Conn
-	for range maxControllers {
+	for range serve.MaxControllers {
 		conn, err := net.Dial("unix", path)
 		assert.NilError(t, err)
 		open = append(open, conn)
@@ -403,7 +406,7 @@ func TestControlIsBounded(t *testing.T) {
 	case <-time.After(15 * time.Second):
 		t.Fatal("it does not end")
 	}
-	assert.Equal(t, len(sockets()), 0)
+	assert.Equal(t, len(socket.Sockets()), 0)
 }
 
 // What a process writes stands below its start, also where a server is started twice to find out

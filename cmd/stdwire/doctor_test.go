@@ -18,6 +18,10 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -32,12 +36,12 @@ func configured(t *testing.T, servers string) (path string) {
 }
 
 // charts runs the doctor, and returns what it says by the names of the servers.
-func charts(t *testing.T, args ...string) (code int, all map[string]chart) {
+func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Chart) {
 	t.Helper()
 	got := run(t, append([]string{"doctor", "-o", "json"}, args...)...)
-	var document struct{ Servers []chart }
+	var document struct{ Servers []doctor.Chart }
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document), got.stderr)
-	all = map[string]chart{}
+	all = map[string]doctor.Chart{}
 	for _, c := range document.Servers {
 		all[c.ID] = c
 	}
@@ -61,7 +65,7 @@ func TestDoctor(t *testing.T) {
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "what is no message, 1 line, the first: Starting server…"
-	stays := "warning: it did not end within 2s of the end of its stdin, and " + endedBySignal
+	stays := "warning: it did not end within 2s of the end of its stdin, and " + command.EndedBySignal
 	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
 	if runtime.GOOS == "windows" {
 		stubborn = "warning: it does not heed the end of its stdin, and was killed after "
@@ -73,25 +77,25 @@ func TestDoctor(t *testing.T) {
 		verdict  string
 		findings []string
 	}{
-		"own": {fine, nil}, "fine": {fine, nil},
-		"crash":    {broke, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
-		"gone":     {broke, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
-		"silent":   {broke, []string{"broken: no answer to server/discover after "}},
-		"chatty":   {broke, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
-		"refuse":   {broke, []string{"broken: it refuses to begin: go away"}},
-		"noisy":    {warns, []string{"warning: it writes to stdout " + hello}},
-		"twice":    {warns, []string{"warning: it answers what nobody has asked: 1 message"}},
-		"fatal":    {fine, []string{"note: it ends when it is asked server/discover"}},
-		"deaf":     {warns, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
-		"dies":     {broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
-		"unlisted": {broke, []string{"broken: tools/list: it has not come in full within 10s"}},
-		"toolless": {broke, []string{"broken: it declares tools, and does not know tools/list"}},
-		"stays":    {warns, []string{stays}},
-		"stubborn": {warns, []string{stubborn}},
-		"unset":    {broke, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
-		"nothing":  {broke, []string{"broken: " + path + ":"}},
-		"off":      {fine, []string{"note: it is disabled at "}},
-		"typo":     {warns, []string{"warning: " + path + ":"}},
+		"own": {doctor.Fine, nil}, "fine": {doctor.Fine, nil},
+		"crash":    {doctor.Broke, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
+		"gone":     {doctor.Broke, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
+		"silent":   {doctor.Broke, []string{"broken: no answer to server/discover after "}},
+		"chatty":   {doctor.Broke, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
+		"refuse":   {doctor.Broke, []string{"broken: it refuses to begin: go away"}},
+		"noisy":    {doctor.Warns, []string{"warning: it writes to stdout " + hello}},
+		"twice":    {doctor.Warns, []string{"warning: it answers what nobody has asked: 1 message"}},
+		"fatal":    {doctor.Fine, []string{"note: it ends when it is asked server/discover"}},
+		"deaf":     {doctor.Warns, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
+		"dies":     {doctor.Broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
+		"unlisted": {doctor.Broke, []string{"broken: tools/list: it has not come in full within 10s"}},
+		"toolless": {doctor.Broke, []string{"broken: it declares tools, and does not know tools/list"}},
+		"stays":    {doctor.Warns, []string{stays}},
+		"stubborn": {doctor.Warns, []string{stubborn}},
+		"unset":    {doctor.Broke, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
+		"nothing":  {doctor.Broke, []string{"broken: " + path + ":"}},
+		"off":      {doctor.Fine, []string{"note: it is disabled at "}},
+		"typo":     {doctor.Warns, []string{"warning: " + path + ":"}},
 	} {
 		t.Run(id, func(t *testing.T) {
 			got, ok := all[id]
@@ -134,7 +138,7 @@ func TestDoctorTools(t *testing.T) {
 	}
 	assert.Assert(t, !strings.Contains(text, "without a description"), text)
 	for line := range strings.SplitSeq(got.stdout, "\n") {
-		assert.Assert(t, len([]rune(line)) <= width+1, line)
+		assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
 	}
 
 	got = against(t, "doctor", "good")
@@ -201,22 +205,22 @@ func TestDoctorPins(t *testing.T) {
 		t.Helper()
 		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(executable)+`","args":["serve","--root","`+filepath.ToSlash(dir)+`"`+args+`]}}}`), 0o600))
 	}
-	check := func() chart {
+	check := func() doctor.Chart {
 		t.Helper()
 		code, all := charts(t, "--config", path)
 		assert.Equal(t, code, 0)
 		return all["files"]
 	}
 	configure("")
-	assert.Equal(t, check().Verdict, fine, "it was never seen")
+	assert.Equal(t, check().Verdict, doctor.Fine, "it was never seen")
 	configure(`,"--write"`)
-	assert.Equal(t, check().Verdict, fine, "the first look has pinned nothing")
+	assert.Equal(t, check().Verdict, doctor.Fine, "the first look has pinned nothing")
 	configure("")
 	assert.Equal(t, run(t, "tools", "--", executable, "serve", "--config", path).code, 0)
-	assert.Equal(t, check().Verdict, fine)
+	assert.Equal(t, check().Verdict, doctor.Fine)
 	configure(`,"--write"`)
 	got := check()
-	assert.Equal(t, got.Verdict, warns)
+	assert.Equal(t, got.Verdict, doctor.Warns)
 	last := got.Symptoms[len(got.Symptoms)-1]
 	assert.Assert(t, cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
 	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
@@ -227,7 +231,7 @@ func TestDoctorTrust(t *testing.T) {
 	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
 	code, all := charts(t)
 	assert.Equal(t, code, 0)
-	assert.Equal(t, all["touch"].Verdict, warns)
+	assert.Equal(t, all["touch"].Verdict, doctor.Warns)
 	assert.Assert(t, cmp.Contains(all["touch"].Symptoms[0].Hint, "stdwire trust touch"))
 	_, err := os.Stat(mark)
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
@@ -248,9 +252,9 @@ func TestDoctorInterrupted(t *testing.T) {
 	path := configured(t, `{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}}}`)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan ran)
-	go func() { done <- runWith(ctx, capture(false), "doctor", "--config", path) }()
-	assert.Equal(t, notes.line(t)+notes.line(t), "started\nstarted\n")
-	cancel(signalled{signal: syscall.SIGINT})
+	go func() { done <- runWith(ctx, termtest.Capture(false), "doctor", "--config", path) }()
+	assert.Equal(t, notes.Line(t)+notes.Line(t), "started\nstarted\n")
+	cancel(command.Signalled{Signal: syscall.SIGINT})
 	assert.Equal(t, <-done, ran{130, "", "stdwire: interrupted\n"})
 	assert.Equal(t, notes.all(t), "", "none is left")
 }

@@ -6,71 +6,82 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/relay"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
 // commands are in the order of the help.
-func commands() []command {
-	return []command{
-		serveCommand(), lsCommand(), toolsCommand(), callCommand(), readCommand(), promptCommand(), completeCommand(), inspectCommand(),
-		shellCommand(), statusCommand(), enableCommand(), disableCommand(), restartCommand(), logsCommand(), tapCommand(), bridgeCommand(), doctorCommand(), scanCommand(), pinCommand(), configCommand(), trustCommand(), authCommand(),
-		runCommand(), manifestCommand(), versionCommand(), helpCommand(),
+func commands() []command.Command {
+	return []command.Command{
+		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
+		shell.ShellCommand(), control.StatusCommand(), control.EnableCommand(), control.DisableCommand(), control.RestartCommand(), control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(), authcmd.AuthCommand(),
+		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
 	}
 }
 
 func commandNames() (names []string) {
 	for _, c := range commands() {
-		names = append(names, c.name)
+		names = append(names, c.Name)
 	}
 	return names
 }
 
-func findCommand(name string) (command, error) {
-	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
+func findCommand(name string) (command.Command, error) {
+	i := slices.IndexFunc(commands(), func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
-		return command{}, usagef("there is no command %q", name).withHint(cmp.Or(near.DidYouMean(name, commandNames()), "stdwire help lists them"))
+		return command.Command{}, command.Usagef("there is no command %q", name).WithHint(cmp.Or(near.DidYouMean(name, commandNames()), "stdwire help lists them"))
 	}
 	return commands()[i], nil
 }
 
 // execute does what the arguments of the program say, and returns the exit code. Whatever goes wrong ends with one line on stderr.
-func execute(ctx context.Context, args []string, std *streams) int {
+func execute(ctx context.Context, args []string, std *term.Streams) int {
 	err := dispatchCommand(ctx, args, std)
-	if flushed := std.out.flush(); err == nil {
+	if flushed := std.Out.Flush(); err == nil {
 		err = flushed
 	}
 	if err == nil {
 		return 0
 	}
-	if status, ok := errors.AsType[childStatus](err); ok {
+	if status, ok := errors.AsType[relay.ChildStatus](err); ok {
 		return int(status)
 	}
-	f := asFailure(ctx, err)
+	f := command.AsFailure(ctx, err)
 	status, told := errors.AsType[exitStatus](err)
 	switch {
 	case told && context.Cause(ctx) == nil:
 		return int(status)
-	case !told && f.code != "closed_pipe": // whoever closed it knows
-		f.print(std.err, wantsJSON(args))
+	case !told && f.Code != "closed_pipe": // whoever closed it knows
+		f.Print(std.Err, wantsJSON(args))
 	}
-	return f.exit()
+	return f.Exit()
 }
 
-func dispatchCommand(ctx context.Context, args []string, std *streams) error {
+func dispatchCommand(ctx context.Context, args []string, std *term.Streams) error {
 	if len(args) == 0 {
-		if !std.inTerminal { // most likely a host that takes this for a server
-			return usagef("what to do?").withHint("to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
+		if !std.InTerminal { // most likely a host that takes this for a server
+			return command.Usagef("what to do?").WithHint("to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
 		args = []string{"help"}
 	}
-	if args[0] == helpFlag || args[0] == shortHelpFlag {
+	if args[0] == command.HelpFlag || args[0] == command.ShortHelpFlag {
 		args = append([]string{"help"}, args[1:]...)
 	}
 	c, err := findCommand(args[0])
 	if err != nil {
 		return err
 	}
-	return c.dispatch(ctx, args[1:], std)
+	return c.Dispatch(ctx, args[1:], std)
 }
 
 // wantsJSON reports whether errors are to be JSON. It looks for itself, because the arguments may be what is wrong.

@@ -12,19 +12,22 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
 
 func TestWithoutArguments(t *testing.T) {
-	c := capture(true)
-	assert.Equal(t, execute(t.Context(), nil, c.streams), 0)
-	assert.Equal(t, c.stdout.String(), overview(), "a person wants help")
+	c := termtest.Capture(true)
+	assert.Equal(t, execute(t.Context(), nil, c.Streams), 0)
+	assert.Equal(t, c.Stdout.String(), overview(), "a person wants help")
 
-	c = capture(false)
-	assert.Equal(t, execute(t.Context(), nil, c.streams), 2)
-	assert.Equal(t, c.stdout.String(), "", "a host must not take it for a server")
-	assert.Equal(t, c.stderr.String(), "stdwire: what to do?\nhint: to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help\n")
+	c = termtest.Capture(false)
+	assert.Equal(t, execute(t.Context(), nil, c.Streams), 2)
+	assert.Equal(t, c.Stdout.String(), "", "a host must not take it for a server")
+	assert.Equal(t, c.Stderr.String(), "stdwire: what to do?\nhint: to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help\n")
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -64,45 +67,45 @@ func TestUsageErrors(t *testing.T) {
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x", "stdwire: tools: unexpected argument \"npx\"\nhint: a server's command stands behind --: -- npx -y x\n"},
 	} {
-		c := capture(false)
-		assert.Equal(t, execute(t.Context(), strings.Fields(tt.args), c.streams), 2, tt.args)
-		assert.Assert(t, strings.HasPrefix(c.stderr.String(), tt.stderr), "%s: %s", tt.args, c.stderr.String())
-		assert.Equal(t, c.stdout.String(), "")
+		c := termtest.Capture(false)
+		assert.Equal(t, execute(t.Context(), strings.Fields(tt.args), c.Streams), 2, tt.args)
+		assert.Assert(t, strings.HasPrefix(c.Stderr.String(), tt.stderr), "%s: %s", tt.args, c.Stderr.String())
+		assert.Equal(t, c.Stdout.String(), "")
 	}
-	c := capture(false)
-	assert.Equal(t, execute(t.Context(), strings.Fields("tools -o json --bogus"), c.streams), 2)
+	c := termtest.Capture(false)
+	assert.Equal(t, execute(t.Context(), strings.Fields("tools -o json --bogus"), c.Streams), 2)
 	var e struct {
 		Error struct{ Code, Message string }
 	}
-	assert.NilError(t, json.Unmarshal(c.stderr.Bytes(), &e))
+	assert.NilError(t, json.Unmarshal(c.Stderr.Bytes(), &e))
 	assert.Equal(t, e.Error.Code, "usage")
 	assert.Equal(t, e.Error.Message, "tools: unknown flag --bogus")
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, c := range commands() {
-		assert.Assert(t, c.summary != "", c.name)
-		assert.Assert(t, cmp.Contains(overview(), "  "+c.name+" "))
+		assert.Assert(t, c.Summary != "", c.Name)
+		assert.Assert(t, cmp.Contains(overview(), "  "+c.Name+" "))
 		var texts []string
-		for _, args := range [][]string{{"help", c.name}, {c.name, "--help"}, {c.name, "-h"}, {"-h", c.name}, {"--help", c.name}} {
-			std := capture(false)
-			assert.Equal(t, execute(t.Context(), args, std.streams), 0, "%s: %s", args, std.stderr)
-			texts = append(texts, std.stdout.String())
+		for _, args := range [][]string{{"help", c.Name}, {c.Name, "--help"}, {c.Name, "-h"}, {"-h", c.Name}, {"--help", c.Name}} {
+			std := termtest.Capture(false)
+			assert.Equal(t, execute(t.Context(), args, std.Streams), 0, "%s: %s", args, std.Stderr)
+			texts = append(texts, std.Stdout.String())
 		}
 		for _, text := range texts {
 			assert.Equal(t, text, texts[0])
 		}
-		assert.Assert(t, strings.HasPrefix(texts[0], "usage: stdwire "+c.name), texts[0])
-		grammar, _ := c.make()
-		for _, f := range grammar.flags {
-			assert.Assert(t, cmp.Contains(texts[0], "  "+f.name), c.name)
+		assert.Assert(t, strings.HasPrefix(texts[0], "usage: stdwire "+c.Name), texts[0])
+		grammar, _ := c.Make()
+		for _, f := range grammar.Flags {
+			assert.Assert(t, cmp.Contains(texts[0], "  "+f.Name), c.Name)
 		}
 		for line := range strings.SplitSeq(texts[0], "\n") {
-			assert.Assert(t, utf8.RuneCountInString(line) <= width+1 && !strings.HasSuffix(line, " "), "%s: %q", c.name, line)
+			assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1 && !strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
 		}
 	}
 	for line := range strings.SplitSeq(overview(), "\n") {
-		assert.Assert(t, utf8.RuneCountInString(line) <= width+1, line)
+		assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1, line)
 	}
 }
 
@@ -129,31 +132,31 @@ func TestRun(t *testing.T) {
 		{"__complete run --root .", 0, "", ""}, // the names of files are in order
 		{"__complete run --wirte fs w", 0, "", ""},
 	} {
-		c := capture(false)
+		c := termtest.Capture(false)
 		got := runWith(t.Context(), c, append([]string{"run", "--root", dir}, strings.Fields(tt.args)...)...)
 		assert.Equal(t, got.code, tt.code, "%s: %s", tt.args, got.stderr)
 		assert.Assert(t, strings.HasPrefix(got.stdout, tt.stdout) && (got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
 		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr) && (got.stderr == "") == (tt.stderr == ""), "%s: %s", tt.args, got.stderr)
 	}
 	for _, args := range []string{"run --write --help", "help run"} {
-		got := runWith(t.Context(), capture(false), strings.Fields(args)...)
+		got := runWith(t.Context(), termtest.Capture(false), strings.Fields(args)...)
 		assert.Assert(t, cmp.Contains(got.stdout, "--root"))
 		assert.Assert(t, cmp.Contains(got.stdout, "fs read "))
 		assert.Equal(t, strings.Contains(got.stdout, "fs delete "), args != "help run")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled{signal: syscall.SIGTERM})
-	got := runWith(ctx, capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
+	cancel(command.Signalled{Signal: syscall.SIGTERM})
+	got := runWith(ctx, termtest.Capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
 	assert.Equal(t, got.code, 143)
 	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)
 }
 
 func TestManifest(t *testing.T) {
 	operations := func(args ...string) (names []string) {
-		c := capture(false)
-		assert.Equal(t, execute(t.Context(), args, c.streams), 0, c.stderr.String())
+		c := termtest.Capture(false)
+		assert.Equal(t, execute(t.Context(), args, c.Streams), 0, c.Stderr.String())
 		var m struct{ Operations []struct{ Name string } }
-		assert.NilError(t, json.Unmarshal(c.stdout.Bytes(), &m))
+		assert.NilError(t, json.Unmarshal(c.Stdout.Bytes(), &m))
 		for _, op := range m.Operations {
 			names = append(names, op.Name)
 		}
@@ -164,21 +167,21 @@ func TestManifest(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	c := capture(false)
-	assert.Equal(t, execute(t.Context(), []string{"version"}, c.streams), 0)
-	assert.Assert(t, strings.HasPrefix(c.stdout.String(), "stdwire "))
-	assert.Assert(t, strings.HasSuffix(c.stdout.String(), "\nMCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05\n"), c.stdout)
+	c := termtest.Capture(false)
+	assert.Equal(t, execute(t.Context(), []string{"version"}, c.Streams), 0)
+	assert.Assert(t, strings.HasPrefix(c.Stdout.String(), "stdwire "))
+	assert.Assert(t, strings.HasSuffix(c.Stdout.String(), "\nMCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05\n"), c.Stdout)
 
-	c = capture(false)
-	assert.Equal(t, execute(t.Context(), []string{"version", "-o", "json"}, c.streams), 0)
-	var b buildInfo
-	assert.NilError(t, json.Unmarshal(c.stdout.Bytes(), &b))
+	c = termtest.Capture(false)
+	assert.Equal(t, execute(t.Context(), []string{"version", "-o", "json"}, c.Streams), 0)
+	var b command.BuildInfo
+	assert.NilError(t, json.Unmarshal(c.Stdout.Bytes(), &b))
 	assert.Equal(t, len(b.Revisions), 5)
 
-	c = capture(false)
-	assert.NilError(t, printVersion(c.streams, "text", buildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1.26", Platform: "a/b"}))
-	assert.NilError(t, c.out.flush())
-	assert.Assert(t, strings.HasPrefix(c.stdout.String(), "stdwire v1.2.3 (go1.26, a/b, commit 0123456789ab 2026-01-02T03:04:05Z, modified)\n"), c.stdout)
+	c = termtest.Capture(false)
+	assert.NilError(t, command.PrintVersion(c.Streams, "text", command.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1.26", Platform: "a/b"}))
+	assert.NilError(t, c.Out.Flush())
+	assert.Assert(t, strings.HasPrefix(c.Stdout.String(), "stdwire v1.2.3 (go1.26, a/b, commit 0123456789ab 2026-01-02T03:04:05Z, modified)\n"), c.Stdout)
 }
 
 // brokenWriter fails with an error.
@@ -187,11 +190,11 @@ type brokenWriter struct{ err error }
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
 func TestStdoutThatFails(t *testing.T) {
-	c := capture(false)
+	c := termtest.Capture(false)
 	err := &os.PathError{Op: "write", Path: "stdout", Err: errors.New("the disk is full")}
-	c.out = newOutput(brokenWriter{err}, false)
-	assert.Equal(t, execute(t.Context(), []string{"help"}, c.streams), 1)
-	assert.Equal(t, c.stderr.String(), "stdwire: stdout: write stdout: the disk is full\n")
+	c.Out = term.NewOutput(brokenWriter{err}, false)
+	assert.Equal(t, execute(t.Context(), []string{"help"}, c.Streams), 1)
+	assert.Equal(t, c.Stderr.String(), "stdwire: stdout: write stdout: the disk is full\n")
 }
 
 func TestReaderThatHasSeenEnough(t *testing.T) {

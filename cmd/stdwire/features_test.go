@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -15,8 +18,8 @@ import (
 // onTerminal runs a command on a fixture with somebody at the terminal who types that.
 func onTerminal(t *testing.T, typed, args, name string, more ...string) ran {
 	t.Helper()
-	c := capture(true)
-	c.in = strings.NewReader(typed)
+	c := termtest.Capture(true)
+	c.In = strings.NewReader(typed)
 	return runWith(t.Context(), c, words(args, fixture(name, more...)...)...)
 }
 
@@ -191,10 +194,10 @@ func TestReadWatched(t *testing.T) {
 	notes := newNotes(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		notes.line(t)
-		cancel(signalled{signal: os.Interrupt})
+		notes.Line(t)
+		cancel(command.Signalled{Signal: os.Interrupt})
 	}()
-	got = runWith(ctx, capture(false), words("read --watch file:///notes.md", fixture("library", notes.path)...)...)
+	got = runWith(ctx, termtest.Capture(false), words("read --watch file:///notes.md", fixture("library", notes.path)...)...)
 	assert.Equal(t, got.code, 130)
 	assert.Assert(t, strings.HasSuffix(lastLine(got.stderr), "interrupted"), got.stderr)
 }
@@ -204,10 +207,10 @@ func TestModernServer(t *testing.T) {
 	notes := newNotes(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		notes.line(t)
-		cancel(signalled{signal: os.Interrupt})
+		notes.Line(t)
+		cancel(command.Signalled{Signal: os.Interrupt})
 	}()
-	got := runWith(ctx, capture(false), words("read --watch count:1", fixture("modern", notes.path)...)...)
+	got := runWith(ctx, termtest.Capture(false), words("read --watch count:1", fixture("modern", notes.path)...)...)
 	assert.Equal(t, got.code, 130, got.stderr)
 	assert.Assert(t, strings.HasPrefix(got.stdout, "1\n2\n"), got.stdout)
 
@@ -218,7 +221,7 @@ func TestModernServer(t *testing.T) {
 		assert.Equal(t, strings.TrimSpace(got.stdout), "Hello nobody", got.stderr)
 		got = against(t, args, "modern")
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, strings.HasSuffix(got.stderr, ": the server wants to ask something, and nobody is there to answer\nhint: "+atTerminal+"\n"), got.stderr)
+		assert.Assert(t, strings.HasSuffix(got.stderr, ": the server wants to ask something, and nobody is there to answer\nhint: "+term.AtTerminal+"\n"), got.stderr)
 	}
 	assert.Equal(t, against(t, "complete prompt hello who A city=Oslo", "modern"), ran{0, "A of Oslo\n", ""})
 	assert.Equal(t, against(t, "read hello:2", "modern").code, 5)
@@ -253,8 +256,8 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 	// What is declared is what can be done.
 	assert.Equal(t, onTerminal(t, "", "call can", "library").stdout, `{"elicitation":{"form":{},"url":{}}}`+"\n")
 	assert.Equal(t, against(t, "call can", "library").stdout, "{}\n")
-	for _, half := range []func(*captured){func(c *captured) { c.inTerminal = false }, func(c *captured) { c.err.terminal = false }} {
-		c := capture(true)
+	for _, half := range []func(*termtest.Captured){func(c *termtest.Captured) { c.InTerminal = false }, func(c *termtest.Captured) { c.Err.Terminal = false }} {
+		c := termtest.Capture(true)
 		half(&c)
 		assert.Equal(t, runWith(t.Context(), c, words("call can", fixture("library")...)...).stdout, "{}\n")
 	}
@@ -266,8 +269,8 @@ func TestQuestionsOfTheBuiltInServer(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "a")
 			assert.NilError(t, os.WriteFile(file, nil, 0o600))
-			c := capture(true)
-			c.in = strings.NewReader(typed)
+			c := termtest.Capture(true)
+			c.In = strings.NewReader(typed)
 			got := runWith(t.Context(), c, "call", "fs_delete", "path=a", "--write", "--root", dir, "--era", era)
 			assert.Assert(t, strings.HasPrefix(got.stderr, "built-in asks:\n  Delete a file"), got.stderr)
 			assert.Equal(t, got.code == 0, gone, got.stderr)
@@ -278,9 +281,9 @@ func TestQuestionsOfTheBuiltInServer(t *testing.T) {
 }
 
 func TestNobodyToAsk(t *testing.T) {
-	const nobody = "the server wants to ask something, and nobody is there to answer\nhint: " + atTerminal + "\n"
+	const nobody = "the server wants to ask something, and nobody is there to answer\nhint: " + term.AtTerminal + "\n"
 	for _, tt := range []struct{ args, fixture, more, stderr string }{
-		{"call ask", "library", "", "stdwire: " + self + ": ask: Client does not support form elicitation.\nhint: " + atTerminal + "\n"},
+		{"call ask", "library", "", "stdwire: " + self + ": ask: Client does not support form elicitation.\nhint: " + term.AtTerminal + "\n"},
 		{"call first", "library", "", "stdwire: " + self + ": first: a web page has to be visited first: Log in.\nhint: if you trust the server, open https://example.com/a and try again\n"},
 		{"call unheard-of", "library", "", "stdwire: " + self + ": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal\n"},
 		{"call t", "asking", "elicitation/create", "stdwire: " + self + ": t: " + nobody},
@@ -295,7 +298,7 @@ func TestNobodyToAsk(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	got := run(t, "call", "fs_delete", "path=a", "--write", "--root", dir)
 	assert.Equal(t, got.code, 5)
-	assert.Equal(t, lastLine(got.stderr), "hint: "+atTerminal+"; stdwire's own server asks nobody with --confirm trust")
+	assert.Equal(t, lastLine(got.stderr), "hint: "+term.AtTerminal+"; stdwire's own server asks nobody with --confirm trust")
 	assert.Equal(t, run(t, "call", "fs_delete", "path=a", "--write", "--root", dir, "--confirm", "trust").code, 0)
 }
 
@@ -310,8 +313,8 @@ func TestInterruptedWhileAsking(t *testing.T) {
 			args = append(args, dir)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		c := capture(true)
-		c.in = signalling{func() { cancel(signalled{signal: os.Interrupt}) }, make(chan struct{})}
+		c := termtest.Capture(true)
+		c.In = signalling{func() { cancel(command.Signalled{Signal: os.Interrupt}) }, make(chan struct{})}
 		got := runWith(ctx, c, args...)
 		assert.Equal(t, got.code, 130, got.stderr)
 		assert.Equal(t, got.stdout, "")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -153,7 +155,7 @@ func TestRunLooksAgain(t *testing.T) {
 	assert.Equal(t, run(t, "run", "--config", config, "files", "--help").code, 0)
 	assert.Equal(t, run(t, "run", "--config", config, "my.hand", "--help").code, 0)
 	for id, had := range map[string]string{"files": `"name":"fs_read"`, "my.hand": `"name":"echo"`} {
-		path := filepath.Join(rememberDir(), id+".json")
+		path := filepath.Join(serve.RememberDir(), id+".json")
 		text, err := os.ReadFile(path)
 		assert.NilError(t, err)
 		without := strings.Replace(string(text), had, `"name":"other"`, 1)
@@ -168,7 +170,7 @@ func TestRunLooksAgain(t *testing.T) {
 	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"), 1, got.stderr)
 	got = run(t, "run", "--config", config, "my.hand", "echo", "--help")
 	assert.Equal(t, got.code, 0, got.stderr)
-	path := filepath.Join(rememberDir(), "my.hand.json")
+	path := filepath.Join(serve.RememberDir(), "my.hand.json")
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"type":"object"`, `"type":"object","title":"other"`)), 0o600)) // no tool is as it was pinned
@@ -181,8 +183,8 @@ func TestRunLooksAgain(t *testing.T) {
 // Several servers in one script, each started when it is named.
 func TestRunScriptOfTools(t *testing.T) {
 	config, _, _ := someServers(t)
-	c := capture(false)
-	c.in = strings.NewReader("fs stat --path .\nfiles fs_read --path a.txt\nmy.hand echo --text x --yes\nmy.hand fail --yes\nfs stat --path .\n")
+	c := termtest.Capture(false)
+	c.In = strings.NewReader("fs stat --path .\nfiles fs_read --path a.txt\nmy.hand echo --text x --yes\nmy.hand fail --yes\nfs stat --path .\n")
 	got := runWith(t.Context(), c, "run", "--config", config, "-")
 	assert.Equal(t, got.code, 5, got.stderr)
 	assert.Assert(t, strings.HasSuffix(got.stdout, "hello{\"text\":\"x\"}\n"), got.stdout)
@@ -248,6 +250,6 @@ func TestRunSaves(t *testing.T) {
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: run: --save: "))
 	for text, want := range map[string]bool{`[{"type":"x"},{"type":"y"}]`: true, `[{"type":"x"},{"a":1}]`: false, `[1]`: false, `[]`: false, `{"type":"x"}`: false, `[{"type":1}]`: false} {
-		assert.Equal(t, areBlocks([]byte(text)), want, text)
+		assert.Equal(t, serve.AreBlocks([]byte(text)), want, text)
 	}
 }

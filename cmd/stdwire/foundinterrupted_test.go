@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -21,10 +23,12 @@ func TestRunToolIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	ended := make(chan ran)
-	go func() { ended <- runWith(ctx, capture(false), "run", "--config", config, "hand", "hang", "--yes") }()
-	assert.Equal(t, notes.line(t), "working\n")
-	cancel(signalled{signal: syscall.SIGINT})
-	assert.Equal(t, notes.line(t), "cancelled\n")
+	go func() {
+		ended <- runWith(ctx, termtest.Capture(false), "run", "--config", config, "hand", "hang", "--yes")
+	}()
+	assert.Equal(t, notes.Line(t), "working\n")
+	cancel(command.Signalled{Signal: syscall.SIGINT})
+	assert.Equal(t, notes.Line(t), "cancelled\n")
 	got := <-ended
 	assert.Equal(t, got.code, 130, got.stderr)
 	got = typing(t, "", "run", "--config", config, "hand", "slow", "--ms", "1", "--yes")

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/internal/growth"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -43,15 +46,15 @@ func TestSchemasAreReadInLinearTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			growth.Linear(t, 1000, func(n int) func() {
 				tool := &mcp.Tool{Name: "t", InputSchema: []byte(schema(n))}
-				return func() { signature(tool) }
+				return func() { output.Signature(tool) }
 			})
 			growth.Linear(t, 1000, func(n int) func() {
 				form := []byte(schema(n))
-				return func() { formFields(form) }
+				return func() { elicit.FormFields(form) }
 			})
 			growth.Linear(t, 1000, func(n int) func() {
 				tool := &mcp.Tool{Name: "t", InputSchema: []byte(schema(n))}
-				return func() { toolHelp(tool) }
+				return func() { shell.ToolHelp(tool) }
 			})
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 )
 
@@ -144,9 +145,9 @@ func visit(page string) error {
 // loggedIn logs in without a terminal: somebody sees the page on stderr and opens it.
 func loggedIn(t *testing.T, args ...string) ran {
 	t.Helper()
-	c := capture(false)
+	c := termtest.Capture(false)
 	r, w := io.Pipe()
-	c.err.w = io.MultiWriter(c.stderr, w)
+	c.Err.W = io.MultiWriter(c.Stderr, w)
 	visited := make(chan error, 1)
 	go func() {
 		lines := bufio.NewScanner(r)

@@ -4,39 +4,43 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-func helpCommand() command {
-	return command{
-		name: "help", usage: "[COMMAND|security]",
-		summary: "explain a command",
-		help:    "stdwire help security tells what is defended against, by what, and what is not.",
-		make: func() (grammar, runner) {
-			show := func(_ context.Context, std *streams) error {
-				std.out.print(overview())
+func helpCommand() command.Command {
+	return command.Command{
+		Name: "help", Usage: "[COMMAND|security]",
+		Summary: "explain a command",
+		Help:    "stdwire help security tells what is defended against, by what, and what is not.",
+		Make: func() (command.Grammar, command.Runner) {
+			show := func(_ context.Context, std *term.Streams) error {
+				std.Out.Print(overview())
 				return nil
 			}
 			named := false
 			word := func(w string) error {
 				if named {
-					return usagef("unexpected argument %q", w)
+					return command.Usagef("unexpected argument %q", w)
 				}
 				if w == "security" {
 					named = true
-					show = func(_ context.Context, std *streams) error {
-						std.out.print(securityHelp())
+					show = func(_ context.Context, std *term.Streams) error {
+						std.Out.Print(serve.SecurityHelp())
 						return nil
 					}
 					return nil
 				}
 				c, err := findCommand(w)
 				if err == nil {
-					grammar, _ := c.make()
-					named, show = true, c.showHelp(grammar)
+					grammar, _ := c.Make()
+					named, show = true, c.ShowHelp(grammar)
 				}
 				return err
 			}
-			return grammar{word: word}, func(ctx context.Context, std *streams) error { return show(ctx, std) }
+			return command.Grammar{Word: word}, func(ctx context.Context, std *term.Streams) error { return show(ctx, std) }
 		},
 	}
 }
@@ -46,7 +50,7 @@ func overview() string {
 	var b strings.Builder
 	b.WriteString("stdwire speaks MCP on stdio: a server with file and process tools, and a client.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-10s%s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-10s%s\n", c.Name, c.Summary)
 	}
 	b.WriteString(`
 The server is what stands behind --, one from the configuration (-s ID), or at a

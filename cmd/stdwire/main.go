@@ -13,7 +13,9 @@ import (
 	"context"
 	"os"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
 func main() {
@@ -23,7 +25,7 @@ func main() {
 
 // program is the whole of it, but for the end.
 func program() int {
-	ctx, stop := withSignals(context.Background())
+	ctx, stop := command.WithSignals(context.Background())
 	defer stop()
-	return execute(ctx, os.Args[1:], processStreams())
+	return execute(ctx, os.Args[1:], term.ProcessStreams())
 }

@@ -5,30 +5,34 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-func manifestCommand() command {
-	return command{
-		name: "manifest", usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
-		summary: "print what the built-in server offers, as JSON",
-		help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
-		make: func() (grammar, runner) {
-			b := new(builtin)
-			return grammar{flags: b.flags()}, func(_ context.Context, std *streams) error { return printManifest(b, std) }
+func manifestCommand() command.Command {
+	return command.Command{
+		Name: "manifest", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
+		Summary: "print what the built-in server offers, as JSON",
+		Help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
+		Make: func() (command.Grammar, command.Runner) {
+			b := new(target.Builtin)
+			return command.Grammar{Flags: b.Flags()}, func(_ context.Context, std *term.Streams) error { return printManifest(b, std) }
 		},
 	}
 }
 
-func printManifest(b *builtin, std *streams) error {
-	o, err := b.open(slog.New(slog.DiscardHandler))
+func printManifest(b *target.Builtin, std *term.Streams) error {
+	o, err := b.Open(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer o.Close()
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, o.catalog.Manifest(), "", "  "); err != nil {
+	if err := json.Indent(&indented, o.Catalog.Manifest(), "", "  "); err != nil {
 		return err
 	}
-	std.out.json(indented.Bytes())
+	std.Out.JSON(indented.Bytes())
 	return nil
 }

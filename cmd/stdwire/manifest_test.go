@@ -18,6 +18,6 @@ func TestBuiltinManifestIsStable(t *testing.T) {
 		file = "manifest-windows.json"
 	}
 	var indented bytes.Buffer
-	assert.NilError(t, json.Indent(&indented, everything(t).catalog.Manifest(), "", "  "))
+	assert.NilError(t, json.Indent(&indented, everything(t).Catalog.Manifest(), "", "  "))
 	golden.Assert(t, indented.String(), file)
 }

@@ -142,8 +142,8 @@ func TestCallByHTTPIsGivenUp(t *testing.T) {
 		status, _ := post(ctx, t, address, "hand", `{"action":"hang","confirm":true}`)
 		done <- status
 	}()
-	assert.Equal(t, notes.line(t), "working\n")
+	assert.Equal(t, notes.Line(t), "working\n")
 	cancel()
-	assert.Equal(t, notes.line(t), "cancelled\n")
+	assert.Equal(t, notes.Line(t), "cancelled\n")
 	assert.Equal(t, <-done, 0)
 }

@@ -66,8 +66,8 @@ func takeNotes(path string) net.Conn {
 	return conn
 }
 
-// line waits for the next line.
-func (n *notes) line(t *testing.T) string {
+// Line waits for the next line.
+func (n *notes) Line(t *testing.T) string {
 	line, err := n.r.ReadString('\n')
 	if err != nil {
 		t.Error(err)

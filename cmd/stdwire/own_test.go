@@ -82,7 +82,7 @@ func TestServeOwnProcesses(t *testing.T) {
 	assert.Assert(t, strings.Contains(answer, `"code":"state_error"`) && strings.Contains(answer, "a request without a session is no client's"), answer)
 	ends := "ended " + me(a) + "\n"
 	assert.NilError(t, a.Close())
-	assert.Equal(t, notes.line(t), ends)
+	assert.Equal(t, notes.Line(t), ends)
 	assert.Assert(t, pids[me(b)])
 
 	assert.NilError(t, cmd.Process.Signal(os.Interrupt))

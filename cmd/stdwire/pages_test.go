@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -26,7 +27,7 @@ func TestLoginInTheBrowser(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "xdg-open"), fmt.Appendf(nil, "#!/bin/sh\nexec %s fixture:browser \"$1\"\n", self), 0o700))
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	t.Setenv("WAYLAND_DISPLAY", "wayland-0")
-	got := runWith(t.Context(), capture(true), "auth", "login", g.url)
+	got := runWith(t.Context(), termtest.Capture(true), "auth", "login", g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "To log in, open this page of "+g.host+":\n"))
 	assert.Assert(t, strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"), got.stderr)
@@ -38,10 +39,10 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")
 	g := newGuarded(t)
-	c := capture(true)
+	c := termtest.Capture(true)
 	seen, shown := io.Pipe()
 	typed, keys := io.Pipe()
-	c.err.w, c.streams.in = io.MultiWriter(c.stderr, shown), typed
+	c.Err.W, c.Streams.In = io.MultiWriter(c.Stderr, shown), typed
 	go func() {
 		page := ""
 		for lines := bufio.NewScanner(seen); lines.Scan(); {

@@ -21,7 +21,7 @@ func TestInterruptedByASignal(t *testing.T) {
 		notes := newNotes(t)
 		cmd, stdout, stderr := stdwire(t, words("call hang", fixture("good", notes.path)...)...)
 		assert.NilError(t, cmd.Start())
-		assert.Equal(t, notes.line(t), "working\n")
+		assert.Equal(t, notes.Line(t), "working\n")
 		assert.NilError(t, cmd.Process.Signal(signal))
 		assert.Equal(t, exitCode(cmd.Wait()), code)
 		assert.Equal(t, notes.all(t), "cancelled\n", "the server was told, and has ended")

@@ -21,6 +21,10 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -28,7 +32,7 @@ import (
 
 // A stand is a standing in this process, with servers that are processes, and a client.
 type stand struct {
-	*standing
+	*serve.Standing
 	t       *testing.T
 	path    string // of the configuration
 	stderr  *lockedBuffer
@@ -73,19 +77,19 @@ func configText(t *testing.T, servers map[string]any) []byte {
 	return text
 }
 
-func newStand(t *testing.T, m *mounted, path string) *stand {
+func newStand(t *testing.T, m *serve.Mounted, path string) *stand {
 	t.Helper()
 	st := &stand{t: t, path: path, stderr: new(lockedBuffer), changes: make(chan []string, 1000)}
-	std := capture(false).streams
-	std.err = &console{w: st.stderr}
+	std := termtest.Capture(false).Streams
+	std.Err = &term.Console{W: st.stderr}
 	log := slog.New(slog.DiscardHandler)
 	catalog := dispatch.NewCatalog()
 	s := server.Options{Logger: log}.New(server.Info{Name: "front", Version: "1"}, catalog)
-	m.pins = "off"
+	m.Pins = "off"
 	var err error
-	st.standing, err = m.mount(s, catalog, std, log)
+	st.Standing, err = m.Mount(s, catalog, std, log)
 	assert.NilError(t, err)
-	st.gateway.Settle(t.Context())
+	st.Gateway.Settle(t.Context())
 	here, there := net.Pipe()
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(context.Background(), there) })
@@ -95,7 +99,7 @@ func newStand(t *testing.T, m *mounted, path string) *stand {
 		_ = st.c.Close()
 		_ = st.c.Wait()
 		serving.Wait()
-		st.standing.close()
+		st.Standing.Close()
 	})
 	return st
 }
@@ -115,10 +119,10 @@ func (st *stand) write(text []byte) {
 }
 
 // reloads has what is configured now applied, as the operator asks for with SIGHUP.
-func (st *stand) reloads() { _ = st.reload(st.t.Context(), release{all: true}) }
+func (st *stand) reloads() { _ = st.Reload(st.t.Context(), serve.Release{All: true}) }
 
 // follows has it applied as when it was noticed that a file has changed.
-func (st *stand) follows() { _ = st.reload(st.t.Context(), release{}) }
+func (st *stand) follows() { _ = st.Reload(st.t.Context(), serve.Release{}) }
 
 // becomes writes a configuration, has it applied, and checks which servers clients see then, and what was told on stderr.
 func (st *stand) becomes(servers map[string]any, want string, told string) {
@@ -158,7 +162,7 @@ func (st *stand) hears(want string) {
 
 func (st *stand) pid(id string) int {
 	st.t.Helper()
-	for _, s := range st.gateway.Manager().Status() {
+	for _, s := range st.Gateway.Manager().Status() {
 		if s.ID == id && s.Process != nil {
 			return s.Process.Pid
 		}
@@ -166,12 +170,12 @@ func (st *stand) pid(id string) int {
 	return 0
 }
 
-func newConfig(t *testing.T, servers map[string]any) (m *mounted, path string) {
+func newConfig(t *testing.T, servers map[string]any) (m *serve.Mounted, path string) {
 	t.Helper()
 	ownHome(t)
 	path = filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, servers), 0o600))
-	return &mounted{configuration: configuration{files: []string{path}}}, path
+	return &serve.Mounted{Configuration: target.Configuration{Files: []string{path}}}, path
 }
 
 type obj = map[string]any
@@ -200,7 +204,7 @@ func TestReload(t *testing.T) {
 	assert.NilError(t, <-hanging)
 	assert.Equal(t, st.pid("a"), a, "it is the same process")
 	assert.Assert(t, st.pid("b") != b)
-	assert.DeepEqual(t, st.gateway.Manager().IDs(), []string{"a", "b", "c"})
+	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "b", "c"})
 
 	st.becomes(obj{"b": good("env", obj{"X": "1"}), "c": good("tools", obj{"deny": []string{"echo"}})}, "b", "changed c; gone a")
 	st.hears("b")
@@ -216,7 +220,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good(), "b": good()})
 	st := newStand(t, m, path)
 	a := st.pid("a")
-	m.profile = "one"
+	m.Profile = "one"
 	for text, want := range map[string]string{
 		"{\"mcpServers\": {\n  \"a\": ":                       path + ":2:8: ",
 		`{"mcpServers": {"a": {"command": "x"}, "a": {}}}`:    path + ":1:40: ",
@@ -236,7 +240,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	assert.NilError(t, os.Remove(path))
 	st.reloads()
 	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": "+syscall.ENOENT.Error()))
-	m.profile = ""
+	m.Profile = ""
 	// A server with an error stays as it was; the others follow.
 	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))
 	for range 2 {
@@ -255,7 +259,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good(), "b": good("disabled", true), "c": good()})
 	st := newStand(t, m, path)
-	manager := st.gateway.Manager()
+	manager := st.Gateway.Manager()
 	assert.NilError(t, manager.Disable("a"))
 	st.hears("c")
 	assert.NilError(t, manager.Enable("b"))
@@ -288,7 +292,7 @@ func TestManyReloads(t *testing.T) {
 	assert.Equal(t, strings.Count(st.stderr.take(), "the configuration has changed: "), 100)
 	st.becomes(obj{"a": good(), "z": good()}, "a z", "new z")
 	assert.Equal(t, st.pid("a"), a)
-	assert.DeepEqual(t, st.gateway.Manager().IDs(), []string{"a", "z"})
+	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "z"})
 }
 
 // A definition of a project's that has changed is not offered before the user has seen it.
@@ -304,7 +308,7 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 	}
 	trust()
-	st := newStand(t, &mounted{all: true}, path)
+	st := newStand(t, &serve.Mounted{All: true}, path)
 	st.sees("a b")
 	st.write(configText(t, obj{"a": good("env", obj{"X": "1"}), "b": good()}))
 	for range 2 {
@@ -314,8 +318,8 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.sees("b")
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told, `server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
-	assert.Equal(t, st.about().Waiting[0].Why, waitsForTrust)
-	assert.Assert(t, cmp.Contains(st.files(), filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
+	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForTrust)
+	assert.Assert(t, cmp.Contains(st.Files(), filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
 	trust("a")
 	st.follows()
 	st.sees("b") // the store is a file, too

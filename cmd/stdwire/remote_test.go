@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
@@ -95,7 +96,7 @@ func TestRemoteThatIsNone(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{"http://" + closed, 4, refused.Error()},
+		{"http://" + closed, 4, socket.Refused.Error()},
 		{page.URL, 4, `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`},
 		{broken.URL, 4, "502 Bad Gateway"},
 		{"example.com", 2, "--url: that is no URL\nhint: it looks like this: https://example.com/mcp"},

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"testing"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 )
 
 // ran is how a command went, in this process; the servers that it starts are others.
@@ -13,10 +15,10 @@ type ran struct {
 
 func run(t *testing.T, args ...string) ran {
 	t.Helper()
-	return runWith(t.Context(), capture(false), args...)
+	return runWith(t.Context(), termtest.Capture(false), args...)
 }
 
-func runWith(ctx context.Context, c captured, args ...string) ran {
-	code := execute(ctx, args, c.streams)
-	return ran{code, c.stdout.String(), c.stderr.String()}
+func runWith(ctx context.Context, c termtest.Captured, args ...string) ran {
+	code := execute(ctx, args, c.Streams)
+	return ran{code, c.Stdout.String(), c.Stderr.String()}
 }

@@ -9,7 +9,11 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 )
 
 func elements(t *testing.T, array string) (all []json.RawMessage) {
@@ -25,14 +29,14 @@ func TestScanFormats(t *testing.T) {
 		{ID: "shady", Handshake: json.RawMessage(shadyHello), Tools: elements(t, shadyTools), Prompts: elements(t, shadyPrompt), Config: scan.Config{Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
 	}
 	for file, output := range map[string]string{"scan.txt": "text", "scan.json": "json", "scan.sarif": "sarif"} {
-		c := capture(false)
-		r := newScanReport()
-		r.output, r.ignore = output, []string{"insistence:files", "hidden-layout"}
-		err := r.scan(c.streams, servers)
+		c := termtest.Capture(false)
+		r := doctor.NewScanReport()
+		r.Output, r.Ignore = output, []string{"insistence:files", "hidden-layout"}
+		err := r.Scan(c.Streams, servers)
 		assert.Error(t, err, "6 findings of severity high or worse")
-		assert.NilError(t, c.out.flush())
-		assert.Equal(t, c.stderr.String(), "note: --ignore hidden-layout: there is nothing of it\n")
-		golden.Assert(t, strings.ReplaceAll(c.stdout.String(), `"version": "`+version()+`"`, `"version": "VERSION"`), file)
+		assert.NilError(t, c.Out.Flush())
+		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout: there is nothing of it\n")
+		golden.Assert(t, strings.ReplaceAll(c.Stdout.String(), `"version": "`+command.Version()+`"`, `"version": "VERSION"`), file)
 	}
 }
 
@@ -47,7 +51,7 @@ func TestScan(t *testing.T) {
 	assert.Equal(t, got.code, 10)
 	var document struct {
 		Findings []scan.Finding
-		Summary  scanSummary
+		Summary  output.ScanSummary
 	}
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document))
 	assert.Equal(t, document.Summary.Ignored, 3)

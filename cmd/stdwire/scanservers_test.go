@@ -10,7 +10,9 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
 // The servers of a configuration are scanned together, and one that cannot be started does not keep the others away.
@@ -20,12 +22,12 @@ func TestScanServers(t *testing.T) {
 		"files": {"command": "SELF", "args": ["fixture:odd", "tool=read_file"]}, "other": {"command": "SELF", "args": ["fixture:odd", "tool=read_file"], "env": {"KEY": "${NOT_A_SECRET:-x}"}},
 		"gone": {"command": "no-such-program-anywhere", "env": {"TOKEN": "`+token+`"}}, "unset": {"command": "SELF", "env": {"T": "${NOT_SET_ANYWHERE}"}}, "off": {"command": "SELF", "disabled": true}, "nothing": {}},
 		"profiles": {"two": ["files", "other"], "one": ["other"], "none": ["off"]}}`)
-	findings := func(args ...string) (got ran, places []string, s scanSummary) {
+	findings := func(args ...string) (got ran, places []string, s output.ScanSummary) {
 		t.Helper()
 		got = run(t, append(strings.Fields("scan -o json --fail-on never --config "+path), args...)...)
 		var document struct {
 			Findings []scan.Finding
-			Summary  scanSummary
+			Summary  output.ScanSummary
 		}
 		assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document), got.stderr)
 		for _, f := range document.Findings {
@@ -80,7 +82,7 @@ func TestScanServersTrust(t *testing.T) {
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
 
 	project(t, nil)
-	assert.Equal(t, run(t, "scan", "--servers"), ran{0, "no findings in nothing of 0 servers\n", nothingConfigured + "\n"})
+	assert.Equal(t, run(t, "scan", "--servers"), ran{0, "no findings in nothing of 0 servers\n", target.NothingConfigured + "\n"})
 }
 
 func TestScanServersUsage(t *testing.T) {

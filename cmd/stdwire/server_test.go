@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -118,8 +121,8 @@ func TestCall(t *testing.T) {
 	got = against(t, `call echo -o json -d {"n":1,"text":"a"} n=2`, "good")
 	assert.Equal(t, got.stdout, `{"content":[{"type":"text","text":"{\"n\":2,\"text\":\"a\"}"}],"x-unknown": 1.0}`+"\n")
 
-	c := capture(false)
-	c.in = strings.NewReader(`{"text":"from stdin"}`)
+	c := termtest.Capture(false)
+	c.In = strings.NewReader(`{"text":"from stdin"}`)
 	got = runWith(t.Context(), c, words("call echo -d -", fixture("good")...)...)
 	assert.Equal(t, got.stdout, `{"text":"from stdin"}`+"\n")
 
@@ -193,7 +196,7 @@ func TestTimeouts(t *testing.T) {
 	got = against(t, "call slow ms=450 --timeout 2s", "good") // 2.25 s in all
 	assert.Equal(t, got.code, 0, "progress is a sign of life: %s", got.stderr)
 	assert.Equal(t, got.stderr, "", "and nobody looks")
-	c := capture(true)
+	c := termtest.Capture(true)
 	got = runWith(t.Context(), c, words("call slow", fixture("good")...)...)
 	assert.Assert(t, strings.HasSuffix(got.stderr, "slow: 100% step\r\x1b[K"), "%q", got.stderr)
 }
@@ -249,7 +252,7 @@ func TestInspect(t *testing.T) {
 	assert.Assert(t, cmp.Contains(against(t, "inspect", "toolless").stdout, "tools         none: the server does not know tools/list\n"))
 
 	got = against(t, "inspect -o json", "good")
-	var r report
+	var r calls.Report
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &r))
 	assert.Equal(t, r.Name, "fake")
 	assert.Equal(t, *r.Tools, 8)
@@ -292,10 +295,10 @@ func TestSignalsInThisProcess(t *testing.T) {
 		notes := newNotes(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
-			notes.line(t) // it works
-			cancel(signalled{signal: tt.signal})
+			notes.Line(t) // it works
+			cancel(command.Signalled{Signal: tt.signal})
 		}()
-		got := runWith(ctx, capture(false), words("call hang", fixture("good", notes.path)...)...)
+		got := runWith(ctx, termtest.Capture(false), words("call hang", fixture("good", notes.path)...)...)
 		assert.Equal(t, got, ran{tt.code, "", "stdwire: " + self + ": hang: " + tt.why + "\n"})
 		assert.Equal(t, notes.all(t), "cancelled\n")
 	}

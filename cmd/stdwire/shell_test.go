@@ -10,15 +10,18 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/rpc"
 )
 
 // scripted runs a shell on a fixture, with a script on stdin.
 func scripted(t *testing.T, flags, script, name string, more ...string) ran {
 	t.Helper()
-	c := capture(false)
-	c.in = strings.NewReader(script)
+	c := termtest.Capture(false)
+	c.In = strings.NewReader(script)
 	return runWith(t.Context(), c, words("shell "+flags, fixture(name, more...)...)...)
 }
 
@@ -131,30 +134,30 @@ func TestShellTrace(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "quiet"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	assert.Equal(t, traced(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40), `03:04:05.006 → {"a":"\u202e字字字字字"}`)
-	assert.Equal(t, traced(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36), `03:04:05.006 ← {"a":"\u202e字字字…`)
-	long := traced(at, rpc.Inbound, []byte(strings.Repeat("x", maxFrame+1500)), 0)
+	assert.Equal(t, shell.Traced(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40), `03:04:05.006 → {"a":"\u202e字字字字字"}`)
+	assert.Equal(t, shell.Traced(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36), `03:04:05.006 ← {"a":"\u202e字字字…`)
+	long := shell.Traced(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
 	assert.Assert(t, strings.HasSuffix(long, "x… (1.5 kB more)"))
 
-	c := capture(false)
-	tr := &tracer{on: true, shell: &shell{std: c.streams}, ready: make(chan struct{}, 1)}
-	for range maxTraced + 3 {
-		tr.frame(rpc.Inbound, []byte("{}"))
+	c := termtest.Capture(false)
+	tr := &shell.Tracer{On: true, Shell: &shell.Shell{Std: c.Streams}, Ready: make(chan struct{}, 1)}
+	for range shell.MaxTraced + 3 {
+		tr.Frame(rpc.Inbound, []byte("{}"))
 	}
-	tr.drain()
-	assert.Equal(t, strings.Count(c.stderr.String(), "\n"), maxTraced+1)
-	assert.Equal(t, lastLine(c.stderr.String()), "note: 3 more messages are not shown")
+	tr.Drain()
+	assert.Equal(t, strings.Count(c.Stderr.String(), "\n"), shell.MaxTraced+1)
+	assert.Equal(t, lastLine(c.Stderr.String()), "note: 3 more messages are not shown")
 }
 
 func TestShellScriptIsInterrupted(t *testing.T) {
 	notes := newNotes(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		notes.line(t) // it works
-		cancel(signalled{signal: syscall.SIGINT})
+		notes.Line(t) // it works
+		cancel(command.Signalled{Signal: syscall.SIGINT})
 	}()
-	c := capture(false)
-	c.in = strings.NewReader("hang\npaint\n")
+	c := termtest.Capture(false)
+	c.In = strings.NewReader("hang\npaint\n")
 	got := runWith(ctx, c, words("shell", fixture("rich", notes.path)...)...)
 	assert.Equal(t, got, ran{130, "", "stdwire: " + self + ": line 1: hang: interrupted\n"})
 	assert.Equal(t, notes.all(t), "cancelled\n")

@@ -75,9 +75,9 @@ func TestShellRefusesSampling(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSeat(t, words("shell --era "+era, fixture("forms")...)...)
 		s.sees(ready)
-		printed := s.line("write")
+		printed := s.Line("write")
 		assert.Assert(t, strings.HasPrefix(printed, "stdwire: "+self+": write: ") && strings.Contains(printed, "sampling"), printed)
-		assert.Assert(t, strings.Contains(s.line(".info"), "forms"), "the server lives")
+		assert.Assert(t, strings.Contains(s.Line(".info"), "forms"), "the server lives")
 		s.types("\x04")
 		assert.Equal(t, s.ends(), 0)
 	}
@@ -121,7 +121,7 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 	s := newSeat(t, words("shell", fixture("rich", notes.path, cues)...)...)
 	s.sees(ready)
 	for _, tt := range []struct{ typed, want string }{{"y\r", "accept\n"}, {"\x03", "cancel\n"}, {"n\r", "decline\n"}, {"\x04", "cancel\n"}} {
-		assert.Equal(t, s.line("later"), "soon\n")
+		assert.Equal(t, s.Line("later"), "soon\n")
 		s.types("paint bol=true\x1b[D\x1b[D\x1b[D\x1b[D\x1b[D")
 		s.sees(ready + "paint bol=true")
 		_, err = cue.WriteString("ask\n")
@@ -129,7 +129,7 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 		s.sees(clean + "\x1b[?2004l" + self + " asks:\r\n  Delete all?\r\n")
 		s.sees("Do you agree? [y/n] ")
 		s.types(tt.typed)
-		assert.Equal(t, notes.line(t), tt.want)
+		assert.Equal(t, notes.Line(t), tt.want)
 		s.sees(ready + "paint bol=true")
 		s.types("d\r") // the cursor is where it was
 		s.sees(`{"bold":true}` + "\r\n")

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"gotest.tools/v3/assert"
 )
 
@@ -117,8 +118,8 @@ func (s *seat) sees(want string) (before string) {
 	}
 }
 
-// line types a line, and waits for what it prints and the next prompt.
-func (s *seat) line(text string) (printed string) {
+// Line types a line, and waits for what it prints and the next prompt.
+func (s *seat) Line(text string) (printed string) {
 	s.t.Helper()
 	s.types(text + "\r")
 	s.sees(clean + ready + text)
@@ -184,21 +185,21 @@ func TestShellAtATerminal(t *testing.T) {
 	s.sees(ready + "paint color=\"light blue\" bold=true at.x=1")
 	s.sees(`{"color":"light blue","bold":true,"at":{"x":1}}` + "\r\n")
 	s.sees(ready)
-	assert.Equal(t, s.line(" paint bold=false"), `{"bold":false}`+"\n")
+	assert.Equal(t, s.Line(" paint bold=false"), `{"bold":false}`+"\n")
 
 	// What fails ends nothing.
-	assert.Equal(t, s.line(".tols"), "stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
-	assert.Equal(t, s.line("pain"), "stdwire: "+self+": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
+	assert.Equal(t, s.Line(".tols"), "stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
+	assert.Equal(t, s.Line("pain"), "stdwire: "+self+": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
 
 	// Tools that change.
 	s.types("grow\r")
 	s.sees("done\r\n")
 	s.sees("note: the tools have changed: there are 6\r\n" + ready)
-	assert.Equal(t, s.line("grown"), "{}\n")
+	assert.Equal(t, s.Line("grown"), "{}\n")
 
 	// Every message, cut to the terminal.
-	assert.Equal(t, s.line(".trace on"), "")
-	printed := s.line("paint bold=true")
+	assert.Equal(t, s.Line(".trace on"), "")
+	printed := s.Line("paint bold=true")
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
 	assert.Equal(t, len(lines), 3, printed)
 	for i, arrow := range []string{"→", "←"} {
@@ -206,7 +207,7 @@ func TestShellAtATerminal(t *testing.T) {
 		assert.Assert(t, utf8.RuneCountInString(lines[i]) <= 79, lines[i])
 	}
 	assert.Equal(t, lines[2], `{"bold":true}`)
-	assert.Equal(t, s.line(".trace off"), "")
+	assert.Equal(t, s.Line(".trace off"), "")
 
 	s.types(".quit\r")
 	assert.Equal(t, s.ends(), 0)
@@ -222,13 +223,13 @@ func TestShellCallIsCancelled(t *testing.T) {
 	s.sees(ready)
 	for range 2 {
 		s.types("hang\r")
-		assert.Equal(t, notes.line(t), "working\n")
+		assert.Equal(t, notes.Line(t), "working\n")
 		s.types("\x03")
 		s.sees("stdwire: " + self + ": hang: cancelled\r\n")
-		assert.Equal(t, notes.line(t), "cancelled\n")
+		assert.Equal(t, notes.Line(t), "cancelled\n")
 		s.sees(ready)
 	}
-	assert.Equal(t, s.line("paint bold=true"), `{"bold":true}`+"\n", "the server lives")
+	assert.Equal(t, s.Line("paint bold=true"), `{"bold":true}`+"\n", "the server lives")
 	s.types("\x04")
 	assert.Equal(t, s.ends(), 0)
 	assert.Equal(t, notes.all(t), "", "the server has ended")
@@ -244,11 +245,11 @@ func TestShellStartIsCancelled(t *testing.T) {
 func TestShellServerDies(t *testing.T) {
 	s := newSeat(t, words("shell", fixture("rich")...)...)
 	s.sees(ready)
-	assert.Equal(t, s.line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+"\n")
-	assert.Equal(t, s.line("paint bold=true"), `{"bold":true}`+"\n", "it is there again")
+	assert.Equal(t, s.Line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+"\n")
+	assert.Equal(t, s.Line("paint bold=true"), `{"bold":true}`+"\n", "it is there again")
 
 	// While nobody asks it anything.
-	pid := regexp.MustCompile(`process +(\d+)`).FindStringSubmatch(s.line(".info"))
+	pid := regexp.MustCompile(`process +(\d+)`).FindStringSubmatch(s.Line(".info"))
 	assert.Equal(t, len(pid), 2)
 	var number int
 	_, err := fmt.Sscan(pid[1], &number)
@@ -260,7 +261,7 @@ func TestShellServerDies(t *testing.T) {
 	s.types("ld=true\r")
 	s.sees(`{"bold":true}` + "\r\n")
 	s.sees(ready)
-	assert.Equal(t, s.line(".restart"), "")
+	assert.Equal(t, s.Line(".restart"), "")
 	s.types(".quit\r")
 	assert.Equal(t, s.ends(), 0)
 }
@@ -275,7 +276,7 @@ func TestShellShowsLogsAboveTheLine(t *testing.T) {
 	defer cue.Close()
 	s := newSeat(t, words("shell --server-logs", fixture("rich", notes.path, cues)...)...)
 	s.sees(ready)
-	assert.Equal(t, s.line("later"), "soon\n")
+	assert.Equal(t, s.Line("later"), "soon\n")
 	s.types("half a li")
 	s.sees(ready + "half a li")
 	_, err = cue.WriteString("now\n")
@@ -308,7 +309,7 @@ func TestShellCompletionIsBounded(t *testing.T) {
 	began := time.Now()
 	s.types("\tmore")
 	s.sees("city=nevermore")
-	assert.Assert(t, time.Since(began) >= completionPatience)
+	assert.Assert(t, time.Since(began) >= shell.CompletionPatience)
 	s.types("\x15\x04")
 	assert.Equal(t, s.ends(), 0)
 }

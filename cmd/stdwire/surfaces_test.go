@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
 	"github.com/stdwire/stdwire/dispatch/cli"
@@ -114,16 +115,16 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 }
 
 // everything is the built-in catalog with all gates open, on a directory with a few files.
-func everything(t *testing.T) *offer {
+func everything(t *testing.T) *target.Offer {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"a.txt": "alpha\nbeta\n", "b.txt": "gamma\n", "sub/c.txt": "delta\n"} {
 		assert.NilError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
-	o, err := (&builtin{roots: []string{"main=" + dir}, write: true, exec: true, eval: runtime.GOOS != "windows"}).open(slog.New(slog.DiscardHandler))
+	o, err := (&target.Builtin{Roots: []string{"main=" + dir}, Write: true, Exec: true, Eval: runtime.GOOS != "windows"}).Open(slog.New(slog.DiscardHandler))
 	assert.NilError(t, err)
-	t.Cleanup(func() { assert.Check(t, o.close()) })
+	t.Cleanup(func() { assert.Check(t, o.Close()) })
 	return o
 }
 
@@ -186,7 +187,7 @@ func TestSurfacesAgree(t *testing.T) {
 	outcomes := map[string][]outcome{}
 	for name, surface := range surfaces {
 		o := everything(t)
-		call := surface(t, o.catalog)
+		call := surface(t, o.Catalog)
 		called := map[string]bool{}
 		for _, step := range script {
 			if step.operation == "proc.eval" && runtime.GOOS == "windows" { // there is no sh
@@ -201,7 +202,7 @@ func TestSurfacesAgree(t *testing.T) {
 			outcomes[name] = append(outcomes[name], got)
 			called[step.operation] = true
 		}
-		for _, op := range o.catalog.Operations() {
+		for _, op := range o.Catalog.Operations() {
 			assert.Check(t, called[op.Name()], "%s is not in the script", op.Name())
 		}
 	}

@@ -27,7 +27,7 @@ func TestTapLeavesNothingRunning(t *testing.T) {
 				_, err = p.in.Write([]byte("{}\n"))
 				assert.NilError(t, err)
 			}
-			p.line(t)
+			p.Line(t)
 			waitFor(t, func() string {
 				if n := sleeping(marker); n < 2 {
 					return fmt.Sprintf("%d of 2 processes have come up", n)

@@ -42,8 +42,8 @@ func pipe(t *testing.T, args ...string) *piped {
 	return &piped{cmd, in, out, stderr}
 }
 
-// line reads a line.
-func (p *piped) line(t *testing.T) string {
+// Line reads a line.
+func (p *piped) Line(t *testing.T) string {
 	t.Helper()
 	line, err := bufio.NewReader(io.LimitReader(p.out, 1<<10)).ReadString('\n')
 	assert.NilError(t, err)
@@ -136,11 +136,11 @@ func TestTapEndsAsTheServer(t *testing.T) {
 	} {
 		p := pipe(t, "tap", "--live", "--", "sh", "-c", tt.script)
 		for _, s := range tt.signals {
-			p.line(t)
+			p.Line(t)
 			assert.NilError(t, p.Process.Signal(s))
 		}
 		if tt.signals == nil && strings.Contains(tt.script, "read") {
-			p.line(t)
+			p.Line(t)
 			assert.NilError(t, p.in.Close())
 		}
 		_, _ = io.Copy(io.Discard, p.out)
@@ -157,7 +157,7 @@ func TestTapEndsAsTheServer(t *testing.T) {
 // A side that closes something is noticed by the other as if there were nothing in between.
 func TestTapClosesWhatIsClosed(t *testing.T) {
 	p := pipe(t, "tap", "--live", "--", "yes") // the client does not read any more
-	p.line(t)
+	p.Line(t)
 	assert.NilError(t, p.out.Close())
 	assert.Equal(t, exitCode(p.Wait()), 128+int(syscall.SIGPIPE), p.stderr)
 
@@ -169,7 +169,7 @@ func TestTapClosesWhatIsClosed(t *testing.T) {
 	assert.NilError(t, p.Wait())
 
 	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec <&-; echo; exec sleep 100") // the server does not read any more
-	p.line(t)
+	p.Line(t)
 	for err == nil {
 		_, err = io.WriteString(p.in, "x\n")
 	}

@@ -11,6 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
@@ -28,8 +30,8 @@ func withServers(t *testing.T, servers string) (dir string) {
 // typing answers at a terminal.
 func typing(t *testing.T, answer string, args ...string) ran {
 	t.Helper()
-	c := capture(true)
-	c.in = strings.NewReader(answer)
+	c := termtest.Capture(true)
+	c.In = strings.NewReader(answer)
 	return runWith(t.Context(), c, args...)
 }
 
@@ -43,7 +45,7 @@ func TestTrust(t *testing.T) {
 	got = run(t, "trust", "other")
 	assert.Equal(t, got.code, 7)
 	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:], `  command    sh -c "curl \x1b[2K evil\u202e" ""
-  in         `+exact(dir)+`
+  in         `+target.Exact(dir)+`
   cwd        "sub dir"
   env        LD_PRELOAD=./x.so
   env        T=${T}
@@ -183,7 +185,7 @@ func TestSelectedServer(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t, cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
 
-	assert.Equal(t, (&target{selected: selected{id: "npx"}}).launched(), "npx")
+	assert.Equal(t, (&target.Target{Selected: target.Selected{ID: "npx"}}).Launched(), "npx")
 
 	// An input from a flag's file, the environment, or who sits there.
 	got = run(t, "tools", "-s", "own")
@@ -221,8 +223,8 @@ func TestSelectedServerAtAURL(t *testing.T) {
 func TestSelectedServerInTheShell(t *testing.T) {
 	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"deny": ["fail"]}, "callTimeoutMs": 1500}}`)
 	shell := func(script string, args ...string) ran {
-		c := capture(false)
-		c.in = strings.NewReader(script)
+		c := termtest.Capture(false)
+		c.In = strings.NewReader(script)
 		return runWith(t.Context(), c, append([]string{"shell", "-s", "good"}, args...)...)
 	}
 	assert.Equal(t, shell("echo text=a").code, 7, "untrusted")
@@ -253,7 +255,7 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `
   command    x ${input:key}
-  in         `+exact(dir)+`
+  in         `+target.Exact(dir)+`
   era        legacy
   startTimeoutMs 0
   callTimeoutMs 1000
@@ -263,6 +265,6 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
   disabled   true
   tools      "{\"allow\":[\"a*\"],\"deny\":[\"ab\"]}"
   input      key: "your password\u202e" (a password)
-  in place of `+exact(own+":1:14")+`
+  in place of `+target.Exact(own+":1:14")+`
 `))
 }

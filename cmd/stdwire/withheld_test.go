@@ -15,6 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 )
 
@@ -89,9 +90,9 @@ func TestCollisionIsAnError(t *testing.T) {
 	assert.NilError(t, os.WriteFile(path, configText(t, map[string]any{"a": first, "b": second}), 0o600))
 	code, all := charts(t, "--config", path)
 	assert.Equal(t, code, 10)
-	assert.Equal(t, all["a"].Verdict, fine)
-	assert.Equal(t, all["b"].Verdict, broke)
-	assert.DeepEqual(t, all["b"].Symptoms, []symptom{{Severity: broke, What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
+	assert.Equal(t, all["a"].Verdict, doctor.Fine)
+	assert.Equal(t, all["b"].Verdict, doctor.Broke)
+	assert.DeepEqual(t, all["b"].Symptoms, []doctor.Symptom{{Severity: doctor.Broke, What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
 		Hint: "stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
 	g := servingFile(t, path)
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })

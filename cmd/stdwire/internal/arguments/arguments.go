@@ -1,0 +1,273 @@
+package arguments
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// maxArgument is how many bytes of a file or of stdin are read. No request may be that large.
+const maxArgument = 16 << 20
+
+// An Assignment is a word of the form name=value, name:=JSON or name=@FILE.
+type Assignment struct {
+	Name string
+	Value
+}
+
+// A Value is text whose type the schema decides, or JSON.
+type Value struct {
+	Text string
+	JSON []byte // nil: text counts
+}
+
+func (v Value) encode(s Shape) []byte {
+	if v.JSON != nil {
+		return v.JSON
+	}
+	return s.Coerce(v.Text)
+}
+
+// ParseAssignment reads a word, and the file that it names.
+func ParseAssignment(word string) (Assignment, error) {
+	name, text, ok := strings.Cut(word, "=")
+	if !ok {
+		return Assignment{}, command.Usagef("unexpected argument %q: an argument of the tool is name=value or name:=JSON", word)
+	}
+	name, isJSON := strings.CutSuffix(name, ":")
+	if name == "" {
+		return Assignment{}, command.Usagef("%q has no name before the =", word)
+	}
+	if file, ok := strings.CutPrefix(text, "@"); ok {
+		data, err := readFile(file)
+		if err != nil {
+			return Assignment{}, unread(fmt.Sprintf("argument %q", name), err).WithHint(fmt.Sprintf(`for text that begins with @, write %s:='"@…"'`, name))
+		}
+		text = string(data)
+	}
+	if !isJSON {
+		if !utf8.ValidString(text) {
+			return Assignment{}, command.BadArgs("argument %q is not UTF-8, which JSON cannot hold", name)
+		}
+		return Assignment{name, Value{Text: text}}, nil
+	}
+	if err := jsonscan.Valid([]byte(text)); err != nil {
+		return Assignment{}, command.BadArgs("argument %q: %v", name, err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
+	}
+	return Assignment{name, Value{JSON: Compact([]byte(text))}}, nil
+}
+
+// Compact returns JSON without line ends, which a frame cannot hold.
+func Compact(text []byte) []byte {
+	text = bytes.TrimSpace(text)
+	if bytes.ContainsAny(text, "\r\n") {
+		var b bytes.Buffer
+		if json.Compact(&b, text) == nil {
+			return b.Bytes()
+		}
+	}
+	return text
+}
+
+// ParseData reads the value of -d: JSON, or @FILE, or - for stdin. It must be an object.
+func ParseData(ctx context.Context, given string, stdin io.Reader) ([]byte, error) {
+	data, err := []byte(given), error(nil)
+	if file, ok := strings.CutPrefix(given, "@"); ok {
+		data, err = readFile(file)
+	} else if given == "-" {
+		data, err = readInput(ctx, stdin)
+	}
+	if err != nil {
+		return nil, unread("-d", err)
+	}
+	if err := jsonscan.Valid(data); err != nil {
+		return nil, command.BadArgs("-d: %v", err)
+	}
+	data = Compact(data)
+	if data[0] != '{' {
+		return nil, command.BadArgs("-d: want a JSON object, not %.40s", data)
+	}
+	return data, nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, Plain(err)
+	}
+	defer f.Close()
+	return readAll(f)
+}
+
+// readInput is readAll that ends with the context. The read itself cannot be ended, but the program then is.
+func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		data, err = readAll(stdin)
+	}()
+	select {
+	case <-done:
+		return data, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxArgument+1))
+	if err == nil && len(data) > maxArgument {
+		err = errTooLarge
+	}
+	return data, Plain(err)
+}
+
+var errTooLarge = errors.New("more than " + command.Size(maxArgument))
+
+// unread is the failure to read an argument.
+func unread(what string, err error) *command.Failure {
+	f := command.BadArgs("%s: %v", what, err)
+	if errors.Is(err, errTooLarge) {
+		f.Code = "too_large"
+	}
+	return f
+}
+
+// Plain takes the operation off an error about a file.
+func Plain(err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", e.Path, e.Err)
+	}
+	return err
+}
+
+// BuildArguments makes the arguments of a call: what -d gave, if anything, with the assignments on top. A name that is given several times is an array. A
+// name with dots in it is a property of a property, if the schema has it so.
+func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byte, error) {
+	root := ShapeOf(schema)
+	object := new(Tree)
+	if err := object.expand(data, "-d"); err != nil {
+		return nil, err
+	}
+	given := map[string][]Value{}
+	for _, a := range assignments {
+		given[a.Name] = append(given[a.Name], a.Value)
+	}
+	for _, a := range assignments {
+		values := given[a.Name]
+		if values == nil {
+			continue // done, at its first place
+		}
+		delete(given, a.Name)
+		path, leaf := root.Path(a.Name)
+		encoded := values[0].encode(leaf)
+		if len(values) > 1 {
+			encoded = leaf.list(values)
+		}
+		if err := object.set(path, encoded); err != nil {
+			return nil, command.BadArgs("argument %q: %v", a.Name, err)
+		}
+	}
+	return object.Append(nil), nil
+}
+
+// Path splits a name at the dots that lead into an object, and returns the schema of what it names.
+func (s Shape) Path(name string) ([]string, Shape) {
+	if leaf, ok := s.property(name); ok {
+		return []string{name}, leaf
+	}
+	for i := range len(name) {
+		if name[i] != '.' || i == 0 || i == len(name)-1 {
+			continue
+		}
+		if outer, ok := s.property(name[:i]); ok && outer.isObject() {
+			path, leaf := outer.Path(name[i+1:])
+			return append([]string{name[:i]}, path...), leaf
+		}
+	}
+	return []string{name}, s.additional()
+}
+
+// A Tree is a JSON object under construction. The order of its members is kept.
+type Tree struct {
+	names   []string
+	members map[string]*Node
+}
+
+// A Node is a value that is finished, or an object that is not.
+type Node struct {
+	JSON   []byte
+	object *Tree
+}
+
+// expand adds the members of an object.
+func (t *Tree) expand(object []byte, where string) error {
+	for token, value := range jsonscan.Members(object) {
+		name, _ := jsonscan.Unquote(token)
+		if t.members[string(name)] != nil {
+			return command.BadArgs("%s has %s twice", where, token)
+		}
+		t.Put(string(name), &Node{JSON: value})
+	}
+	return nil
+}
+
+func (t *Tree) Put(name string, n *Node) {
+	if t.members == nil {
+		t.members = map[string]*Node{}
+	}
+	if t.members[name] == nil {
+		t.names = append(t.names, name)
+	}
+	t.members[name] = n
+}
+
+// set puts a value at a path. On its way there may only be objects.
+func (t *Tree) set(path []string, value []byte) error {
+	name := path[0]
+	n := t.members[name]
+	switch {
+	case len(path) == 1 && n != nil && n.object != nil:
+		return errors.New("parts of it are given already")
+	case len(path) == 1:
+		t.Put(name, &Node{JSON: value})
+		return nil
+	case n == nil:
+		n = &Node{object: new(Tree)}
+		t.Put(name, n)
+	case n.object == nil && n.JSON[0] != '{':
+		return fmt.Errorf("%q is given as %.40s, which is no object", name, n.JSON)
+	case n.object == nil:
+		n.object = new(Tree)
+		if err := n.object.expand(n.JSON, name); err != nil {
+			return err
+		}
+	}
+	return n.object.set(path[1:], value)
+}
+
+func (t *Tree) Append(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, name := range t.names {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsonscan.AppendString(dst, name), ':')
+		if n := t.members[name]; n.object != nil {
+			dst = n.object.Append(dst)
+		} else {
+			dst = append(dst, n.JSON...)
+		}
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,97 @@
+package authcmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func AuthCommand() command.Command {
+	all := authCommands()
+	return command.Command{
+		Name: "auth", Usage: "login|status|logout [SERVER] [FLAG]… [-h]",
+		Summary: "log in to servers with a URL",
+		Help: `A server may want to know who is there, and name an authorization server that can tell it (OAuth). To be logged in there once is enough: all commands and stdwire serve --config use what is kept, and renew it by themselves. None of them opens a browser; without credentials they end with exit code 3, and say how to log in.
+
+SERVER is the id of one of the configuration, or a URL. What is kept is in ~/.local/state/stdwire/credentials, on Windows %LOCALAPPDATA%\stdwire\credentials, or stdwire/credentials in $XDG_STATE_HOME if that is set, in files that nobody else may read.
+
+In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "issuer": …, "scope": …}}. The issuer is the URL of the authorization server that has registered the client: no other sees the secret, whatever the server names, and a secret without an issuer is not used. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
+
+` + all.List(),
+		Make: all.Make,
+	}
+}
+
+// authCommands are the words that may follow "auth".
+func authCommands() command.Subcommands {
+	return command.Subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
+}
+
+// An account is a server with a URL, as somebody is known to it.
+type account struct {
+	selected target.Selected
+	url      string        // that it has, or that was given
+	oauth    *config.OAuth // nil if nothing is configured
+}
+
+func (a *account) flags() []command.Flag { return a.selected.Configuration.Flags() }
+
+// word takes the server.
+func (a *account) word(word string) error {
+	if a.given() || word == "" {
+		return command.Usagef("unexpected argument %q", word)
+	}
+	if strings.Contains(word, "://") {
+		r := new(target.Remote)
+		err := r.SetURL(word)
+		a.url = r.URL
+		return err
+	}
+	a.selected.ID = word
+	return nil
+}
+
+func (a *account) given() bool { return a.url != "" || a.selected.ID != "" }
+
+// name is what messages call the server.
+func (a *account) name() string {
+	if a.selected.ID != "" {
+		return a.selected.ID
+	}
+	return (&target.Remote{URL: a.url}).Host()
+}
+
+// find looks the server up.
+func (a *account) find(ctx context.Context, std *term.Streams) error {
+	if !a.given() {
+		return command.Usagef("which server?").WithHint("its id in the configuration, or its URL")
+	}
+	if extra := a.selected.Configuration.Given(); a.url != "" && extra != "" {
+		return command.Usagef("%s is for a server of the configuration", extra)
+	}
+	if a.url != "" {
+		return nil
+	}
+	if err := a.selected.Find(ctx, std); err != nil {
+		return err
+	}
+	e := a.selected.Endpoint
+	why := ""
+	switch {
+	case e.URL == "":
+		why = "it has a command and no URL: there is nothing to log in to"
+	case e.OAuth != nil && e.OAuth.Off:
+		why = "the configuration says that it wants no OAuth (\"oauth\": false)"
+	case target.HasAuthorization(e.Headers):
+		why = "the configuration has an Authorization header for it, which is used in place of all else"
+	}
+	if why != "" {
+		return &command.Failure{Code: "config", Server: a.name(), Why: why}
+	}
+	a.url, a.oauth = e.URL, e.OAuth
+	return nil
+}

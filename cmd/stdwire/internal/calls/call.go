@@ -1,0 +1,159 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func CallCommand() command.Command {
+	return command.Command{
+		Name: "call", Usage: "TOOL [NAME=VALUE | NAME:=JSON | NAME=@FILE]… [-d JSON|@FILE|-] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "call a tool of a server, and print its result",
+		Help: `The value of an argument is read as the type that the tool's schema wants, so that n=5 is a number where that is wanted, and id=012 text where that is. A name that is given several times makes an array; a.b=1 is a property of a property. With := the value is JSON; @FILE, in place of either, is the content of a file. -d is the whole object of arguments, - for stdin; what else is given goes on top of it.
+
+Arguments are checked against the schema before they are sent. As text, a result is shown for people; json is the whole of it as the server wrote it, and raw the content itself and nothing else: the text of a text, the bytes of a picture. If the tool says that it failed, the exit code is 5, and but for json there is nothing on stdout.
+
+At a terminal, what the server wants to know meanwhile is asked there. Elsewhere a server is told that there is nobody to ask.
+
+  stdwire call fs_read path=README.md lines=10
+  stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
+  stdwire call fs_write path=notes.txt content=@draft.txt --write
+  stdwire call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything`,
+		Make: func() (command.Grammar, command.Runner) {
+			c := &Call{Target: target.NewTarget()}
+			flags := append([]command.Flag{
+				command.Format(&c.output, "text", "json", "raw"),
+				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object", Set: func(value string) error {
+					c.given, c.data = true, value
+					return nil
+				}},
+				output.SaveFlag(&c.save),
+				TimeoutFlag(&c.Timeout),
+				command.Toggle(&c.noValidate, "--no-validate", "send the arguments unchecked"),
+				command.Toggle(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+			}, c.Target.Flags()...)
+			return command.Grammar{Flags: flags, Word: c.Word, Command: c.Target.Command}, c.run
+		},
+	}
+}
+
+// A Call is what the command line says of one.
+type Call struct {
+	Target      *target.Target
+	Tool        string
+	assignments []arguments.Assignment
+	data        string // of -d
+	given       bool   // -d is
+	Timeout     time.Duration
+	noValidate  bool
+	watch       bool
+	output      string
+	save        string // directory; "": nothing is saved
+}
+
+func (c *Call) Word(word string) error {
+	if c.Tool == "" {
+		if word == "" {
+			return command.Usagef("the tool's name is empty")
+		}
+		c.Tool = word
+		return nil
+	}
+	a, err := arguments.ParseAssignment(word)
+	c.assignments = append(c.assignments, a)
+	return err
+}
+
+func (c *Call) run(ctx context.Context, std *term.Streams) error {
+	if c.Tool == "" {
+		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
+	}
+	data := []byte("{}")
+	if c.given {
+		var err error
+		if data, err = arguments.ParseData(ctx, c.data, std.In); err != nil {
+			return err
+		}
+	}
+	saver, err := output.OpenSaver(c.save)
+	if err != nil {
+		return err
+	}
+	defer saver.Close()
+	if c.watch {
+		c.Target.Options.OnLog, c.Target.Options.LogLevel = logLines(std), mcp.LevelInfo
+	}
+	return c.Target.Use(ctx, std, func(cl *client.Client) error {
+		if err := c.Target.Selected.Permit(c.Tool); err != nil {
+			return err
+		}
+		tool, err := target.FindTool(c.Target.Selected.Tools(cl, ctx), c.Tool)
+		if err != nil {
+			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.Answers() {
+				f.Hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"
+			}
+			return err
+		}
+		arguments, err := c.Arguments(std, tool, data)
+		if err != nil {
+			return err
+		}
+		result, err := c.Send(ctx, std, cl, arguments)
+		if err != nil {
+			return err
+		}
+		v := &output.View{Std: std, Output: c.output, Save: saver}
+		return v.ToolResult(c.Tool, result)
+	})
+}
+
+// Arguments makes the arguments, and checks them.
+func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte, error) {
+	arguments, err := arguments.BuildArguments(data, c.assignments, tool.InputSchema)
+	if err != nil || c.noValidate {
+		return arguments, c.About(err)
+	}
+	compiled, err := schema.Compile(tool.InputSchema)
+	if err != nil {
+		std.Err.Printf("note: the arguments of %s are not checked: its schema is of no use: %s", tool.Name, printable.Line(err.Error()))
+		return arguments, nil
+	}
+	err = compiled.Validate(arguments)
+	if errors.Is(err, schema.ErrLimit) {
+		std.Err.Printf("note: the arguments of %s are not checked: %v", tool.Name, err)
+		return arguments, nil
+	}
+	if err != nil {
+		err = command.BadArgs("%v", err).WithHint(term.Cut(strings.Join(output.Signature(tool), " "), 500))
+	}
+	return arguments, c.About(err)
+}
+
+// About adds to a failure, if it is one, the tool.
+func (c *Call) About(err error) error {
+	if f, ok := errors.AsType[*command.Failure](err); ok {
+		f.Tool, f.What = c.Tool, c.Tool
+	}
+	return err
+}
+
+// Send calls the tool.
+func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
+	follow := following{std, c.Tool, c.watch}
+	return follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments), append(progress, client.Timeout(c.Timeout))...)
+	})
+}

@@ -1,0 +1,166 @@
+package calls
+
+import (
+	"context"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func CompleteCommand() command.Command {
+	return command.Command{
+		Name: "complete", Usage: "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "ask a server what an argument may become",
+		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource template, that begins as VALUE does: one a line, the likeliest first. OTHER=TEXT are arguments that are settled already. That there are more than it tells is said on stderr. A VALUE with a = in it is written as ARGUMENT=VALUE.
+
+  stdwire complete prompt completable-prompt name A department=Sales \
+    -- npx -y @modelcontextprotocol/server-everything`,
+		Make: func() (command.Grammar, command.Runner) {
+			c := &completion{target: target.NewTarget()}
+			flags := append([]command.Flag{command.Format(&c.output, "text", "json")}, c.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: c.word, Command: c.target.Command}, c.run
+		},
+	}
+}
+
+// A completion is what the command line says of one.
+type completion struct {
+	target  *target.Target
+	words   []string // prompt or resource, its name, the argument
+	value   string
+	valued  bool // there is a value
+	settled textArguments
+	output  string
+}
+
+func (c *completion) word(word string) error {
+	switch given := len(c.words); {
+	case given == 0 && word != "prompt" && word != "resource":
+		return command.Usagef("%q is neither prompt nor resource", word).WithHint(near.DidYouMean(word, []string{"prompt", "resource"}))
+	case given < 3 && word == "":
+		return command.Usagef("a name is empty")
+	case given < 3:
+		c.words = append(c.words, word)
+		return nil
+	}
+	if value, ok := strings.CutPrefix(word, c.words[2]+"="); ok || !strings.Contains(word, "=") {
+		if c.valued {
+			return command.Usagef("unexpected argument %q: there is a value already", word)
+		}
+		if !ok {
+			value = word
+		}
+		c.value, c.valued = value, true
+		return nil
+	}
+	return c.settled.add(word)
+}
+
+func (c *completion) run(ctx context.Context, std *term.Streams) error {
+	switch len(c.words) {
+	case 0:
+		return command.Usagef("of what, a prompt or a resource?")
+	case 1:
+		return command.Usagef("which one?").WithHint("stdwire ls " + map[string]string{"prompt": "prompts", "resource": "templates"}[c.words[0]] + " lists them")
+	case 2:
+		return command.Usagef("which argument?")
+	}
+	return c.target.Use(ctx, std, func(cl *client.Client) error {
+		ref, err := c.reference(ctx, cl)
+		if err != nil {
+			return err
+		}
+		return c.ask(ctx, std, cl, ref)
+	})
+}
+
+// reference finds what an argument is to be completed of. Many servers answer what they do not know with nothing, so it is looked up first.
+func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference, err error) {
+	kind, name, argument := c.words[0], c.words[1], c.words[2]
+	if kind == "resource" {
+		return mcp.CompleteReference{Type: mcp.RefResource, URI: name}, findTemplate(ctx, cl, name)
+	}
+	definition, err := FindPrompt(ctx, cl, name)
+	if err != nil {
+		return ref, err
+	}
+	var names []string
+	for _, a := range definition.Arguments {
+		if a.Name == argument {
+			return mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}, nil
+		}
+		names = append(names, a.Name)
+	}
+	f := command.BadArgs("there is no argument %q", argument)
+	f.What = name
+	return ref, f.WithHint(output.PromptSignature(definition)).WithHint(near.DidYouMean(argument, names))
+}
+
+// findTemplate looks a resource template up. The error names those that there are. What is no template but a URI may be completed too.
+func findTemplate(ctx context.Context, c *client.Client, name string) error {
+	if !strings.Contains(name, "{") {
+		return nil
+	}
+	var names []string
+	for template, err := range c.ResourceTemplates(ctx) {
+		switch {
+		case err != nil:
+			return err
+		case template.URITemplate == name:
+			return nil
+		}
+		names = append(names, template.URITemplate)
+	}
+	return target.NotFound("resource template", name, names, "stdwire ls templates")
+}
+
+// contextSince is the first revision in which a server is told the arguments that are settled.
+const contextSince mcp.Revision = "2025-06-18"
+
+func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Client, ref mcp.CompleteReference) error {
+	params := &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteArgument{Name: c.words[2], Value: c.value}}
+	switch {
+	case c.settled == nil:
+	case cl.Revision() < contextSince:
+		std.Err.Printf("note: the server speaks %s, in which it cannot be told the other arguments", cl.Revision())
+	default:
+		params.Context = &mcp.CompleteContext{Arguments: c.settled}
+	}
+	raw, err := cl.Call(ctx, mcp.MethodComplete, params)
+	if err != nil {
+		if f := target.Explain(err); f != nil {
+			f.What = c.words[1]
+			return f
+		}
+		return err
+	}
+	if c.output == "json" {
+		std.Out.JSON(raw)
+	}
+	var result mcp.CompleteResult
+	if err := mcp.Unmarshal(raw, &result); err != nil {
+		return (&output.View{Std: std, Output: c.output}).NoResult(c.words[1], raw, err)
+	}
+	if c.output == "json" {
+		return nil
+	}
+	values := result.Completion.Values
+	for _, value := range values {
+		std.Out.Lines(value)
+	}
+	switch total := result.Completion.Total; {
+	case total != nil && *total > int64(len(values)):
+		std.Err.Printf("note: these are %d of %d", len(values), *total)
+	case result.Completion.HasMore:
+		std.Err.Printf("note: there are more than these %d", len(values))
+	case len(values) == 0:
+		std.Err.Printf("note: the server suggests nothing")
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func InspectCommand() command.Command {
+	return command.Command{
+		Name: "inspect", Usage: "[TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "show what a server is, or all of a tool's definition",
+		Help:    "Shows the revision that was agreed on, how the server introduces itself, how long it took, the names of the environment variables that it has, and what it wrote to stdout that is no message.",
+		Make: func() (command.Grammar, command.Runner) {
+			t := target.NewTarget()
+			var form, tool string
+			word := func(w string) error {
+				if tool != "" {
+					return command.Usagef("unexpected argument %q", w)
+				}
+				tool = w
+				return nil
+			}
+			flags := append([]command.Flag{command.Format(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
+				began := time.Now()
+				return t.Use(ctx, std, func(c *client.Client) error {
+					if tool != "" {
+						if err := t.Selected.Permit(tool); err != nil {
+							return err
+						}
+						return InspectTool(ctx, c, std, t.Kinds()[0], tool, form)
+					}
+					return InspectServer(ctx, c, std, time.Since(began), t.ListTimeout, form)
+				})
+			}
+		},
+	}
+}
+
+// InspectTool prints a tool's definition, as the server wrote it or with white space to make it readable.
+func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name, form string) error {
+	list, err := tools.JSON(ctx, c)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for definition := range jsonscan.Elements(list) {
+		own, _ := jsonscan.Unquote(jsonscan.Member(definition, "name"))
+		if string(own) != name {
+			names = append(names, string(own))
+			continue
+		}
+		if form == "json" {
+			std.Out.JSON(definition)
+			return nil
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, definition, "", "  "); err != nil {
+			return err
+		}
+		std.Out.JSON(indented.Bytes())
+		return nil
+	}
+	return target.NotFound("tool", name, names, "stdwire tools")
+}
+
+// A Report is what there is to know of a server.
+type Report struct {
+	Name         string          `json:"name"`
+	Version      string          `json:"version"`
+	Title        string          `json:"title,omitempty"`
+	Era          string          `json:"era"`
+	Revision     mcp.Revision    `json:"revision"`
+	Capabilities json.RawMessage `json:"capabilities"`
+	Instructions string          `json:"instructions,omitempty"`
+	Handshake    handshake       `json:"handshake"`
+	ReadyMs      float64         `json:"ready_ms"`              // from the start of the process to the end of the handshake
+	Tools        *int            `json:"tools"`                 // how many; null if the server has none to offer
+	ListMs       float64         `json:"list_ms"`               // what it took to list them
+	Pid          int             `json:"pid,omitempty"`         // of a server that was started here
+	Environment  []string        `json:"environment,omitempty"` // names
+	Noise        noise           `json:"noise"`
+}
+
+type handshake struct {
+	Method string          `json:"method"`
+	Ms     float64         `json:"ms"`
+	Result json.RawMessage `json:"result"`
+}
+
+type noise struct {
+	Lines     int      `json:"lines"`
+	Samples   []string `json:"samples"`
+	Unmatched int      `json:"unmatched"`
+	Repaired  int      `json:"repaired"`
+}
+
+func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, ready, listTimeout time.Duration, form string) error {
+	info, shake := c.ServerInfo(), c.Handshake()
+	r := Report{
+		Name: info.Name, Version: info.Version, Title: info.Title, Era: c.Era().String(), Revision: c.Revision(), Instructions: c.Instructions(),
+		Capabilities: jsonscan.Member(shake.Result, "capabilities"), Handshake: handshake{shake.Method, command.Milliseconds(shake.Took), shake.Result},
+		ReadyMs: command.Milliseconds(ready),
+	}
+	if r.Capabilities == nil {
+		r.Capabilities = json.RawMessage("null")
+	}
+	if p := c.Process(); p != nil {
+		r.Pid, r.Environment = p.Pid, p.EnvNames
+	}
+	began := time.Now()
+	count := 0
+	tools := output.Kinds()[0].Within(listTimeout)
+	for _, err := range tools.Items(ctx, c) {
+		if errors.Is(err, rpc.ErrMethodNotFound) {
+			count = -1
+			break
+		}
+		if err != nil {
+			return err
+		}
+		count++
+	}
+	if count >= 0 {
+		r.Tools, r.ListMs = &count, command.Milliseconds(time.Since(began))
+	}
+	n := c.Noise() // last: until now it has had time to make some
+	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
+	if form == "json" {
+		text, err := json.Marshal(r)
+		std.Out.JSON(text)
+		return err
+	}
+	std.Out.Print(r.text())
+	return nil
+}
+
+func (r *Report) text() string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		words := strings.Fields(printable.Line(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%s\n", command.WrapWords(append([]string{fmt.Sprintf("%-13s", name)}, words...), 0, 14))
+	}
+	row("server", "%s %s %s", r.Name, r.Version, r.Title)
+	row("protocol", "%s, %s era, by %s", r.Revision, r.Era, r.Handshake.Method)
+	row("capabilities", "%s", capabilityNames(r.Capabilities))
+	row("ready", "after %.0f ms, of which the handshake took %.0f", r.ReadyMs, r.Handshake.Ms)
+	if r.Tools != nil {
+		row("tools", "%d, listed in %.1f ms", *r.Tools, r.ListMs)
+	} else {
+		row("tools", "none: the server does not know tools/list")
+	}
+	noise := "noise"
+	if r.Pid != 0 {
+		row("process", "%d", r.Pid)
+		row("environment", "%s", strings.Join(r.Environment, " "))
+		noise = "stdout noise"
+	}
+	row(noise, "%s", r.Noise.text())
+	for _, line := range r.Noise.Samples {
+		fmt.Fprintf(&b, "  | %s\n", printable.Line(line))
+	}
+	if r.Instructions != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(r.Instructions))
+	}
+	return b.String()
+}
+
+// capabilityNames shows capabilities as tools(listChanged), logging.
+func capabilityNames(capabilities []byte) string {
+	var names []string
+	for token, value := range jsonscan.Members(capabilities) {
+		unquoted, _ := jsonscan.Unquote(token)
+		name := string(unquoted)
+		var details []string
+		for token := range jsonscan.Members(value) {
+			detail, _ := jsonscan.Unquote(token)
+			details = append(details, string(detail))
+		}
+		if details != nil {
+			name += "(" + strings.Join(details, " ") + ")"
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (n *noise) text() string {
+	var parts []string
+	for _, part := range []struct {
+		count int
+		what  string
+	}{{n.Lines, "lines that are no message (logs belong on stderr)"}, {n.Unmatched, "answers to nothing"}, {n.Repaired, "messages with broken Unicode"}} {
+		if part.count > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.count))
+		}
+	}
+	if parts == nil {
+		return "none"
+	}
+	return strings.Join(parts, "; ")
+}

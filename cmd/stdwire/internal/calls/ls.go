@@ -1,0 +1,82 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+func LsCommand() command.Command {
+	return command.Command{
+		Name: "ls", Usage: "[tools|resources|templates|prompts] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "list what a server has: tools, resources, templates, prompts",
+		Help: "Without an argument it is a short list of all, each as it is typed; with one, that kind with how its descriptions begin. json is what the server wrote: " +
+			"of one kind an array, of all an object of them.",
+		Make: func() (command.Grammar, command.Runner) {
+			t := target.NewTarget()
+			var form, only string
+			word := func(w string) error {
+				names := kindNames()
+				switch {
+				case only != "":
+					return command.Usagef("unexpected argument %q", w)
+				case !slices.Contains(names, w):
+					return command.Usagef("%q is none of %s", w, strings.Join(names, ", ")).WithHint(near.DidYouMean(w, names))
+				}
+				only = w
+				return nil
+			}
+			flags := append([]command.Flag{command.Format(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
+				return t.Use(ctx, std, func(c *client.Client) error {
+					for _, k := range t.Kinds() {
+						if k.Name == only {
+							return k.List(ctx, c, std, form)
+						}
+					}
+					return listAll(ctx, c, std, t.Kinds(), form)
+				})
+			}
+		},
+	}
+}
+
+func kindNames() (names []string) {
+	for _, k := range output.Kinds() {
+		names = append(names, k.Name)
+	}
+	return names
+}
+
+// listAll prints all of every kind that the server has.
+func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind, form string) error {
+	var parts []string
+	for _, k := range kinds {
+		part, err := k.All(ctx, c, form)
+		switch {
+		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+		case err != nil:
+			return err
+		case part != "":
+			parts = append(parts, part)
+		}
+	}
+	switch {
+	case form == "json":
+		std.Out.JSON([]byte("{" + strings.Join(parts, ",") + "}"))
+	case parts == nil:
+		std.Err.Printf("the server has nothing")
+	default:
+		std.Out.Print(strings.Join(parts, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func PromptCommand() command.Command {
+	return command.Command{
+		Name: "prompt", Usage: "NAME [ARGUMENT=TEXT | ARGUMENT=@FILE]… [-o text|json|raw] [--save DIR] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "get a prompt of a server, with its arguments filled in",
+		Help: `As text, each message is shown below who says it; json is the result as the server wrote it; raw is the content of the messages and nothing else. Arguments are always text. Those that are missing or unknown are named before anything is sent.
+
+  stdwire prompt args-prompt city=Oslo \
+    -- npx -y @modelcontextprotocol/server-everything
+  stdwire prompt review code=@main.go -o raw -- review-server`,
+		Make: func() (command.Grammar, command.Runner) {
+			p := &Prompt{target: target.NewTarget()}
+			flags := append([]command.Flag{
+				command.Format(&p.Output, "text", "json", "raw"),
+				output.SaveFlag(&p.save),
+				TimeoutFlag(&p.Timeout),
+			}, p.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: p.Word, Command: p.target.Command}, p.run
+		},
+	}
+}
+
+// A Prompt is what the command line says of one.
+type Prompt struct {
+	target    *target.Target
+	Name      string
+	arguments textArguments
+	Timeout   time.Duration
+	Output    string
+	save      string // directory; "": nothing is saved
+}
+
+// textArguments are arguments that are always text.
+type textArguments map[string]string
+
+// add reads an argument, and the file that it names.
+func (t *textArguments) add(word string) error {
+	a, err := arguments.ParseAssignment(word)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON != nil:
+		return command.Usagef("argument %q: the arguments here are text, not JSON", a.Name).WithHint(fmt.Sprintf("write %s=…", a.Name))
+	}
+	if _, twice := (*t)[a.Name]; twice {
+		return command.Usagef("argument %q is given twice", a.Name)
+	}
+	if *t == nil {
+		*t = textArguments{}
+	}
+	(*t)[a.Name] = a.Text
+	return nil
+}
+
+func (p *Prompt) Word(word string) error {
+	switch {
+	case p.Name != "":
+		return p.arguments.add(word)
+	case word == "":
+		return command.Usagef("the prompt's name is empty")
+	}
+	p.Name = word
+	return nil
+}
+
+func (p *Prompt) run(ctx context.Context, std *term.Streams) error {
+	if p.Name == "" {
+		return command.Usagef("which prompt?").WithHint("stdwire ls prompts lists them")
+	}
+	saver, err := output.OpenSaver(p.save)
+	if err != nil {
+		return err
+	}
+	defer saver.Close()
+	return p.target.Use(ctx, std, func(c *client.Client) error {
+		definition, err := FindPrompt(ctx, c, p.Name)
+		if err == nil {
+			err = p.Check(definition)
+		}
+		if err != nil {
+			return err
+		}
+		return p.Get(ctx, &output.View{Std: std, Output: p.Output, Save: saver}, c)
+	})
+}
+
+// Check compares the arguments with those that the prompt has.
+func (p *Prompt) Check(definition *mcp.Prompt) error {
+	var names, missing []string
+	for _, a := range definition.Arguments {
+		names = append(names, a.Name)
+		if _, given := p.arguments[a.Name]; a.Required && !given {
+			missing = append(missing, a.Name)
+		}
+	}
+	f := command.BadArgs("missing arguments: %s", strings.Join(missing, ", "))
+	f.What = p.Name
+	if missing == nil {
+		for _, name := range slices.Sorted(maps.Keys(p.arguments)) {
+			if !slices.Contains(names, name) {
+				f.Why = fmt.Sprintf("there is no argument %q", name)
+				return f.WithHint(output.PromptSignature(definition)).WithHint(near.DidYouMean(name, names))
+			}
+		}
+		return nil
+	}
+	return f.WithHint(output.PromptSignature(definition))
+}
+
+// Get gets the prompt, and prints it.
+func (p *Prompt) Get(ctx context.Context, v *output.View, c *client.Client) error {
+	follow := following{std: v.Std, what: p.Name}
+	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.Name, Arguments: p.arguments}, append(progress, client.Timeout(p.Timeout))...)
+	})
+	if err != nil {
+		if f := target.Explain(err); f != nil {
+			f.What = p.Name
+			return f
+		}
+		return err
+	}
+	if v.Output == "json" {
+		v.Std.Out.JSON(raw)
+	}
+	var result mcp.GetPromptResult
+	if err := mcp.Unmarshal(raw, &result); err != nil {
+		return v.NoResult(p.Name, raw, err)
+	}
+	for i, message := range result.Messages {
+		if v.Output == "text" {
+			if i > 0 {
+				v.Std.Out.Print("\n")
+			}
+			v.Std.Out.Print(printable.Line(string(message.Role)) + ":\n")
+		}
+		v.Block(message.Content, fmt.Sprintf("%s-%d", p.Name, i+1))
+	}
+	return v.Err
+}
+
+// FindPrompt returns the definition of a prompt. The error names the prompts that there are.
+func FindPrompt(ctx context.Context, c *client.Client, name string) (*mcp.Prompt, error) {
+	var names []string
+	for prompt, err := range c.Prompts(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case prompt.Name == name:
+			return prompt, nil
+		}
+		names = append(names, prompt.Name)
+	}
+	return nil, target.NotFound("prompt", name, names, "stdwire ls prompts")
+}

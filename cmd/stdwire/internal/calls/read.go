@@ -1,0 +1,155 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func ReadCommand() command.Command {
+	return command.Command{
+		Name: "read", Usage: "URI… [-o text|json|raw] [--save DIR] [--watch] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "read resources of a server",
+		Help: `Any URI may be given: those on the list, and those that a template makes (see stdwire ls). As text, what is no text is only counted, or saved with --save; json is the result as the server wrote it, one line for each URI; raw is the content itself and nothing else, of several one behind the other.
+
+With --watch the server is asked to tell of changes, and what has changed is printed anew, until Ctrl-C or the server ends it.
+
+  stdwire read demo://resource/dynamic/text/1 \
+    -- npx -y @modelcontextprotocol/server-everything
+  stdwire read file:///logo.png -o raw -- files-server > logo.png`,
+		Make: func() (command.Grammar, command.Runner) {
+			r := &Read{target: target.NewTarget()}
+			flags := append([]command.Flag{
+				command.Format(&r.Output, "text", "json", "raw"),
+				output.SaveFlag(&r.save),
+				TimeoutFlag(&r.Timeout),
+				command.Toggle(&r.watch, "--watch", "print again what changes"),
+			}, r.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: r.word, Command: r.target.Command}, r.run
+		},
+	}
+}
+
+// A Read is what the command line says of one.
+type Read struct {
+	target  *target.Target
+	URIs    []string
+	Timeout time.Duration
+	watch   bool
+	Output  string
+	save    string // directory; "": nothing is saved
+}
+
+func (r *Read) word(word string) error {
+	if word == "" {
+		return command.Usagef("the URI is empty")
+	}
+	r.URIs = append(r.URIs, word)
+	return nil
+}
+
+func (r *Read) run(ctx context.Context, std *term.Streams) error {
+	if r.URIs == nil {
+		return command.Usagef("which resource?").WithHint("stdwire ls resources lists them")
+	}
+	saver, err := output.OpenSaver(r.save)
+	if err != nil {
+		return err
+	}
+	defer saver.Close()
+	var w *watch
+	if r.watch {
+		w = newWatch(ctx)
+		defer w.stop()
+		r.target.Options.OnResourceUpdated = w.tell
+	}
+	return r.target.Use(ctx, std, func(c *client.Client) error {
+		show := func(uri string) error {
+			v := &output.View{Std: std, Output: r.Output, Save: saver}
+			return r.Show(ctx, v, c, uri)
+		}
+		if w != nil {
+			return w.run(ctx, std, c, r.URIs, show)
+		}
+		for _, uri := range r.URIs {
+			if err := show(uri); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Show reads a resource, and prints it.
+func (r *Read) Show(ctx context.Context, v *output.View, c *client.Client, uri string) error {
+	if c.Capabilities().Resources == nil {
+		return target.Without("resources")
+	}
+	follow := following{std: v.Std, what: uri}
+	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri}, append(progress, client.Timeout(r.Timeout))...)
+	})
+	if err != nil {
+		return unreadable(ctx, c, uri, err)
+	}
+	if v.Output == "json" {
+		v.Std.Out.JSON(raw)
+	}
+	var result mcp.ReadResourceResult
+	if err := mcp.Unmarshal(raw, &result); err != nil {
+		return v.NoResult(uri, raw, err)
+	}
+	for i := range result.Contents {
+		if v.Output == "text" && len(result.Contents)+len(r.URIs) > 2 {
+			v.Std.Out.Print("==> " + printable.Line(result.Contents[i].URI) + " <==\n")
+		}
+		v.Resource(&result.Contents[i])
+	}
+	if len(result.Contents) == 0 && v.Output == "text" {
+		v.Std.Err.Printf("%s: there is nothing in it", printable.Line(uri))
+	}
+	return v.Err
+}
+
+// unreadable is the failure to read a resource. If it is because there is none, it says what there may have been meant.
+func unreadable(ctx context.Context, c *client.Client, uri string, err error) error {
+	f := target.Explain(err)
+	if f == nil {
+		return err
+	}
+	f.What = uri
+	refused, ok := errors.AsType[*rpc.Error](err)
+	if !ok || refused.Code != mcp.CodeResourceNotFound && refused.Code != rpc.CodeInvalidParams {
+		return f
+	}
+	var uris []string
+	for resource, err := range c.Resources(ctx) {
+		switch {
+		case err != nil: // what was wanted is not there; that the list is not either is no news
+			return f
+		case resource.URI == uri:
+			return f
+		}
+		uris = append(uris, resource.URI)
+	}
+	f.Code = "not_found"
+	if f.Hint = near.DidYouMean(uri, uris); f.Hint == "" {
+		f.Hint = "stdwire ls resources and stdwire ls templates list what there is"
+		if text := strings.Join(uris, ", "); uris != nil && len(text) < 500 {
+			f.Hint = "there are " + text + ", and those of stdwire ls templates"
+		}
+	}
+	return f
+}

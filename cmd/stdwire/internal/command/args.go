@@ -1,0 +1,159 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// A Grammar is what may stand behind a command's name. Flags and words may come in any order, up to "--".
+type Grammar struct {
+	Flags   []Flag
+	Word    func(word string) error // takes each argument that is no flag; nil: there are none
+	Rest    func(words []string)    // takes the first word and all that follows, flags or not, in place of word
+	Command func(words []string)    // takes what follows "--", at least one word; nil: nothing may
+	More    Runner                  // prints what the help cannot know beforehand; may be nil
+}
+
+// A Flag is one option of a command. All may be given once, but for those that say many.
+type Flag struct {
+	Name     string // as it is written: "--root", "-o"
+	Value    string // what it takes, for the help; "" for a switch
+	Optional bool   // the value may be left out, and is set to "" then; it has to follow a "="
+	Help     string
+	Many     bool
+	Set      func(value string) error // the error says what is wrong with the value
+}
+
+const HelpFlag, ShortHelpFlag = "--help", "-h"
+
+// Parse reads a command's arguments. help says that nothing is to be done but to print the help. The error is a [*failure].
+func (g *Grammar) Parse(args []string) (help bool, err error) {
+	seen := map[string]bool{}
+	for len(args) > 0 {
+		arg := args[0]
+		switch {
+		case arg == "--":
+			return help, g.parseCommand(args[1:])
+		case arg == HelpFlag || arg == ShortHelpFlag:
+			help = true
+			args = args[1:]
+		case len(arg) > 1 && arg[0] == '-':
+			if args, err = g.parseFlag(args, seen); err != nil {
+				return help, err
+			}
+		case g.Rest != nil:
+			g.Rest(args)
+			return help, nil
+		case g.Word == nil:
+			return help, Usagef("unexpected argument %q", arg).WithHint(g.commandHint(args))
+		default:
+			if err := g.Word(arg); err != nil {
+				return help, err
+			}
+			args = args[1:]
+		}
+	}
+	return help, nil
+}
+
+func (g *Grammar) parseCommand(words []string) error {
+	switch {
+	case g.Command == nil:
+		return Usagef("there is no server's command to give behind --")
+	case len(words) == 0:
+		return Usagef("the server's command is missing behind --").WithHint("to use stdwire's own server, leave out the --")
+	}
+	g.Command(words)
+	return nil
+}
+
+// parseFlag takes a flag, and its value, off args.
+func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, error) {
+	name, value, hasValue := strings.Cut(args[0], "=")
+	i := slices.IndexFunc(g.Flags, func(f Flag) bool { return f.Name == name })
+	if i < 0 {
+		return nil, Usagef("unknown flag %s", name).WithHint(near.Instead(name, g.names()))
+	}
+	f := g.Flags[i]
+	args = args[1:]
+	switch {
+	case seen[name] && !f.Many:
+		return nil, Usagef("%s is given twice", name)
+	case f.Value == "" && hasValue:
+		return nil, Usagef("%s takes no value", name)
+	case f.Value != "" && !hasValue && !f.Optional:
+		if len(args) == 0 {
+			return nil, Usagef("%s wants a value: %s %s", name, name, f.Value)
+		}
+		value, args = args[0], args[1:]
+	}
+	seen[name] = true
+	if err := f.Set(value); err != nil {
+		if already, ok := err.(*Failure); ok {
+			return nil, already
+		}
+		return nil, Usagef("%s: %v", name, err)
+	}
+	return args, nil
+}
+
+func (g *Grammar) names() []string {
+	names := []string{HelpFlag}
+	for _, f := range g.Flags {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// commandHint is for who forgets the --.
+func (g *Grammar) commandHint(words []string) string {
+	if g.Command == nil {
+		return ""
+	}
+	return "a server's command stands behind --: -- " + strings.Join(words, " ")
+}
+
+// Toggle is a flag without a value.
+func Toggle(target *bool, name, help string) Flag {
+	return Flag{Name: name, Help: help, Set: func(string) error {
+		*target = true
+		return nil
+	}}
+}
+
+// Format is the flag -o. The first of the formats is the default.
+func Format(target *string, formats ...string) Flag {
+	*target = formats[0]
+	return Choice(target, "-o", "how to print (default "+formats[0]+")", formats...)
+}
+
+// Choice is a flag whose value is one of a few.
+func Choice(target *string, name, help string, options ...string) Flag {
+	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help, Set: func(value string) error {
+		if !slices.Contains(options, value) {
+			return Usagef("%s: %q is none of %s", name, value, strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
+		}
+		*target = value
+		return nil
+	}}
+}
+
+// Duration is a flag whose value is a time; 0 becomes negative, which is for ever.
+func Duration(target *time.Duration, name, help string) Flag {
+	return Flag{Name: name, Value: "DURATION", Help: help + " (default " + ShortDuration(*target) + ", 0: for ever)", Set: func(value string) error {
+		d, err := time.ParseDuration(value)
+		switch {
+		case err != nil:
+			return Usagef("%s: %q is no duration", name, value).WithHint("write 500ms, 30s, 5m or 1h")
+		case d < 0:
+			return Usagef("%s: %s is negative", name, value)
+		case d == 0:
+			d = -1
+		}
+		*target = d
+		return nil
+	}}
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+// parsed is what a grammar of every kind of flag has made of its arguments.
+type parsed struct {
+	words, command, roots []string
+	output                string
+	timeout               time.Duration
+	write                 bool
+}
+
+func parseAll(args ...string) (p parsed, help bool, err error) {
+	p.timeout = time.Minute
+	g := Grammar{
+		Flags: []Flag{
+			Format(&p.output, "text", "json"),
+			Duration(&p.timeout, "--timeout", "how long"),
+			Toggle(&p.write, "--write", "write"),
+			{Name: "--root", Value: "DIR", Many: true, Set: func(v string) error { p.roots = append(p.roots, v); return nil }},
+		},
+		Word:    func(w string) error { p.words = append(p.words, w); return nil },
+		Command: func(words []string) { p.command = words },
+	}
+	help, err = g.Parse(args)
+	return p, help, err
+}
+
+func TestFlagsStandAnywhereBeforeTheDashes(t *testing.T) {
+	for _, args := range []string{
+		"-o json --timeout 5s --write --root a --root b x y -- npx -y foo --write",
+		"x -o json y --timeout 5s --root a --root b --write -- npx -y foo --write",
+		"x y --write --root=a --root=b --timeout=5s -o=json -- npx -y foo --write",
+	} {
+		p, help, err := parseAll(strings.Fields(args)...)
+		assert.NilError(t, err, args)
+		assert.Assert(t, !help)
+		assert.DeepEqual(t, p.words, []string{"x", "y"})
+		assert.DeepEqual(t, p.command, []string{"npx", "-y", "foo", "--write"})
+		assert.DeepEqual(t, p.roots, []string{"a", "b"})
+		assert.Equal(t, p.output, "json")
+		assert.Equal(t, p.timeout, 5*time.Second)
+		assert.Assert(t, p.write)
+	}
+}
+
+func TestParse(t *testing.T) {
+	p, _, err := parseAll()
+	assert.NilError(t, err)
+	assert.Equal(t, p.output, "text", "the first format is the default")
+
+	p, _, err = parseAll("-", "n=-1", "--timeout", "0", "--root", "-x", "--root=a=b")
+	assert.NilError(t, err)
+	assert.DeepEqual(t, p.words, []string{"-", "n=-1"})
+	assert.DeepEqual(t, p.roots, []string{"-x", "a=b"}) // the value of a flag is whatever stands there
+	assert.Equal(t, p.timeout, time.Duration(-1), "for ever")
+
+	for _, args := range []string{"-h", "--help", "x --help y", "-o json -h -- foo"} {
+		_, help, err := parseAll(strings.Fields(args)...)
+		assert.NilError(t, err)
+		assert.Assert(t, help, args)
+	}
+	_, help, _ := parseAll("x", "--", "foo", "--help")
+	assert.Assert(t, !help, "that is the server's")
+}
+
+func TestWhatParseRefuses(t *testing.T) {
+	for _, tt := range []struct{ args, why, hint string }{
+		{"--tiemout 3s", "unknown flag --tiemout", "did you mean --timeout?"},
+		{"--tiemout=3s", "unknown flag --tiemout", "did you mean --timeout?"},
+		{"-x", "unknown flag -x", "there are --help, -o, --timeout, --write, --root"},
+		{"---", "unknown flag ---", "there are"},
+		{"-ojson", "unknown flag -ojson", "there are"},
+		{"-o", "-o wants a value: -o text|json", ""},
+		{"-o jsn", `-o: "jsn" is none of text, json`, "did you mean json?"},
+		{"-o yaml", `-o: "yaml" is none of text, json`, ""},
+		{"-o json -o text", "-o is given twice", ""},
+		{"--write --write", "--write is given twice", ""},
+		{"--write=yes", "--write takes no value", ""},
+		{"--timeout 30", `--timeout: "30" is no duration`, "write 500ms, 30s, 5m or 1h"},
+		{"--timeout -5s", "--timeout: -5s is negative", ""},
+		{"--timeout", "--timeout wants a value: --timeout DURATION", ""},
+		{"x --", "the server's command is missing behind --", "to use stdwire's own server, leave out the --"},
+	} {
+		_, _, err := parseAll(strings.Fields(tt.args)...)
+		f, ok := err.(*Failure)
+		assert.Assert(t, ok, "%s: %v", tt.args, err)
+		assert.Equal(t, f.Code, "usage", tt.args)
+		assert.Equal(t, f.Why, tt.why)
+		assert.Assert(t, strings.HasPrefix(f.Hint, tt.hint) && (f.Hint == "") == (tt.hint == ""), "%s: %s", tt.args, f.Hint)
+	}
+}
+
+func TestGrammarWithoutWordsOrCommand(t *testing.T) {
+	none := Grammar{}
+	_, err := none.Parse([]string{"x"})
+	assert.Error(t, err, `unexpected argument "x"`)
+	_, err = none.Parse([]string{"--", "x"})
+	assert.Error(t, err, "there is no server's command to give behind --")
+
+	forgot := Grammar{Command: func([]string) {}}
+	_, err = forgot.Parse([]string{"npx", "-y", "foo"})
+	assert.Equal(t, err.(*Failure).Hint, "a server's command stands behind --: -- npx -y foo")
+
+	var rest []string
+	all := Grammar{Rest: func(words []string) { rest = words }}
+	_, err = all.Parse([]string{"fs", "read", "--path", "x", "--help", "--", "y"})
+	assert.NilError(t, err)
+	assert.Equal(t, strings.Join(rest, " "), "fs read --path x --help -- y")
+}
+
+func TestShortDuration(t *testing.T) {
+	for text, want := range map[string]string{"5m": "5m", "1h": "1h", "90s": "1m30s", "20s": "20s", "10m": "10m", "1h20m": "1h20m", "100ms": "100ms"} {
+		d, err := time.ParseDuration(text)
+		assert.NilError(t, err)
+		assert.Equal(t, ShortDuration(d), want)
+	}
+}

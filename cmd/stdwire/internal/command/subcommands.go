@@ -1,0 +1,48 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// Subcommands are commands whose names begin with the same word: "auth login", "auth status".
+type Subcommands []Command
+
+// List says what they do, a line each, for a help text.
+func (all Subcommands) List() string {
+	width := 0
+	for _, c := range all {
+		width = max(width, len(c.Name))
+	}
+	var lines []string
+	for _, c := range all {
+		lines = append(lines, fmt.Sprintf("  stdwire %-*s   %s", width, c.Name, c.Summary))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Make takes the words that follow, the first of which names one.
+func (all Subcommands) Make() (Grammar, Runner) {
+	var words []string
+	rest := func(w []string) { words = w }
+	return Grammar{Rest: rest}, func(ctx context.Context, std *term.Streams) error {
+		var names []string
+		for _, c := range all {
+			_, word, _ := strings.Cut(c.Name, " ")
+			names = append(names, word)
+		}
+		if words == nil {
+			return Usagef("what about it?").WithHint("there are " + strings.Join(names, ", "))
+		}
+		i := slices.Index(names, words[0])
+		if i < 0 {
+			return Usagef("%q is none of %s", words[0], strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
+		}
+		return all[i].Dispatch(ctx, words[1:], std)
+	}
+}

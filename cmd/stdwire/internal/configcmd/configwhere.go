@@ -1,0 +1,57 @@
+package configcmd
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func configWhereCommand() command.Command {
+	return command.Command{
+		Name: "config where", Usage: "[--config FILE]… [-o text|json]",
+		Summary: "list the files that are searched, and what was found",
+		Help:    "What wins comes first. A file is used; absent; empty, if it has no place for servers; shadowed, if one before it in the same directory has; or broken, which stdwire config check explains.",
+		Make: func() (command.Grammar, command.Runner) {
+			var from target.Configuration
+			var output string
+			flags := append([]command.Flag{command.Format(&output, "text", "json")}, from.Flags()[:1]...)
+			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return whereConfig(std, &from, output) }
+		},
+	}
+}
+
+func whereConfig(std *term.Streams, from *target.Configuration, output string) error {
+	c, env, err := from.Load()
+	if err != nil {
+		return err
+	}
+	type file struct {
+		Path    string       `json:"path"`
+		State   config.State `json:"state"`
+		Servers int          `json:"servers"`
+		Project bool         `json:"project"` // its servers want to be trusted
+	}
+	files, rows := []file{}, [][]string{}
+	for _, f := range c.Files {
+		files = append(files, file{f.Path, f.State, f.Servers, f.Project})
+		what := ""
+		if f.State == config.Used || f.State == config.Shadowed {
+			what = command.Count(f.Servers, "server")
+		}
+		rows = append(rows, []string{string(f.State), f.Path, what})
+	}
+	if output == "json" {
+		text, err := json.Marshal(struct {
+			Files []file `json:"files"`
+			Trust string `json:"trust"`
+		}{files, config.UserStore(env).Path})
+		std.Out.JSON(text)
+		return err
+	}
+	std.Out.Print(term.Table(rows) + "\nTrusted servers of projects are remembered in " + config.UserStore(env).Path + ".\n")
+	return nil
+}

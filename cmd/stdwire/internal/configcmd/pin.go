@@ -1,0 +1,181 @@
+package configcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+func PinCommand() command.Command {
+	return command.Command{
+		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "see and accept what has become of the tools of a server",
+		Help: `When stdwire serve offers what other servers have, it remembers what their tools, prompts, resources and resource templates look like, all of it, at the first time. One that is another later, or that a server did not have, is withheld until it is accepted: a server could tell a model something else than what you have seen. A stdwire serve that runs offers it a second after that.
+
+A NAME is that of a tool or prompt, a URI or a URI template.
+
+  diff     compare the tools with what they were; exit code 10 if any differs
+  accept   remember them as they are now: those that are named, or all
+  rm       forget them: those that are named, or the whole server
+
+The id is that of the configuration, also where another way to the server is given.
+
+  stdwire pin diff -s files
+  stdwire pin accept read_file -s files`,
+		Make: func() (command.Grammar, command.Runner) {
+			p := &pinning{target: target.NewTarget()}
+			return command.Grammar{Flags: p.target.Flags(), Word: p.word, Command: p.target.Command}, p.run
+		},
+	}
+}
+
+// A pinning is what the command line says of pins.
+type pinning struct {
+	target *target.Target
+	action string
+	names  []string
+}
+
+func (p *pinning) word(word string) error {
+	if p.action != "" {
+		p.names = append(p.names, word)
+		return nil
+	}
+	actions := []string{"diff", "accept", "rm"}
+	if !slices.Contains(actions, word) {
+		return command.Usagef("%q is none of %s", word, strings.Join(actions, ", ")).WithHint(near.DidYouMean(word, actions))
+	}
+	p.action = word
+	return nil
+}
+
+func (p *pinning) run(ctx context.Context, std *term.Streams) error {
+	switch {
+	case p.action == "":
+		return command.Usagef("what about them?").WithHint("there are diff, accept and rm")
+	case p.target.Selected.ID == "":
+		return command.Usagef("which server?").WithHint("say which: -s ID")
+	}
+	id := p.target.Selected.ID
+	lock, err := target.OpenPins()
+	if err != nil {
+		return err
+	}
+	if p.action == "rm" {
+		return p.done(lock.Forget(id, p.names...))
+	}
+	return p.target.UseAs(ctx, std, gateway.Declare, func(c *client.Client) error {
+		server, err := gateway.Pinned(id, c)
+		if err != nil {
+			return err
+		}
+		var all []compared
+		for _, kind := range pin.Kinds() {
+			definitions, err := gateway.Definitions(ctx, c, kind)
+			if err != nil {
+				return err
+			}
+			report, err := lock.Compare(server, kind, definitions)
+			if err != nil {
+				return &command.Failure{Code: "config", Why: err.Error()}
+			}
+			all = append(all, compared{kind, definitions, report})
+		}
+		if p.action == "accept" {
+			return p.done(p.accept(lock, server, all))
+		}
+		return p.show(std, all)
+	})
+}
+
+// A compared is what a server has of a kind, beside its pins.
+type compared struct {
+	kind        pin.Kind
+	definitions []json.RawMessage
+	report      pin.Report
+}
+
+// accept pins those that are named, of whatever kind, or all.
+func (p *pinning) accept(lock *pin.Lock, server pin.Server, all []compared) error {
+	named := map[string]bool{}
+	accepted := make([][]string, len(all))
+	for i, c := range all {
+		for _, v := range c.report.Verdicts {
+			if slices.Contains(p.names, v.Name) {
+				named[v.Name] = true
+				accepted[i] = append(accepted[i], v.Name)
+			}
+		}
+	}
+	for _, name := range p.names {
+		if !named[name] {
+			return fmt.Errorf("%w tool, prompt, resource or template: %.100q of the server %q", pin.ErrNotThere, name, server.ID)
+		}
+	}
+	for i, c := range all {
+		if len(p.names) > 0 && len(accepted[i]) == 0 {
+			continue
+		}
+		if err := lock.Accept(server, c.kind, c.definitions, accepted[i]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pinning) done(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pin.ErrNotThere):
+		return &command.Failure{Code: "not_found", Why: err.Error()}
+	}
+	return &command.Failure{Code: "config", Why: err.Error()}
+}
+
+// show prints what is different, and is a failure if anything is.
+func (p *pinning) show(std *term.Streams, all []compared) error {
+	different := 0
+	if another := all[0].report.Another; another != "" {
+		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n", printable.Line(another)))
+	}
+	known := slices.ContainsFunc(all, func(c compared) bool { return !c.report.First })
+	for _, c := range all {
+		if known && c.report.First { // it is pinned when it is used for the first time
+			continue
+		}
+		before := string(c.kind) + " "
+		if c.kind == pin.Tool {
+			before = ""
+		}
+		for _, v := range c.report.Verdicts {
+			if len(p.names) > 0 && !slices.Contains(p.names, v.Name) || v.Usable() {
+				continue
+			}
+			different++
+			std.Out.Print(fmt.Sprintf("%s%s is %s\n", before, printable.Line(v.Name), v.State))
+			for _, change := range v.Changes {
+				std.Out.Print("  " + change.String() + "\n")
+			}
+		}
+		for _, name := range c.report.Missing {
+			std.Out.Print(fmt.Sprintf("%s%s is not there any more\n", before, printable.Line(name)))
+		}
+	}
+	if different == 0 {
+		return nil
+	}
+	return &command.Failure{Code: "findings", Why: command.Count(different, "definition") + " not as accepted", Hint: "if that is right: stdwire pin accept"}
+}

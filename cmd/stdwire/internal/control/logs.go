@@ -1,0 +1,112 @@
+package control
+
+import (
+	"context"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func LogsCommand() command.Command {
+	return command.Command{
+		Name: "logs", Usage: "ID [-f] [--pid N]",
+		Summary: "show what a server of a running gateway writes to stderr",
+		Help: "Shows the latest that the processes of the server have written, 64 KiB at most, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
+			"with what comes, until Ctrl-C. Nothing in it works on a terminal: control sequences are taken out or spelled out.",
+		Make: func() (command.Grammar, command.Runner) {
+			l := new(logging)
+			word := func(w string) error {
+				if l.id != "" || w == "" {
+					return command.Usagef("unexpected argument %q", w)
+				}
+				l.id = w
+				return nil
+			}
+			return command.Grammar{Flags: []command.Flag{command.Toggle(&l.follow, "-f", "follow: show what comes, too"), pidFlag(&l.pid)}, Word: word}, l.run
+		},
+	}
+}
+
+// A logging is what the command line says of logs.
+type logging struct {
+	id     string
+	follow bool
+	pid    int
+}
+
+func (l *logging) run(ctx context.Context, std *term.Streams) error {
+	if l.id == "" {
+		return command.Usagef("of which server?").WithHint("stdwire status shows which there are")
+	}
+	all, err := running(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer hangUp(all)
+	among, err := of(all, l.pid)
+	if err != nil {
+		return err
+	}
+	g, err := withServer(among, l.id)
+	if err != nil {
+		return err
+	}
+	const wait = 30 // seconds
+	in := ops.LogsInput{Server: l.id}
+	lines := &wholeLines{out: std.Out}
+	for {
+		var got ops.LogsOutput
+		if err := g.ask(ctx, "host.logs", in, &got); err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
+		}
+		lines.add(std, got)
+		if !l.follow {
+			lines.end()
+			return nil
+		}
+		if err := std.Out.Flush(); err != nil {
+			return err
+		}
+		in.After, in.Wait = got.Next, wait
+	}
+}
+
+// wholeLines prints foreign text line by line, because half a control sequence could not be told from text.
+type wholeLines struct {
+	out  *term.Output
+	rest string // of a line that is still to be completed
+}
+
+// add prints what has come, and before it, if something is missing between, what there is of a line
+// and a note.
+func (w *wholeLines) add(std *term.Streams, got ops.LogsOutput) {
+	if got.Missed > 0 {
+		w.end()
+		_ = w.out.Flush() // an error stays in the writer
+		std.Err.Printf("note: %d bytes before this are kept no longer", got.Missed)
+	}
+	w.write(got.Text)
+}
+
+func (w *wholeLines) write(text string) {
+	text = w.rest + text
+	end := strings.LastIndexByte(text, '\n') + 1
+	if end == 0 && len(text) > target.MaxLogLine {
+		end = len(text)
+	}
+	w.out.Print(text[:end])
+	w.rest = text[end:]
+}
+
+// end prints what there is of a last line.
+func (w *wholeLines) end() {
+	if w.rest != "" {
+		w.write("\n")
+	}
+}

@@ -1,0 +1,128 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+func StatusCommand() command.Command {
+	return command.Command{
+		Name: "status", Usage: "[-o text|json]",
+		Summary: "look at the gateways that are running, and the servers behind them",
+		Help: "Shows each stdwire serve of yours that offers other servers: its process, since when it runs, where its clients find it, its configuration files; and of each server the state and since when, " +
+			"the revision that is spoken, how many tools are offered, what memory it and its descendants have, what is under way, when it last sent anything; or why it does not work, and when it is started again. " +
+			"What a server has and is not offered is told with the reason and the remedy: it is not what it was when it was first used, or a server that comes first in the configuration has it too, which is an error. " +
+			"What the files say by now and is not in effect, because it gives more than you have let in, is shown as waiting, with what lets it in.\n\n" +
+			"Servers are switched off and on with stdwire disable and enable, started anew with restart; logs shows what they write.",
+		Make: func() (command.Grammar, command.Runner) {
+			var output string
+			return command.Grammar{Flags: []command.Flag{command.Format(&output, "text", "json")}}, func(ctx context.Context, std *term.Streams) error {
+				all, err := running(ctx, std)
+				if err != nil {
+					return err
+				}
+				defer hangUp(all)
+				if output == "json" {
+					return printStatusJSON(std, all)
+				}
+				for i, g := range all {
+					if i > 0 {
+						std.Out.Print("\n")
+					}
+					std.Out.Print(g.text(time.Now()))
+				}
+				return nil
+			}
+		},
+	}
+}
+
+func printStatusJSON(std *term.Streams, all []*controlled) error {
+	type gateway struct {
+		ops.About
+		Servers []ops.Status `json:"servers"`
+	}
+	list := struct {
+		Gateways []gateway `json:"gateways"`
+	}{}
+	for _, g := range all {
+		list.Gateways = append(list.Gateways, gateway{g.About, g.Servers})
+	}
+	text, err := json.Marshal(list)
+	if err == nil {
+		std.Out.JSON(text)
+	}
+	return err
+}
+
+// text is a gateway and its servers for people to read.
+func (g *controlled) text(now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint, age(g.Since, now), g.Version)
+	for _, file := range g.Files {
+		fmt.Fprintf(&b, "  %s\n", printable.Line(file))
+	}
+	if len(g.Servers) == 0 {
+		b.WriteString("  no servers\n")
+	}
+	wide := 0
+	for _, s := range g.Servers {
+		wide = max(wide, len(s.Server))
+	}
+	for _, s := range g.Servers {
+		row := fmt.Sprintf("  %-*s  %-8s  %4s  %s", wide, s.Server, s.State, age(s.Since, now), strings.Join(details(s, now), ", "))
+		b.WriteString(strings.TrimRight(row, " ") + "\n" + serve.WithheldLines(s))
+	}
+	for _, w := range g.Waiting {
+		fmt.Fprintf(&b, "  waiting: %s\n", printable.Line(serve.WaitingText(w)))
+	}
+	return b.String()
+}
+
+// details are what there is to say of a server beside its state.
+func details(s ops.Status, now time.Time) (all []string) {
+	say := func(when bool, format string, args ...any) {
+		if when {
+			all = append(all, fmt.Sprintf(format, args...))
+		}
+	}
+	say(s.Session != "", "session %s", printable.Line(s.Session))
+	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
+	say(s.Tools != nil && s.State != "disabled", "%s", command.Count(*cmp.Or(s.Tools, new(int)), "tool"))
+	say(s.Pid != 0, "process %d", s.Pid)
+	say(s.Memory != 0, "%.0f MiB", float64(s.Memory)/(1<<20))
+	say(s.Uses != 0, "%s under way", command.Count(s.Uses, "call"))
+	say(s.Heard != "", "heard %s ago", age(s.Heard, now))
+	say(s.Restarts != 0, "%s", command.Count(s.Restarts, "restart"))
+	say(s.RetryIn != 0, "again in %d s", s.RetryIn)
+	say(s.Error != "", "%s", printable.Line(s.Error))
+	return all
+}
+
+// age is how long ago a time was, as short as it can be said; "" if there is none.
+func age(since string, now time.Time) string {
+	t, err := time.Parse(time.RFC3339, since)
+	if err != nil {
+		return ""
+	}
+	switch d := max(0, now.Sub(t)); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+}

@@ -1,0 +1,274 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+func TrustCommand() command.Command {
+	return command.Command{
+		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
+		Summary: "agree to what the servers of a project run",
+		Help: `Whoever writes a project's files decides what its servers run, with your rights. So a server from a file that was found in the working directory is not started before you have seen what it is. Without an argument it is about all servers of the project; with one, about those of a file, or one server.
+
+What is shown is all that is written down of the server, uncut; variables are shown as such. What you agree to is remembered for this directory, and for as long as nothing of it changes. The content of programs and files that it names is not looked at. A profile of the project that takes the place of one of yours, or has servers from elsewhere, wants to be agreed to in the same way; until then it has no effect.
+
+A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
+		Make: func() (command.Grammar, command.Runner) {
+			tr := new(trusting)
+			flags := []command.Flag{command.Toggle(&tr.revoke, "--revoke", "no longer trust them"), command.Toggle(&tr.yes, "--yes", "do not ask")}
+			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
+		},
+	}
+}
+
+// A trusting is what the command line says of trust.
+type trusting struct {
+	what   string // a file or an id; "": all of the project's
+	revoke bool
+	yes    bool
+}
+
+func (tr *trusting) word(word string) error {
+	if tr.what != "" || word == "" {
+		return command.Usagef("unexpected argument %q", word)
+	}
+	tr.what = word
+	return nil
+}
+
+func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
+	c, env, err := new(target.Configuration).Load()
+	if err != nil {
+		return err
+	}
+	waiting := gatewaysWaiting(ctx, std)
+	defer waiting.hangUp()
+	found, err := tr.choose(c, env)
+	if failure, ok := errors.AsType[*command.Failure](err); ok && failure.Code == "usage" && !tr.revoke {
+		if more := waiting.named(tr.what); more != nil { // of files of the user's own
+			found, err = more, nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	store := config.UserStore(env)
+	if tr.revoke {
+		return revoke(std, store, found)
+	}
+	if tr.what == "" {
+		found = append(found, waiting.named("")...)
+	}
+	declined := 0
+	p := std.Prompter()
+	for _, one := range found {
+		agreed, err := tr.consider(ctx, std, store, p, one)
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			declined++
+			continue
+		}
+		if err := waiting.release(ctx, std, env.Dir, one); err != nil {
+			return err
+		}
+	}
+	if declined > 0 {
+		what := "server"
+		if slices.ContainsFunc(found, func(one trustable) bool { return one.profile != nil }) {
+			what = "server or profile"
+		}
+		return &command.Failure{Code: "untrusted", Why: command.Count(declined, what) + " not trusted"}
+	}
+	return nil
+}
+
+// A trustable is what can be agreed to: a server or a profile of the project, or what waits in a
+// running gateway.
+type trustable struct {
+	server  *config.Server
+	profile *config.Profile
+	waiting *ops.Waiting
+	g       *controlled // where it waits
+}
+
+func (one trustable) name() string {
+	switch {
+	case one.server != nil:
+		return one.server.ID
+	case one.profile != nil:
+		return one.profile.Name
+	}
+	return one.waiting.Name
+}
+
+// check is what the store says of it.
+func (one trustable) check(store *config.Store) error {
+	switch {
+	case one.server != nil:
+		return store.Check(one.server)
+	case one.profile != nil:
+		return store.CheckProfile(one.profile)
+	}
+	return &config.UntrustedError{}
+}
+
+// trust has the store remember it; what is of a file of the user's own needs that not.
+func (one trustable) trust(store *config.Store) error {
+	switch {
+	case one.server != nil:
+		return store.Trust(one.server)
+	case one.profile != nil:
+		return store.TrustProfile(one.profile)
+	}
+	return nil
+}
+
+// consider shows something, asks about it, and remembers the answer. It reports whether it is
+// trusted now.
+func (tr *trusting) consider(ctx context.Context, std *term.Streams, store *config.Store, p term.Prompter, one trustable) (bool, error) {
+	if one.server != nil && one.server.Err != nil {
+		std.Err.Printf("error: %v", one.server.Err)
+		return false, nil
+	}
+	switch err := one.check(store); err.(type) {
+	case nil:
+		std.Err.Printf("%s is trusted already", one.name())
+		return true, nil
+	case *config.UntrustedError:
+		if one.waiting != nil {
+			err = errors.New(serve.WaitingText(*one.waiting))
+		}
+		std.Err.Printf("%v", err)
+	default:
+		return false, &command.Failure{Code: "config", Why: err.Error()}
+	}
+	var shown string
+	switch {
+	case one.server != nil:
+		shown = target.Definition(one.server)
+	case one.profile != nil:
+		shown = target.ProfileDefinition(one.profile)
+	default:
+		shown = one.waiting.Definition
+	}
+	std.Err.Printf("%s", shown)
+	const muchToRead = 2000
+	if len(shown) > muchToRead {
+		std.Err.Printf("These were %d characters: read all of them.", len(shown))
+	}
+	agreed, err := tr.ask(ctx, std, p, one.name())
+	if err != nil || !agreed {
+		return false, err
+	}
+	if err := one.trust(store); err != nil {
+		return false, err
+	}
+	std.Err.Printf("%s is trusted", one.name())
+	return true, nil
+}
+
+func revoke(std *term.Streams, store *config.Store, found []trustable) error {
+	var servers []*config.Server
+	var profiles []*config.Profile
+	for _, one := range found {
+		if one.profile != nil {
+			profiles = append(profiles, one.profile)
+		} else {
+			servers = append(servers, one.server)
+		}
+	}
+	n, err := store.Revoke(servers...)
+	if err != nil {
+		return err
+	}
+	m, err := store.RevokeProfile(profiles...)
+	if err != nil {
+		return err
+	}
+	text := command.Count(n, "server")
+	switch {
+	case m > 0 && n > 0:
+		text += " and " + command.Count(m, "profile")
+	case m > 0:
+		text = command.Count(m, "profile")
+	}
+	std.Err.Printf("%s no longer trusted", text)
+	return nil
+}
+
+// choose returns the project's servers and profiles that it is about.
+func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []trustable, err error) {
+	for _, f := range c.Files {
+		if f.Project && f.Err != nil {
+			return nil, target.Misconfigured(f.Err)
+		}
+	}
+	path := tr.what
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(env.Dir, path)
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // as the environment has it
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	var names []string
+	for _, s := range c.Servers {
+		switch {
+		case !s.Project && s.ID == tr.what:
+			return nil, command.Usagef("%s is from a file of your own, %s, and needs no trust", s.ID, s.File)
+		case !s.Project:
+			continue
+		case tr.what == "" || s.ID == tr.what || s.File == path:
+			found = append(found, trustable{server: s})
+		}
+		names = append(names, s.ID)
+	}
+	for _, p := range c.Claims {
+		if tr.what == "" || p.Name == tr.what || p.File == path {
+			found = append(found, trustable{profile: p})
+		}
+		names = append(names, p.Name)
+	}
+	switch {
+	case found != nil || tr.what == "" && names != nil:
+		return found, nil
+	case names == nil:
+		return nil, command.Usagef("no project file in %s has servers", env.Dir).WithHint("stdwire config where shows which files are searched")
+	}
+	return nil, command.Usagef("%s is neither a server of a project file, nor such a file that is used", tr.what).WithHint(near.Instead(tr.what, names))
+}
+
+// ask asks whether to trust a server.
+func (tr *trusting) ask(ctx context.Context, std *term.Streams, p term.Prompter, name string) (bool, error) {
+	if tr.yes {
+		return true, nil
+	}
+	if !std.Answers() {
+		return false, &command.Failure{Code: "untrusted", Server: name, Why: "there is nobody to ask", Hint: "if what is above is what you want: --yes"}
+	}
+	end, err := p.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	answer, err := p.Line(ctx, fmt.Sprintf("Trust %s? [y/N] ", name))
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), nil
+}

@@ -1,0 +1,170 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/shellwords"
+)
+
+func DoctorCommand() command.Command {
+	return command.Command{
+		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "tell what is wrong with servers, and what to do about it",
+		Help: "Looks at every server of the configuration, at those that are named, or at the one behind -- or at --url: whether it may and can be started, how it answers, whether what it " +
+			"lists can be used, whether that is what it was, and no other server's, and how it stops. No tool is called.\n\n" +
+			"A server is ok; or there is a warning, as it does not work everywhere or in full; or it is broken. The exit code is 10 if one is broken.\n\n" +
+			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
+		Make: func() (command.Grammar, command.Runner) {
+			d := new(doctor)
+			flags := []command.Flag{command.Format(&d.output, "text", "json"), target.ProfileFlag(&d.profile)}
+			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...), target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
+			word := func(w string) error {
+				d.ids = append(d.ids, w)
+				return nil
+			}
+			return command.Grammar{Flags: flags, Word: word, Command: func(words []string) { d.words = words }}, d.run
+		},
+	}
+}
+
+// A doctor is what the command line says of which servers are looked at, and how.
+type doctor struct {
+	from         target.Configuration
+	profile      string
+	ids          []string // none: all
+	remote       target.Remote
+	words        []string // of a command
+	output       string
+	startTimeout time.Duration // 0: that of the configuration, or the client's
+	listTimeout  time.Duration // for all of one list
+
+	pins *pin.Lock
+}
+
+// A patient is a server that is looked at.
+type patient struct {
+	id       string
+	server   *config.Server // nil if it is not from the configuration
+	told     []config.Diagnostic
+	again    string // how it is given to another command
+	launcher string // what is started; "" if nothing is
+	connect  func(context.Context, client.Options) (*client.Client, error)
+	trusted  func() error
+}
+
+func (d *doctor) check() error {
+	configured := d.from.Given()
+	switch {
+	case d.ids != nil:
+		configured = d.ids[0]
+	case d.profile != "":
+		configured = "--profile"
+	}
+	switch {
+	case d.words != nil && d.remote.URL != "":
+		return command.Usagef("there is a --url, and a command behind --: which of them is the server?")
+	case d.remote.URL == "" && d.remote.Header != nil:
+		return command.Usagef("--header is for a server at a --url")
+	case configured != "" && (d.words != nil || d.remote.URL != ""):
+		return command.Usagef("%s is for servers of the configuration, and there is another server: which of them is it?", configured)
+	}
+	return nil
+}
+
+func (d *doctor) run(ctx context.Context, std *term.Streams) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	patients, err := d.patients(std)
+	if err != nil {
+		return err
+	}
+	if d.pins, err = target.OpenPins(); err != nil {
+		return err
+	}
+	var left atomic.Int64
+	left.Store(int64(len(patients)))
+	stop := std.Err.During(3*time.Second, func(elapsed time.Duration) string {
+		return fmt.Sprintf("still looking at %s %s", command.Count(int(left.Load()), "server"), elapsed.Round(time.Second))
+	})
+	charts := target.ForEach(patients, func(p *patient) *Chart {
+		defer left.Add(-1)
+		return d.examine(ctx, p)
+	})
+	stop()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	collide(charts)
+	if err := printCharts(std, d.output, charts); err != nil {
+		return err
+	}
+	broken := 0
+	for _, c := range charts {
+		if c.Verdict == Broke {
+			broken++
+		}
+	}
+	if broken > 0 {
+		return &command.Failure{Code: "findings", Why: fmt.Sprintf("%d of %s cannot be used", broken, command.Count(len(charts), "server"))}
+	}
+	return nil
+}
+
+// patients are the servers to look at.
+func (d *doctor) patients(std *term.Streams) ([]*patient, error) {
+	switch {
+	case d.words != nil:
+		return []*patient{{
+			id: filepath.Base(d.words[0]), again: "-- COMMAND…", launcher: d.words[0],
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:]})
+			},
+		}}, nil
+	case d.remote.URL != "":
+		return []*patient{{
+			id: d.remote.Host(), again: "--url URL",
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return o.Connect(ctx, d.remote.Dial())
+			},
+		}}, nil
+	}
+	c, err := d.from.Choose(d.profile)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Only(d.ids); err != nil {
+		return nil, err
+	}
+	target.PrintDiagnostics(std, c.About(""))
+	store := config.UserStore(c.Env)
+	files := ""
+	for _, file := range d.from.Files {
+		files += " --config " + shellwords.Quote(file)
+	}
+	var all []*patient
+	for _, s := range c.Servers {
+		all = append(all, &patient{
+			id: s.ID, server: s, told: c.About(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
+			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
+				return target.Reach(ctx, s, c.Env, o, nil)
+			},
+			trusted: func() error { return store.Check(s) },
+		})
+	}
+	if all == nil {
+		std.Err.Printf(target.NothingConfigured)
+	}
+	return all, nil
+}

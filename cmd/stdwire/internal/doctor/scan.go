@@ -1,0 +1,198 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+func ScanCommand() command.Command {
+	return command.Command{
+		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "look for what could mislead a model or a user",
+		Help: "Looks through the definitions of a server, and at what it says of itself, for hidden text, instructions that have no place there, names that are taken for others, " +
+			"combinations of tools that carry data away, and secrets in its command or URL. With --servers, --profile or --config alone it is all servers of the configuration, also for what " +
+			"they could do together; one that cannot be asked is told, and makes the exit code 4 if nothing is found. No tool is called, and nothing leaves the machine. The rules for instructions are patterns: that " +
+			"nothing is found does not mean that a server can be trusted.\n\n" +
+			"The exit code is 10 if something is found that is as bad as --fail-on says. sarif is for what collects findings (SARIF 2.1.0).\n\n" +
+			"  stdwire scan --servers\n  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
+		Make: func() (command.Grammar, command.Runner) {
+			t, r := target.NewTarget(), NewScanReport()
+			s := &scanning{one: t}
+			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command, More: listRules}, func(ctx context.Context, std *term.Streams) error {
+				if s.several() {
+					servers, missed, err := s.inventories(ctx, std)
+					if err == nil {
+						err = r.Scan(std, servers)
+					}
+					if err == nil && missed > 0 {
+						err = notSeen(missed)
+					}
+					return err
+				}
+				var servers []scan.Server
+				err := t.Use(ctx, std, func(c *client.Client) error {
+					s, err := inventory(ctx, c, t.Name(), t.ListTimeout)
+					s.Config = t.Config()
+					servers = append(servers, s)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				return r.Scan(std, servers)
+			}
+		},
+	}
+}
+
+// inventory asks a server for all that is to be looked at, under the name by which it is known here.
+func inventory(ctx context.Context, c *client.Client, id string, listTimeout time.Duration) (scan.Server, error) {
+	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
+	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
+	for _, k := range output.Kinds() {
+		k = k.Within(listTimeout)
+		list, err := k.JSON(ctx, c)
+		switch {
+		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+			continue
+		case err != nil:
+			return s, err
+		}
+		for definition := range jsonscan.Elements(list) {
+			*lists[k.Name] = append(*lists[k.Name], definition)
+		}
+	}
+	return s, nil
+}
+
+// A scanReport says how findings are told, and which of them fail the program.
+type scanReport struct {
+	Output string
+	failOn string // a severity, or never
+	Ignore []string
+}
+
+const never = "never"
+
+func NewScanReport() *scanReport { return &scanReport{failOn: scan.High.String()} }
+
+func (r *scanReport) flags() []command.Flag {
+	return []command.Flag{
+		command.Format(&r.Output, "text", "json", "sarif"),
+		command.Choice(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), never)...),
+		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true, Help: "leave findings out that you have looked at", Set: func(value string) error {
+			rule, _, _ := strings.Cut(value, ":")
+			if ids := ruleIDs(); !slices.Contains(ids, rule) {
+				return command.Usagef("--ignore: there is no rule %q", rule).WithHint(near.Instead(rule, ids))
+			}
+			r.Ignore = append(r.Ignore, value)
+			return nil
+		}},
+	}
+}
+
+// Scan looks at all servers together, and prints what is found. The error is a [*failure] if that is bad enough.
+func (r *scanReport) Scan(std *term.Streams, servers []scan.Server) error {
+	found := scan.Scan(servers)
+	used := map[string]bool{}
+	kept := slices.DeleteFunc(slices.Clone(found), func(f scan.Finding) bool {
+		i := slices.IndexFunc(r.Ignore, f.Ignored)
+		if i >= 0 {
+			used[r.Ignore[i]] = true
+		}
+		return i >= 0
+	})
+	for _, each := range r.Ignore {
+		if !used[each] {
+			std.Err.Printf("note: --ignore %s: there is nothing of it", each)
+		}
+	}
+	s := output.ScanSummary{Servers: len(servers), Ignored: len(found) - len(kept)}
+	s.Count(servers, kept)
+	if err := r.print(std, kept, s); err != nil {
+		return err
+	}
+	return r.verdict(kept)
+}
+
+func (r *scanReport) print(std *term.Streams, found []scan.Finding, s output.ScanSummary) error {
+	switch r.Output {
+	case "json":
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		err := e.Encode(struct {
+			Findings []scan.Finding     `json:"findings"`
+			Summary  output.ScanSummary `json:"summary"`
+		}{append([]scan.Finding{}, found...), s})
+		std.Out.JSON(bytes.TrimSpace(b.Bytes()))
+		return err
+	case "sarif":
+		text, err := scan.SARIF(found, command.Version())
+		if err == nil {
+			std.Out.JSON(text)
+		}
+		return err
+	}
+	std.Out.Print(output.ScanText(found) + s.Text() + "\n")
+	return nil
+}
+
+// verdict is the failure of findings that are bad enough; nil if none is.
+func (r *scanReport) verdict(found []scan.Finding) error {
+	var least scan.Severity
+	if r.failOn == never || least.UnmarshalText([]byte(r.failOn)) != nil {
+		return nil
+	}
+	n := 0
+	for _, f := range found {
+		if f.Severity >= least {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	or := " or worse"
+	if least == scan.Critical {
+		or = ""
+	}
+	return &command.Failure{Code: "findings", Why: fmt.Sprintf("%s of severity %s%s", command.Count(n, "finding"), least, or),
+		Hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
+}
+
+func ruleIDs() (ids []string) {
+	for _, rule := range scan.Rules() {
+		ids = append(ids, rule.ID)
+	}
+	return ids
+}
+
+// listRules explains what is looked for.
+func listRules(_ context.Context, std *term.Streams) error {
+	var b strings.Builder
+	b.WriteString("Rules:\n")
+	for _, rule := range scan.Rules() {
+		const column = 28
+		head := fmt.Sprintf("  %-*s", column-3, rule.ID)
+		b.WriteString(command.WrapWords(append([]string{head}, strings.Fields(rule.Title)...), 0, column) + "\n")
+	}
+	std.Out.Print(b.String())
+	return nil
+}

@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A scanning is what the command line says of what is scanned: one server, or those of the configuration.
+type scanning struct {
+	one     *target.Target
+	all     bool
+	profile string
+}
+
+func (s *scanning) flags() []command.Flag {
+	return append([]command.Flag{command.Toggle(&s.all, "--servers", "all servers of the configuration"), target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)}, s.one.Flags()...)
+}
+
+// several reports whether it is those of the configuration.
+func (s *scanning) several() bool {
+	return s.all || s.profile != "" || s.one.Selected.ID == "" && s.one.Words == nil && s.one.Remote.URL == "" && s.one.Selected.Files != nil
+}
+
+func (s *scanning) check() error {
+	t := s.one
+	switch {
+	case t.Selected.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
+		return command.Usagef("there are the servers of the configuration, and another server: which of them is it?")
+	case t.Builtin.Given() != "":
+		return command.Usagef("%s is for stdwire's own server", t.Builtin.Given())
+	case t.ServerLogs:
+		return command.Usagef("--server-logs is for one server").WithHint("say which: -s ID")
+	}
+	return nil
+}
+
+// inventories asks all servers what they have. Missed is how many cannot be asked, which is told on stderr; of those the configuration is there.
+func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []scan.Server, missed int, err error) {
+	if err := s.check(); err != nil {
+		return nil, 0, err
+	}
+	c, err := s.one.Selected.Choose(s.profile)
+	if err != nil {
+		return nil, 0, err
+	}
+	target.PrintDiagnostics(std, c.Diagnostics)
+	if len(c.Servers) == 0 {
+		std.Err.Printf(target.NothingConfigured)
+	}
+	stop := std.Err.During(3*time.Second, func(elapsed time.Duration) string {
+		return "still asking the servers what they have " + elapsed.Round(time.Second).String()
+	})
+	type asked struct {
+		server *scan.Server // nil: there is nothing to be known of it
+		err    error
+	}
+	answers := target.ForEach(c.Servers, func(server *config.Server) asked {
+		if server.Disabled || server.Err != nil { // which was told
+			return asked{nil, server.Err}
+		}
+		found, err := s.inventory(ctx, server, c.Env)
+		found.ID, found.Config = server.ID, target.ConfigOf(server)
+		return asked{&found, err}
+	})
+	stop()
+	if ctx.Err() != nil {
+		return nil, 0, context.Cause(ctx)
+	}
+	for i, a := range answers {
+		if a.server != nil {
+			all = append(all, *a.server)
+		}
+		if a.err != nil {
+			missed++
+		}
+		if a.err != nil && a.server != nil {
+			f := target.Explain(a.err)
+			if f == nil {
+				f = command.AsFailure(ctx, target.Misconfigured(a.err)) // which names the server
+			} else {
+				f.Server = c.Servers[i].ID
+			}
+			std.Err.Printf("warning: %v: its definitions were not looked at", f)
+			if f.Hint != "" {
+				std.Err.Printf("hint: %s", f.Hint)
+			}
+		}
+	}
+	return all, missed, nil
+}
+
+// inventory starts a server, and asks it for all that is to be looked at.
+func (s *scanning) inventory(ctx context.Context, server *config.Server, env *config.Environment) (found scan.Server, err error) {
+	if err := config.UserStore(env).Check(server); err != nil {
+		return found, err
+	}
+	o := server.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: slog.New(slog.DiscardHandler)})
+	o.Era = cmp.Or(target.Eras[s.one.Era], o.Era)
+	o.StartTimeout = cmp.Or(s.one.StartTimeout, o.StartTimeout)
+	c, err := target.Reach(ctx, server, env, o, nil)
+	if err != nil {
+		return found, err
+	}
+	found, err = inventory(ctx, c, server.ID, s.one.ListTimeout)
+	if closed := c.Close(); err == nil {
+		err = closed
+	}
+	return found, err
+}
+
+// notSeen is the failure of a scan that has not seen all.
+func notSeen(missed int) error {
+	return &command.Failure{Code: "unreachable", Why: fmt.Sprintf("%s not looked at", command.Count(missed, "server"))}
+}

@@ -1,0 +1,41 @@
+package elicit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// Browse has the system's browser show a web page. It returns when the page is on its way, or the error is known. The browser lives on.
+func Browse(url string) error {
+	words := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		words = []string{"open"}
+	case "windows":
+		words = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	default:
+		if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+			return errors.New("there is no graphical display")
+		}
+	}
+	cmd := exec.Command(words[0], append(words[1:], url)...) // an argument of its own, that no shell reads; it begins with http
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // it ends with the command, which may be the browser itself
+	const patience = 2 * time.Second
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("%s: %w", words[0], err)
+		}
+	case <-time.After(patience):
+	}
+	return nil
+}

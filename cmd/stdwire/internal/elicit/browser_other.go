@@ -1,0 +1,8 @@
+//go:build !unix
+
+package elicit
+
+import "os/exec"
+
+// detach does nothing: the command hands over to the browser, and ends.
+func detach(*exec.Cmd) {}

@@ -1,0 +1,262 @@
+package elicit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// A field is one property of a form, as it is asked.
+type field struct {
+	name, title, description string
+	shape                    arguments.Shape
+	required                 bool
+	standard                 []byte // the value that an empty line stands for; nil if it stands for none
+	choices                  []choiceOf
+	numbered                 bool // the choices may be given by number
+	several                  bool // any number of them
+	check                    *schema.Schema
+}
+
+// A choiceOf is one of the values of a field.
+type choiceOf struct {
+	value []byte // JSON
+	text  string // of the value
+	title string
+}
+
+func newField(name string, s arguments.Shape, required bool) *field {
+	f := &field{name: name, shape: s, required: required, standard: s.Keyword("default")}
+	f.title, _ = jsonscan.Text(s.Keyword("title"))
+	const longest = 200
+	if f.title = term.Cut(printable.Line(f.title), longest); f.title == "" {
+		f.title = term.Cut(printable.Line(name), longest)
+	}
+	f.description, _ = jsonscan.Text(s.Keyword("description"))
+	choices := s
+	if slices.Contains(s.Types(), "array") {
+		choices, f.several = s.Items()
+	}
+	f.choices = choicesOf(choices)
+	f.several = f.several && f.choices != nil
+	f.numbered = !slices.ContainsFunc(f.choices, func(c choiceOf) bool {
+		_, err := strconv.Atoi(c.text)
+		return err == nil
+	})
+	f.check, _ = schema.Compile(s.At, schema.AssertFormats()) // one that refers elsewhere is checked with the whole form
+	return f
+}
+
+// choicesOf are the only values that a schema allows, nil if it allows others, too.
+func choicesOf(s arguments.Shape) (choices []choiceOf) {
+	var names []string
+	for name := range jsonscan.Elements(s.Keyword("enumNames")) {
+		names = append(names, plainValue(name))
+	}
+	for value := range s.Values() {
+		c := choiceOf{value: value, text: plainValue(value)}
+		if len(choices) < len(names) {
+			c.title = names[len(choices)]
+		}
+		choices = append(choices, c)
+	}
+	for _, name := range []string{"oneOf", "anyOf"} {
+		for at := range jsonscan.Elements(s.Keyword(name)) {
+			only := s.Part(at).Keyword("const")
+			if only == nil {
+				return nil
+			}
+			choices = append(choices, choiceOf{only, plainValue(only), plainValue(s.Part(at).Keyword("title"))})
+		}
+	}
+	return choices
+}
+
+// plainValue shows a JSON value: a text without quotes.
+func plainValue(value []byte) string {
+	if text, ok := jsonscan.Text(value); ok {
+		return printable.Line(text)
+	}
+	return printable.Line(string(value))
+}
+
+// secret reports whether the field must not be in a form.
+func (f *field) secret() bool {
+	format, _ := jsonscan.Text(f.shape.Keyword("format"))
+	types := f.shape.Types()
+	if format == "password" {
+		return true
+	}
+	// What is chosen or counted is none, but for numbers of cards and the like.
+	free := f.choices == nil && !slices.Contains(types, "boolean")
+	return free && looksSecret(f.name, f.title, f.description)
+}
+
+// heading says what is asked: Title: description (integer, minimum 1, required).
+func (f *field) heading() string {
+	text := f.title
+	if f.description != "" {
+		text += ": " + term.Cut(printable.Line(f.description), 500)
+	}
+	var facts []string
+	switch {
+	case f.several && f.numbered:
+		facts = append(facts, "any of these, by number, as in 1,3")
+	case f.several:
+		facts = append(facts, "any of these, with commas between them")
+	case f.choices != nil:
+		facts = append(facts, "one of these")
+	case slices.Equal(f.shape.Types(), []string{"boolean"}):
+		facts = append(facts, "yes or no")
+	default:
+		facts = append(facts, term.Cut(arguments.TypeName(f.shape, 1), 100))
+	}
+	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"} {
+		if value := f.shape.Keyword(name); value != nil {
+			facts = append(facts, name+" "+term.Cut(plainValue(value), 100))
+		}
+	}
+	if f.required {
+		facts = append(facts, "required")
+	} else {
+		facts = append(facts, "optional")
+	}
+	return text + " (" + strings.Join(facts, ", ") + ")"
+}
+
+// options are the lines that show the choices.
+func (f *field) options() (lines []string) {
+	const most, longest = 200, 200
+	for i, c := range f.choices {
+		if i == most {
+			return append(lines, fmt.Sprintf("      … and %d more", len(f.choices)-most))
+		}
+		mark := "-"
+		if f.numbered {
+			mark = strconv.Itoa(i + 1)
+		}
+		text := c.text
+		if c.title != "" && c.title != text {
+			text += "  " + c.title
+		}
+		lines = append(lines, fmt.Sprintf("%4s  %s", mark, term.Cut(text, longest)))
+	}
+	return lines
+}
+
+// prompt shows what an empty line stands for.
+func (f *field) prompt() string {
+	if f.standard == nil {
+		return ">"
+	}
+	return "[" + term.Cut(f.shown(f.standard), 60) + "] >"
+}
+
+// shown is a value as it would be typed.
+func (f *field) shown(value []byte) string {
+	switch text := string(value); {
+	case text == "true":
+		return "y"
+	case text == "false":
+		return "n"
+	case text == `""` || text == "[]":
+		return emptyWord
+	case f.several:
+		var parts []string
+		for element := range jsonscan.Elements(value) {
+			parts = append(parts, plainValue(element))
+		}
+		return strings.Join(parts, ", ")
+	}
+	return plainValue(value)
+}
+
+const emptyWord = `""` // stands for the text that is empty, or none of the choices
+
+// parse makes a value of what was typed, and checks it.
+func (f *field) parse(text string) ([]byte, error) {
+	if !utf8.ValidString(text) {
+		return nil, errors.New("that is not UTF-8")
+	}
+	value, err := f.read(text)
+	if err != nil || f.check == nil {
+		return value, err
+	}
+	if wrong, ok := errors.AsType[*schema.Error](f.check.Validate(value)); ok {
+		var reasons []string
+		for _, cause := range wrong.Causes {
+			reasons = append(reasons, cause.Reason)
+		}
+		return nil, errors.New(strings.Join(reasons, "; "))
+	}
+	return value, nil
+}
+
+func (f *field) read(text string) ([]byte, error) {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case f.several:
+		return f.readSeveral(trimmed)
+	case f.choices != nil:
+		return f.readChoice(trimmed)
+	case slices.Contains(f.shape.Types(), "boolean"):
+		switch strings.ToLower(trimmed) {
+		case "y", "yes", "true":
+			return []byte("true"), nil
+		case "n", "no", "false":
+			return []byte("false"), nil
+		}
+		if len(f.shape.Types()) == 1 {
+			return nil, errors.New("it is y or n")
+		}
+	case trimmed == emptyWord:
+		return []byte(emptyWord), nil
+	}
+	return f.shape.Coerce(text), nil
+}
+
+// readChoice reads one of the choices: its number, its value or its title.
+func (f *field) readChoice(text string) ([]byte, error) {
+	if n, err := strconv.Atoi(text); err == nil && f.numbered {
+		if n < 1 || n > len(f.choices) {
+			return nil, fmt.Errorf("there is no %d, but 1 to %d", n, len(f.choices))
+		}
+		return f.choices[n-1].value, nil
+	}
+	for _, same := range []func(c choiceOf) bool{
+		func(c choiceOf) bool { return c.text == text },
+		func(c choiceOf) bool { return strings.EqualFold(c.text, text) || strings.EqualFold(c.title, text) },
+	} {
+		if i := slices.IndexFunc(f.choices, same); i >= 0 {
+			return f.choices[i].value, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is none of them", text)
+}
+
+func (f *field) readSeveral(text string) ([]byte, error) {
+	if text == emptyWord {
+		return []byte("[]"), nil
+	}
+	list := []byte{'['}
+	for part := range strings.SplitSeq(text, ",") {
+		value, err := f.readChoice(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, value...)
+	}
+	return append(list, ']'), nil
+}

@@ -1,0 +1,141 @@
+package elicit
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// form asks field by field, and shows all answers before they are sent (2026-07-28, Elicitation, "Form Mode Elicitation Requests"). The content fits the schema.
+func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, error) {
+	a.introduce("asks", params.Message)
+	fields := FormFields(params.RequestedSchema)
+	for _, f := range fields {
+		if f.secret() {
+			a.console.Printf("It wants %q in a form. That looks like a secret, which servers must not ask for in a form, and is not asked.", f.title)
+			return nil, errDeclined
+		}
+	}
+	if len(fields) == 0 {
+		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
+			a.console.Printf("It wants an answer, and does not say which: %s.", printable.Line(wrong.Error()))
+			return nil, errDeclined
+		}
+		answer, err := a.choose(ctx, "Do you agree? [y/n]", 0, "yes", "no")
+		if err == nil && answer == 'n' {
+			err = errDeclined
+		}
+		return []byte("{}"), err
+	}
+	a.console.Printf("An empty line takes what stands in [brackets], or leaves out what is optional; %s leaves it out in any case. %s is an empty text.", skipWord, emptyWord)
+	a.console.Printf("%s says no to all of it, %s or Ctrl-D ends it without an answer.", declineWord, cancelWord)
+	for {
+		content := new(arguments.Tree)
+		for _, f := range fields {
+			value, err := a.fill(ctx, f)
+			if err != nil {
+				return nil, err
+			}
+			if f.standard = value; value != nil { // what is asked again starts from here
+				content.Put(f.name, &arguments.Node{JSON: value})
+			}
+		}
+		filled := content.Append(nil)
+		if wrong := checkForm(params.RequestedSchema, filled); wrong != nil {
+			a.console.Printf("That does not fit together: %s", printable.Line(wrong.Error()))
+			continue
+		}
+		a.review(fields)
+		answer, err := a.choose(ctx, "Send this to "+printable.Line(a.server)+"? [y]es, [n]o, [e]dit:", 0, "yes", "no", "edit")
+		switch {
+		case err != nil:
+			return nil, err
+		case answer == 'y':
+			return filled, nil
+		case answer == 'n':
+			return nil, errDeclined
+		}
+	}
+}
+
+// FormFields are the properties of a form, in its order.
+func FormFields(text []byte) (fields []*field) {
+	s := arguments.ShapeOf(text)
+	must := s.Required()
+	seen := map[string]bool{}
+	for name, property := range s.Properties() {
+		if !seen[name] {
+			seen[name] = true
+			fields = append(fields, newField(name, property, must[name]))
+		}
+	}
+	return fields
+}
+
+// fill asks for the value of a field until it fits; nil if it is left out.
+func (a *asker) fill(ctx context.Context, f *field) ([]byte, error) {
+	a.console.Printf("\n%s", f.heading())
+	for _, line := range f.options() {
+		a.console.Printf("%s", line)
+	}
+	for {
+		text, err := a.ask(ctx, f.prompt())
+		if err != nil {
+			return nil, err
+		}
+		value := f.standard
+		switch strings.TrimSpace(text) {
+		case "":
+		case skipWord:
+			value = f.shape.Keyword("default") // which whoever sends the form puts in
+		default:
+			if value, err = f.parse(text); err == nil {
+				return value, nil
+			}
+		}
+		switch {
+		case err != nil:
+		case value == nil && f.required:
+			err = errors.New("this is required")
+		case value == nil || f.check == nil:
+			return value, nil
+		default:
+			if err = f.check.Validate(value); err == nil {
+				return value, nil
+			}
+		}
+		a.console.Printf("Once more, please: %s.", printable.Line(err.Error()))
+	}
+}
+
+// review shows what is to be sent.
+func (a *asker) review(fields []*field) {
+	const longest = 4000 // of one value, in characters: as much as a person types at once
+	a.console.Printf("\nThe answer:")
+	for _, f := range fields {
+		if f.standard == nil {
+			a.console.Printf("  %s: left out", f.title)
+			continue
+		}
+		a.console.Printf("  %s: %s", f.title, term.Cut(f.shown(f.standard), longest))
+	}
+}
+
+// checkForm checks a whole form, as the server will see it.
+func checkForm(text, content []byte) error {
+	compiled, err := schema.Compile(text, schema.AssertFormats())
+	if err != nil {
+		return nil // whoever hands over the form has compiled it
+	}
+	filled, err := compiled.FillDefaults(content)
+	if err == nil {
+		err = compiled.Validate(filled)
+	}
+	return err
+}

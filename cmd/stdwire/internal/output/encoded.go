@@ -1,0 +1,37 @@
+package output
+
+import (
+	"encoding/base64"
+	"path"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// encodedFile returns the bytes of a file that a tool has read, where its data has them as base64
+// (see fs.ReadOutput): the file's name, what it holds, and the rest of the data.
+func encodedFile(data []byte) (name string, content, rest []byte, ok bool) {
+	if encoding, _ := jsonscan.Text(jsonscan.Member(data, "encoding")); encoding != "base64" {
+		return "", nil, nil, false
+	}
+	name, named := jsonscan.Text(jsonscan.Member(data, "path"))
+	text, ok := jsonscan.Text(jsonscan.Member(data, "content"))
+	if !named || !ok {
+		return "", nil, nil, false
+	}
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", nil, nil, false
+	}
+	rest = []byte{'{'}
+	for key, value := range jsonscan.Members(data) {
+		if jsonscan.KeyIs(key, "content") {
+			continue
+		}
+		if len(rest) > 1 {
+			rest = append(rest, ',')
+		}
+		rest = append(append(append(rest, key...), ':'), value...)
+	}
+	return path.Base(strings.ReplaceAll(name, `\`, "/")), content, append(rest, '}'), true
+}

@@ -1,0 +1,102 @@
+package output
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+)
+
+// ScanText shows findings by server, the one with the worst first. What is to be done is said once for each rule.
+func ScanText(found []scan.Finding) string {
+	var ids []string
+	for _, f := range found {
+		if !slices.Contains(ids, f.Server) {
+			ids = append(ids, f.Server)
+		}
+	}
+	var b strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&b, "%s\n", id)
+		advised := map[string]bool{}
+		for _, f := range found {
+			if f.Server != id {
+				continue
+			}
+			const column = 12
+			line := func(first, text string) {
+				words := append([]string{fmt.Sprintf("%-*s", column-1, first)}, strings.Fields(text)...)
+				b.WriteString(command.WrapWords(words, 0, column) + "\n")
+			}
+			line("  "+f.Severity.String(), f.Rule+": "+f.Place.String())
+			line("", f.What)
+			if f.Evidence != "" {
+				line("", "| "+f.Evidence)
+			}
+			if !advised[f.Rule] {
+				line("", "→ "+f.Advice)
+			}
+			advised[f.Rule] = true
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// A ScanSummary is what a scan comes to.
+type ScanSummary struct {
+	Servers   int            `json:"servers"`
+	Tools     int            `json:"tools"`
+	Prompts   int            `json:"prompts"`
+	Resources int            `json:"resources"`
+	Templates int            `json:"templates"`
+	Found     map[string]int `json:"found"` // by severity
+	Ignored   int            `json:"ignored"`
+}
+
+func (s *ScanSummary) Count(servers []scan.Server, found []scan.Finding) {
+	for i := range servers {
+		s.Tools += len(servers[i].Tools)
+		s.Prompts += len(servers[i].Prompts)
+		s.Resources += len(servers[i].Resources)
+		s.Templates += len(servers[i].Templates)
+	}
+	s.Found = map[string]int{}
+	for _, f := range found {
+		s.Found[f.Severity.String()]++
+	}
+}
+
+// Text is a line: 3 findings (1 high, 2 low) in 29 tools of 1 server; 1 ignored.
+func (s *ScanSummary) Text() string {
+	var severities, things []string
+	total := 0
+	for _, severity := range scan.Severities() {
+		if n := s.Found[severity]; n > 0 {
+			severities = append(severities, fmt.Sprintf("%d %s", n, severity))
+			total += n
+		}
+	}
+	for _, thing := range []struct {
+		n    int
+		name string
+	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"}, {s.Templates, "template"}} {
+		if thing.n > 0 {
+			things = append(things, command.Count(thing.n, thing.name))
+		}
+	}
+	text := "no findings"
+	if total > 0 {
+		text = fmt.Sprintf("%s (%s)", command.Count(total, "finding"), strings.Join(severities, ", "))
+	}
+	if things == nil {
+		things = []string{"nothing"}
+	}
+	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), command.Count(s.Servers, "server"))
+	if s.Ignored > 0 {
+		text += fmt.Sprintf("; %d ignored", s.Ignored)
+	}
+	return text
+}

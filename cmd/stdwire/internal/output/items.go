@@ -1,0 +1,51 @@
+package output
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func ToolItem(tool *mcp.Tool) item {
+	return item{Signature(tool), describing(tool.Description, tool.DisplayName(), tool.Name)}
+}
+
+func resourceItem(r *mcp.Resource) item {
+	head := []string{printable.Line(r.URI)}
+	var facts []string
+	if r.MIMEType != "" {
+		facts = append(facts, printable.Line(r.MIMEType))
+	}
+	if r.Size != nil {
+		facts = append(facts, command.Size(int(*r.Size)))
+	}
+	if facts != nil {
+		head = append(head, "("+strings.Join(facts, ", ")+")")
+	}
+	return item{head, describing(r.Description, cmp.Or(r.Title, r.Name), "")}
+}
+
+func templateItem(t *mcp.ResourceTemplate) item {
+	return resourceItem(&mcp.Resource{URI: t.URITemplate, Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType})
+}
+
+func promptItem(p *mcp.Prompt) item {
+	var required, optional []string
+	for _, a := range p.Arguments {
+		if name := printable.Line(a.Name); a.Required {
+			required = append(required, name)
+		} else {
+			optional = append(optional, "["+name+"]")
+		}
+	}
+	return item{called(p.Name, append(required, optional...)), describing(p.Description, cmp.Or(p.Title, p.Name), p.Name)}
+}
+
+// PromptSignature shows how a prompt is called: name(required, [optional]).
+func PromptSignature(p *mcp.Prompt) string {
+	return term.Cut(strings.Join(promptItem(p).head, " "), 500)
+}

@@ -1,0 +1,175 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Kind is something that servers have lists of.
+type Kind struct {
+	Name   string // as it is typed, and read
+	Method string
+	member string // of a page
+	Pages  func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]
+	Items  func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
+}
+
+// Kinds are in the order of the list.
+func Kinds() []Kind {
+	return []Kind{
+		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages, ItemsOf((*client.Client).Tools, ToolItem)},
+		{"resources", mcp.MethodListResources, "resources", (*client.Client).ResourcePages, ItemsOf((*client.Client).Resources, resourceItem)},
+		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates", (*client.Client).ResourceTemplatePages, ItemsOf((*client.Client).ResourceTemplates, templateItem)},
+		{"prompts", mcp.MethodListPrompts, "prompts", (*client.Client).PromptPages, ItemsOf((*client.Client).Prompts, promptItem)},
+	}
+}
+
+// ItemsOf shows each of what the client lists.
+func ItemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error] {
+	return func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
+		return func(yield func(item, error) bool) {
+			for each, err := range list(c, ctx, options...) {
+				var shown item
+				if err == nil {
+					shown = show(each)
+				}
+				if !yield(shown, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// List prints all that there is of a kind.
+func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, output string) error {
+	switch output {
+	case "json":
+		list, err := k.JSON(ctx, c)
+		if err != nil {
+			return err
+		}
+		std.Out.JSON(list)
+	case "raw":
+		for page, err := range k.Pages(c, ctx) {
+			if err != nil {
+				return err
+			}
+			std.Out.JSON(page)
+		}
+	default:
+		first := true
+		for each, err := range k.Items(ctx, c) {
+			if err != nil {
+				return err
+			}
+			if !first {
+				std.Out.Print("\n")
+			}
+			first = false
+			std.Out.Print(each.long())
+		}
+		if first {
+			std.Err.Printf("the server has no %s", k.Name)
+		}
+	}
+	return nil
+}
+
+// JSON returns what all pages have as one array, every byte of each element as the server wrote it.
+func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
+	list := []byte{'['}
+	for page, err := range k.Pages(c, ctx) {
+		if err != nil {
+			return nil, err
+		}
+		elements := jsonscan.Member(page, k.member)
+		if len(elements) == 0 || elements[0] != '[' {
+			return nil, &command.Failure{Code: "internal", What: k.Method, Why: "the result has no array of " + k.Name}
+		}
+		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
+		if len(inner) > 0 && len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, inner...)
+	}
+	return append(list, ']'), nil
+}
+
+// An item is how one of a list is shown: what is typed to use it, in words that may be wrapped, and what it is for.
+type item struct {
+	head        []string
+	description string
+}
+
+const maxDescription = 4 // lines of it in a list
+
+// long is an item with how its description begins.
+func (i item) long() string {
+	text := i.short(0)
+	if i.description == "" {
+		return text
+	}
+	lines := strings.Split(command.Wrap(i.description, 4, 4), "\n")
+	if len(lines) > maxDescription {
+		lines = lines[:maxDescription]
+		lines[maxDescription-1] += " …"
+	}
+	return text + strings.Join(lines, "\n") + "\n"
+}
+
+// short is an item without its description.
+func (i item) short(indent int) string { return command.WrapWords(i.head, indent, indent+8) + "\n" }
+
+// describing returns the first paragraph of a description, or else the name for people if it says more than the other.
+func describing(description, title, name string) string {
+	if paragraph := firstParagraph(description); paragraph != "" {
+		return paragraph
+	}
+	if title = printable.Line(title); title != printable.Line(name) {
+		return title
+	}
+	return ""
+}
+
+// firstParagraph is what stands before the first empty line, in one.
+func firstParagraph(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if line = printable.Line(line); line == "" {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, " ")
+}
+
+// All is the part of a list of everything that is about one kind; "" if there is nothing of it for people to see.
+func (k *Kind) All(ctx context.Context, c *client.Client, output string) (string, error) {
+	if output == "json" {
+		list, err := k.JSON(ctx, c)
+		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
+	}
+	var b strings.Builder
+	for each, err := range k.Items(ctx, c) {
+		if err != nil {
+			return "", err
+		}
+		if b.Len() == 0 {
+			fmt.Fprintf(&b, "%s\n", k.Name)
+		}
+		b.WriteString(each.short(2))
+	}
+	return b.String(), nil
+}

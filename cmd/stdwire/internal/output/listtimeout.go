@@ -1,0 +1,70 @@
+package output
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+)
+
+// ListTimeoutFlag is the flag --timeout of commands that list what a server has.
+func ListTimeoutFlag(target *time.Duration) command.Flag {
+	*target = 30 * time.Second
+	return command.Duration(target, "--timeout", "how long the server may take for each list")
+}
+
+// Within is the kind with lists that have to be there in full within a time, all their pages
+// together; negative is for ever, and 0 leaves each page the time of a call.
+func (k Kind) Within(timeout time.Duration) Kind {
+	if timeout == 0 {
+		return k
+	}
+	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
+	k.Pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
+		return inTime(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+			return pages(c, ctx, append(options, limit)...)
+		})
+	}
+	k.Items = func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
+		return inTime(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[item, error] {
+			return items(ctx, c, append(options, limit)...)
+		})
+	}
+	return k
+}
+
+// inTime yields what a list has when all of it is there, or the time is up: what is done with it
+// takes none of that time.
+func inTime[T any](ctx context.Context, method string, timeout time.Duration, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		limited, cancel := ctx, context.CancelFunc(func() {})
+		if timeout > 0 {
+			limited, cancel = context.WithTimeout(ctx, timeout)
+		}
+		var all []T
+		var failed error
+		for each, err := range list(limited) {
+			if failed = err; err != nil {
+				break
+			}
+			all = append(all, each)
+		}
+		if errors.Is(failed, context.DeadlineExceeded) && ctx.Err() == nil {
+			failed = &command.Failure{Code: "call_timeout", What: method, Why: "it has not come in full within " + command.ShortDuration(timeout), Hint: "it may need longer: --timeout 5m"}
+		}
+		cancel()
+		for _, each := range all {
+			if !yield(each, nil) {
+				return
+			}
+		}
+		if failed != nil {
+			var none T
+			yield(none, failed)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package output
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// ToolResult prints the result of a tool. If the tool says that it failed, that is the error.
+func (v *View) ToolResult(tool string, raw []byte) error {
+	if v.Output == "json" {
+		v.Std.Out.JSON(raw)
+	}
+	var result mcp.CallToolResult
+	if err := mcp.Unmarshal(raw, &result); err != nil {
+		f := v.NoResult(tool, raw, err)
+		f.Tool = tool
+		return f
+	}
+	if result.IsError {
+		return toolFailure(v.Std, tool, &result, v.Output)
+	}
+	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent) // of a server that is built on stdwire
+	if v.Save != nil {
+		if name, content, rest, ok := encodedFile(e.Data); ok {
+			path, _ := jsonscan.Text(jsonscan.Member(e.Data, "path"))
+			v.bytes("file "+path, fileName(name, ""), content)
+			e.Data = rest
+		}
+	}
+	enveloped = enveloped && v.Output == "text"
+	switch {
+	case enveloped:
+		printData(v.Std, e.Data)
+	case len(result.Content) > 0:
+	case v.Output == "text":
+		printData(v.Std, result.StructuredContent)
+	default:
+		v.text(string(result.StructuredContent))
+	}
+	for i, block := range result.Content {
+		if _, isText := block.(*mcp.TextContent); !isText || !enveloped { // the text is the envelope again
+			v.Block(block, fmt.Sprintf("%s-%d", tool, i+1))
+		}
+	}
+	return v.Err
+}
+
+// NoResult is the failure of a server whose result is none. The request was carried out; whatever it gave must not be lost.
+func (v *View) NoResult(what string, raw []byte, err error) *command.Failure {
+	if v.Output != "json" {
+		v.Std.Out.JSON(raw)
+	}
+	return &command.Failure{Code: "internal", What: what, Why: fmt.Sprintf("the result is not one: %v", err)}
+}
+
+// printData prints what a tool returned, for people. That it is not all there is is said on stderr.
+func printData(std *term.Streams, data []byte) {
+	text, note := render.Data(data, std.Out.Terminal)
+	_, _ = std.Out.WriteString(text)
+	if note != "" {
+		std.Err.Printf("note: %s", note)
+	}
+}
+
+// toolFailure is the failure of a tool. What does not fit into a line is printed on stderr before, unless it is on stdout already.
+func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, output string) *command.Failure {
+	var texts []string
+	for _, block := range result.Content {
+		if t, ok := block.(*mcp.TextContent); ok {
+			texts = append(texts, strings.TrimSpace(t.Text))
+		}
+	}
+	text := strings.Join(texts, "\n")
+	var code dispatch.Code
+	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
+		code, text = e.Err.Code, e.Err.Error()
+	}
+	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool, Why: term.Cut(printable.Line(text), 500)}
+	switch {
+	case std.Answers():
+	case code == dispatch.ConfirmationRequired:
+		f.Hint = term.AtTerminal + "; stdwire's own server asks nobody with --confirm trust"
+	case strings.Contains(strings.ToLower(text), "elicit"): // as many put it
+		f.Hint = term.AtTerminal
+	}
+	switch {
+	case text == "":
+		f.Why = "the tool failed and does not say why"
+	case output != "json" && (f.Why != printable.Line(text) || strings.Contains(text, "\n")):
+		std.Err.Printf("%s", text)
+		first, _, _ := strings.Cut(text, "\n")
+		f.Why = term.Cut(printable.Line(first), 500)
+	}
+	return f
+}

@@ -1,0 +1,157 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+// SaveFlag is the flag --save.
+func SaveFlag(dir *string) command.Flag {
+	return command.Flag{Name: "--save", Value: "DIR", Help: "write images, audio and other bytes to new files there", Set: func(value string) error {
+		if value == "" {
+			return errors.New("the directory's name is empty")
+		}
+		*dir = value
+		return nil
+	}}
+}
+
+// A Saver writes new files into one directory: never outside of it, whatever a server calls them, and never over another. A nil one saves nothing.
+type Saver struct {
+	dir  string
+	root *os.Root
+}
+
+// OpenSaver opens the directory, and makes it first if it is not there. Without a name there is no saver.
+func OpenSaver(dir string) (*Saver, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err == nil {
+			return &Saver{dir, root}, nil
+		}
+	}
+	return nil, command.Usagef("--save: %v", arguments.Plain(err))
+}
+
+func (s *Saver) Close() {
+	if s != nil {
+		_ = s.root.Close() // nothing was written through it
+	}
+}
+
+// write writes a file of that name, or with a number behind it if there is one already, and returns its path.
+func (s *Saver) write(name string, data []byte) (string, error) {
+	const most = 10_000
+	extension := path.Ext(name)
+	stem := strings.TrimSuffix(name, extension)
+	for n := 1; n <= most; n++ {
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d%s", stem, n, extension)
+		}
+		f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			if _, err = f.Write(data); err == nil {
+				err = f.Close()
+			} else {
+				_ = f.Close()
+			}
+			if err != nil {
+				_ = s.root.Remove(name) // half of it is worse than nothing
+			}
+		}
+		if err != nil {
+			return "", s.failure(name, arguments.Plain(err))
+		}
+		return filepath.Join(s.dir, name), nil
+	}
+	return "", s.failure(name, fmt.Errorf("there are %d of that name already", most))
+}
+
+func (s *Saver) failure(name string, err error) error {
+	return &command.Failure{Code: "internal", What: "--save", Why: fmt.Sprintf("%s was not saved in %s: %v", name, s.dir, err)}
+}
+
+// resourceFile is the name of the file that a resource's bytes are saved in: the last part of its URI.
+func resourceFile(uri, mimeType string) string {
+	name := uri
+	if u, err := url.Parse(uri); err == nil {
+		if name = u.Host; u.Opaque != "" {
+			name = u.Opaque
+		}
+		if last := path.Base(u.Path); last != "/" && last != "." {
+			name = last
+		}
+	}
+	return fileName(name, mimeType)
+}
+
+// fileName makes of a stranger's name one that is safe everywhere, with the extension of the MIME type if it has none.
+func fileName(name, mimeType string) string {
+	const longest = 100
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-+", r) {
+			return r
+		}
+		return '_'
+	}, strings.ToValidUTF8(name, "_"))
+	name = strings.Trim(name, "._- ")
+	if len(name) > longest {
+		name = name[len(name)-longest:] // the end has the extension
+		for !utf8.RuneStart(name[0]) {
+			name = name[1:]
+		}
+	}
+	if name == "" {
+		name = "unnamed"
+	}
+	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) || !strings.ContainsFunc(ext, unicode.IsLetter) { // what stands behind the dot of x.list-2 or v1.2 is none
+		name += extension(mimeType)
+	}
+	return atomicfile.Name(name)
+}
+
+// usualExtension reports whether a text is one, by its looks.
+func usualExtension(text string) bool {
+	const longest = 8
+	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
+	return text != "" && len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) })
+}
+
+// extensions are those that are not the second half of their MIME type.
+var extensions = map[string]string{
+	"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-icon": ".ico", "audio/mpeg": ".mp3", "audio/wave": ".wav", "text/plain": ".txt", "text/markdown": ".md",
+	"application/gzip": ".gz", "application/octet-stream": ".bin",
+}
+
+// extension is the usual one for a MIME type. What the system knows of them does not count: the same content gets the same name everywhere.
+func extension(mimeType string) string {
+	kind, _, _ := strings.Cut(strings.ToLower(mimeType), ";")
+	kind = strings.TrimSpace(kind)
+	if known, ok := extensions[kind]; ok {
+		return known
+	}
+	_, half, _ := strings.Cut(kind, "/")
+	if half = strings.TrimPrefix(half, "x-"); usualExtension(half) {
+		return "." + half
+	}
+	return ".bin"
+}

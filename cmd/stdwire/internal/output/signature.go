@@ -1,0 +1,25 @@
+package output
+
+import (
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Signature shows how a tool is called, in words that may be wrapped: name(required: string, [optional: integer], nested: {a: string}[]).
+func Signature(tool *mcp.Tool) []string {
+	return called(tool.Name, arguments.Parameters(arguments.ShapeOf(tool.InputSchema), 0))
+}
+
+// called puts a name before parameters, each of which becomes a word.
+func called(name string, words []string) []string {
+	for i := range len(words) - 1 {
+		words[i] += ","
+	}
+	if words == nil {
+		words = []string{""}
+	}
+	words[0] = printable.Line(name) + "(" + words[0]
+	words[len(words)-1] += ")"
+	return words
+}

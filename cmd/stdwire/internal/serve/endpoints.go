@@ -1,0 +1,154 @@
+package serve
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/server"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// endpoints are the MCP servers that are served over HTTP.
+type endpoints struct {
+	main *endpoint // at /mcp
+	// open returns a server for a profile; nil: profiles have no endpoints.
+	open func(profile string) *server.Server
+
+	mu       sync.Mutex
+	options  *streamable.Options  // of the handlers; nil: nothing is served yet
+	finished bool                 // nothing is served any more
+	profiles map[string]*endpoint // at /mcp/NAME
+	ending   sync.WaitGroup       // of those of profiles that are gone
+}
+
+// An endpoint is one of them.
+type endpoint struct {
+	server  *server.Server
+	handler *streamable.Handler
+}
+
+// drain is how long what is being answered may go on when nothing new is taken any more.
+const drain = 3 * time.Second
+
+const (
+	mainPath    = "/mcp"
+	profilePath = mainPath + "/{profile}"
+)
+
+// handle has them served.
+func (e *endpoints) handle(mux *http.ServeMux, o streamable.Options) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.options = &o
+	e.main.handler = o.New(e.main.server)
+	for _, p := range e.profiles {
+		p.handler = o.New(p.server)
+	}
+	mux.Handle(mainPath, e.main.handler)
+	if e.open == nil {
+		return
+	}
+	none := unknownProfile(o).New(e.main.server) // which nothing is ever open at
+	mux.HandleFunc(profilePath, func(w http.ResponseWriter, r *http.Request) {
+		handler := none
+		if p := e.profile(r.PathValue("profile")); p != nil {
+			handler = p.handler
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+func (e *endpoints) profile(name string) *endpoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.profiles[name]
+}
+
+// follow serves these profiles, and no others. offer is called for each, and for each that is gone, to have its server offer what it has now. It returns which are new, and which are gone.
+func (e *endpoints) follow(profiles map[string][]string, offer func(s *server.Server, ids ...string)) (opened, closed []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.finished {
+		return nil, nil
+	}
+	if e.profiles == nil {
+		e.profiles = make(map[string]*endpoint)
+	}
+	for name, p := range e.profiles {
+		if _, still := profiles[name]; still {
+			continue
+		}
+		delete(e.profiles, name)
+		closed = append(closed, name)
+		offer(p.server)
+		e.ending.Go(p.end)
+	}
+	for name, ids := range profiles {
+		p := e.profiles[name]
+		if p == nil {
+			p = &endpoint{server: e.open(name)}
+			if e.options != nil {
+				p.handler = e.options.New(p.server)
+			}
+			e.profiles[name] = p
+			opened = append(opened, name)
+		}
+		offer(p.server, ids...)
+	}
+	return opened, closed
+}
+
+// end ends what is open at an endpoint that is gone, and what its server still does.
+func (p *endpoint) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	if p.handler != nil {
+		_ = p.handler.Shutdown(ctx) // in time or not, what is open ends
+	}
+	_ = p.server.Close(ctx)
+}
+
+// all are those that there are.
+func (e *endpoints) all() []*endpoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append(slices.Collect(maps.Values(e.profiles)), e.main)
+}
+
+// finish ends what is open, for which ctx gives time. From then on nothing follows.
+func (e *endpoints) finish(ctx context.Context) {
+	e.mu.Lock()
+	e.finished = true
+	e.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, p := range e.all() {
+		wg.Go(func() { _ = p.handler.Shutdown(ctx) }) // in time or not, what is open ends
+	}
+	wg.Wait()
+}
+
+// close ends what the servers still do when nothing is open any more.
+func (e *endpoints) close(ctx context.Context) (err error) {
+	for _, p := range e.all() {
+		if failed := p.server.Close(ctx); err == nil {
+			err = failed
+		}
+	}
+	e.ending.Wait()
+	return err
+}
+
+// tell says where the profiles are.
+func (e *endpoints) tell(std *term.Streams, address net.Addr) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
+		std.Err.Printf("stdwire: serving the profile %s at http://%s%s/%[1]s", name, address, mainPath) // a name is one that a path can have
+	}
+}

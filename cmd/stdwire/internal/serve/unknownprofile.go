@@ -1,0 +1,31 @@
+package serve
+
+import (
+	"net/http"
+
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// unknownProfile are the options of the endpoint of all profiles that there are not. It decides on
+// callers as the other endpoints do, so that only those who are let in there are told which
+// profiles there are.
+func unknownProfile(o streamable.Options) streamable.Options {
+	none := &streamable.Refusal{Status: http.StatusNotFound, Message: "there is no such profile: all servers are at " + mainPath}
+	authorize, principal := o.Authorize, o.Principal
+	o.Authorize = func(r *http.Request) (c streamable.Caller, err error) {
+		switch {
+		case authorize != nil:
+			c, err = authorize(r)
+		case principal != nil:
+			_, err = principal(r)
+		}
+		if err == nil && c.May != nil {
+			err = c.May(nil)
+		}
+		if err != nil {
+			return c, err
+		}
+		return c, none
+	}
+	return o
+}

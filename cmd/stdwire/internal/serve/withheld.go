@@ -1,0 +1,64 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/gateway"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// reasons are why something is withheld, and what to do about it; %s is the detail, and the
+// server's id.
+var reasons = map[gateway.Reason]struct{ why, remedy string }{
+	gateway.ReasonChanged:   {"it is not what it was when it was first used (%s)", lookAt},
+	gateway.ReasonNew:       {"its server did not have it when it was first used%s", lookAt},
+	gateway.ReasonAnother:   {"its server is another than it was (%s)", lookAt},
+	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too", "take it out of one of the two, or one of the servers out of the configuration"},
+	gateway.ReasonUnusable:  {"it cannot be used: %s", "stdwire doctor %s may tell more"},
+}
+
+const lookAt = "look at it with stdwire pin diff -s %[1]s, and if it is right: stdwire pin accept -s %[1]s"
+
+// withheld is what the servers of a gateway have that is not offered.
+func (st *Standing) withheld() map[string][]ops.Withheld {
+	all := map[string][]ops.Withheld{}
+	for id, some := range st.Gateway.Withheld() {
+		for _, w := range some {
+			r := reasons[w.Reason]
+			remedy := r.remedy
+			if strings.Contains(remedy, "%") {
+				remedy = fmt.Sprintf(remedy, id)
+			}
+			all[id] = append(all[id], ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason), Why: fmt.Sprintf(r.why, term.Cut(w.Detail, 200)), Remedy: remedy})
+		}
+	}
+	return all
+}
+
+// WithheldLines are what a server has that is not offered, for people to read. A collision is an
+// error: only the user can say whose it is to be.
+func WithheldLines(s ops.Status) string {
+	var b strings.Builder
+	var remedies []string
+	for _, w := range s.Withheld {
+		severity := "withheld"
+		if w.Reason == string(gateway.ReasonCollision) {
+			severity = "error"
+		}
+		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind, term.Cut(printable.Line(w.Name), 200), printable.Line(w.Why))
+		if !slices.Contains(remedies, w.Remedy) {
+			remedies = append(remedies, w.Remedy)
+		}
+	}
+	if s.WithheldMore > 0 {
+		fmt.Fprintf(&b, "    withheld: %d more\n", s.WithheldMore)
+	}
+	for _, remedy := range remedies {
+		fmt.Fprintf(&b, "      → %s\n", printable.Line(remedy))
+	}
+	return b.String()
+}

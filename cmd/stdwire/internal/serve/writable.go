@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+)
+
+// refuseProgram is the error for a server of which clients could write to what it runs, or to its
+// envFile.
+func (m *Mounted) refuseProgram(o offering) error {
+	e := o.resolved.endpoint
+	if e == nil || e.URL != "" {
+		return nil
+	}
+	if e.EnvFile != "" {
+		if err := m.writable.Refuse("its envFile", e.EnvFile); err != nil {
+			return err
+		}
+	}
+	return m.writable.Command("its program", e.Command, false)
+}
+
+// withRemedy is the text of an error and the way out of it.
+func withRemedy(err error) string {
+	if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint != "" {
+		return err.Error() + "; " + f.Hint
+	}
+	return err.Error()
+}
+
+// refuseWritable is the error for what a gateway relies on, and its clients could write to.
+func (m *Mounted) refuseWritable(c *target.Chosen) error {
+	if len(m.writable) == 0 {
+		return nil
+	}
+	type reliance struct{ what, path string }
+	var all []reliance
+	for _, f := range c.All.Files {
+		// One of a project that is not there yet would have no effect before it is trusted.
+		if !f.Project || f.State == config.Used {
+			all = append(all, reliance{"the configuration", f.Path})
+		}
+	}
+	all = append(all, reliance{"the record of what is trusted", m.store.Path})
+	for _, name := range []string{"pins.json", "credentials"} {
+		if path, err := target.StateFile(name); err == nil {
+			all = append(all, reliance{"stdwire's own", path})
+		}
+	}
+	if dir := RememberDir(); dir != "" {
+		all = append(all, reliance{"stdwire's own", dir})
+	}
+	if m.audit != "" {
+		all = append(all, reliance{"the audit log", m.audit}, reliance{"the key of the audit log", m.audit + ".key"})
+	}
+	for _, dir := range socket.SocketDirs() {
+		all = append(all, reliance{"the directory of the control socket", dir})
+	}
+	for _, r := range all {
+		if err := m.writable.Refuse(r.what, r.path); err != nil {
+			return err
+		}
+	}
+	for _, words := range slices.Concat(m.before, m.after) {
+		hook := client.Command{Path: words[0], Args: words[1:]}
+		if err := m.writable.Command(fmt.Sprintf("the hook %q", words[0]), hook, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

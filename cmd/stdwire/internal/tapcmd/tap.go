@@ -1,0 +1,168 @@
+package tapcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/relay"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+func TapCommand() command.Command {
+	var list strings.Builder
+	for _, c := range tapCommands() {
+		fmt.Fprintf(&list, "\n  stdwire %-11s %s", c.Name, c.Summary)
+	}
+	return command.Command{
+		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
+		Summary: "stand between a client and a server, and record what they say",
+		Help: `Write it in front of a server's command where a client has that: every byte passes as it is and at once, in both directions, and so do signals, the end of input, what the server writes to stderr, and its exit code (128 and the number, if it was a signal).
+
+-o writes every frame to a file of JSON lines that only its owner can read, with its time, size, method, id, and for an answer what it answers and how long that took. Nothing waits for it: what it is too slow for is counted. An existing file is left alone, and a number added to the name. --live shows a line for each on stderr.
+
+With --redact a recording can be shown to others: the values of _meta, of headers, of what the client passes as arguments or answers, and all text that is no message are replaced by their type, length and a digest that says only whether two are the same. What the server returns as content is not.
+
+  stdwire tap -o talk.jsonl -- npx -y @modelcontextprotocol/server-memory
+  stdwire call fs_list --server-logs -- stdwire tap --live -- stdwire serve
+
+What to do with a recording:
+
+` + strings.TrimPrefix(list.String(), "\n"),
+		Make: func() (command.Grammar, command.Runner) {
+			t := &tapping{maxSize: 1 << 30}
+			rest := func(words []string) { t.rest = words }
+			return command.Grammar{Rest: rest, Command: func(words []string) { t.words = words }, Flags: []command.Flag{
+				{Name: "-o", Value: "FILE", Help: "record in this file", Set: func(value string) error {
+					t.file = value
+					return nil
+				}},
+				command.Toggle(&t.live, "--live", "show a line for each frame on stderr"),
+				command.Toggle(&t.redact, "--redact", "record no values"),
+				byteSize(&t.maxSize, "--max-size", "how large the recording may become"),
+			}}, t.run
+		},
+	}
+}
+
+// tapCommands are the words that may follow "tap".
+func tapCommands() []command.Command {
+	return []command.Command{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
+}
+
+// byteSize is a flag whose value is a number of bytes.
+func byteSize(target *int64, name, help string) command.Flag {
+	units := []struct {
+		suffix string
+		bytes  int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"", 1}}
+	return command.Flag{Name: name, Value: "SIZE", Help: help + " (default 1GiB)", Set: func(value string) error {
+		for _, unit := range units {
+			digits, ok := strings.CutSuffix(value, unit.suffix)
+			if !ok {
+				continue
+			}
+			const most = 1 << 50
+			n, err := strconv.ParseInt(digits, 10, 64)
+			if err != nil || n <= 0 || n > most/unit.bytes {
+				break
+			}
+			*target = n * unit.bytes
+			return nil
+		}
+		return command.Usagef("%s: %q is no size", name, value).WithHint("write 500MB, 64MiB or 2GiB")
+	}}
+}
+
+// A tapping is what the command line says of one.
+type tapping struct {
+	rest    []string // a word of its own, and what follows it
+	words   []string // of the server's command
+	file    string
+	live    bool
+	redact  bool
+	maxSize int64
+}
+
+func (t *tapping) run(ctx context.Context, std *term.Streams) error {
+	switch {
+	case t.rest != nil && t.file == "" && !t.live:
+		return t.more(ctx, std)
+	case t.rest != nil:
+		return command.Usagef("unexpected argument %q", t.rest[0])
+	case t.words == nil:
+		return command.Usagef("which server?").WithHint("its command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…")
+	case t.file == "" && !t.live:
+		return command.Usagef("neither -o FILE nor --live is given: there is nothing to do")
+	}
+	o := tap.Options{MaxSize: t.maxSize, Redact: t.redact, Command: t.words, Warn: func(err error) {
+		if errors.Is(err, tap.ErrFull) {
+			err = fmt.Errorf("%s has reached its --max-size", t.file)
+		}
+		std.Err.Printf("stdwire: tap: the recording ends here, the traffic goes on: %v", err)
+	}}
+	if t.file != "" {
+		file, err := createRecording(t.file)
+		if err != nil {
+			return command.Usagef("-o: %v", err)
+		}
+		defer file.Close()
+		if file.Name() != t.file {
+			std.Err.Printf("stdwire: tap: %s exists: recording in %s", t.file, file.Name())
+		}
+		o.To = file
+	}
+	heard := func() bool { return true } // whether somebody reads stderr
+	if t.live {
+		view := newLiveView(std.Err)
+		o.Show, heard = view.show, view.close
+	}
+	recorder := o.Start()
+	r := relay.Relay{Words: t.words, Up: recorder.Client.Copy, Down: recorder.Server.Copy}
+	status, err := r.Run(ctx, std)
+	const patience = 5 * time.Second
+	complete := recorder.Close(int(status), patience)
+	if heard() && !complete {
+		std.Err.Printf("stdwire: tap: the end of the recording is missing: it could not be written in %v", patience)
+	}
+	if err != nil {
+		return err
+	}
+	return status
+}
+
+// more does what is for recordings that are there.
+func (t *tapping) more(ctx context.Context, std *term.Streams) error {
+	names := []string{"show", "stats", "replay"}
+	i := slices.Index(names, t.rest[0])
+	if i < 0 {
+		return command.Usagef("unexpected argument %q", t.rest[0]).WithHint(cmp.Or(near.DidYouMean(t.rest[0], names), "a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
+	}
+	return tapCommands()[i].Dispatch(ctx, t.rest[1:], std)
+}
+
+// createRecording creates a file of this name, or if there is one, of the name with a number. What is no regular file, such as a pipe, is written to.
+func createRecording(name string) (*os.File, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	const most = 1000
+	extension := filepath.Ext(name)
+	for i, numbered := 2, name; ; i++ {
+		file, err := os.OpenFile(numbered, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) || i > most {
+			return file, err
+		}
+		numbered = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), i, extension)
+	}
+}

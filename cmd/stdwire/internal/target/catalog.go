@@ -1,0 +1,195 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/fs"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/ops/proc"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/server"
+)
+
+// Builtin is what stdwire's own server offers: which directories, and what may be done.
+type Builtin struct {
+	args  []string // flags as they were given
+	Roots []string // see [fs.ParseRoot]
+	Write bool
+	Exec  bool
+	allow []string // commands; nil: all
+	Eval  bool
+
+	confirm string // "", ask, trust
+	tools   string // "", operation, service
+}
+
+// Flags are those that say what there is.
+func (b *Builtin) Flags() []command.Flag {
+	return b.remembered(
+		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true, Help: "directory that files are in; may be repeated, the first is the default (default .)", Set: func(value string) error {
+			_, err := fs.ParseRoot(value)
+			b.Roots = append(b.Roots, value)
+			return err
+		}},
+		command.Toggle(&b.Write, "--write", "offer the operations that change files"),
+		command.Flag{Name: "--allow-exec", Value: "CMD,…", Optional: true, Help: "offer the operations that run programs: any, or only these", Set: func(value string) error {
+			b.Exec = true
+			for name := range strings.SplitSeq(value, ",") {
+				if name = strings.TrimSpace(name); name != "" {
+					b.allow = append(b.allow, name)
+				}
+			}
+			return nil
+		}},
+		command.Toggle(&b.Eval, "--allow-eval", "offer proc.eval, which runs shell text"),
+	)
+}
+
+// ServerFlags are flags, and those that say how it is offered to MCP clients.
+func (b *Builtin) ServerFlags() []command.Flag {
+	return append(b.Flags(), b.remembered(
+		command.Choice(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
+		command.Choice(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
+	)...)
+}
+
+// remembered are flags that go on to a server that is started.
+func (b *Builtin) remembered(flags ...command.Flag) []command.Flag {
+	for i := range flags {
+		f := flags[i]
+		flags[i].Set = func(value string) error {
+			arg := f.Name
+			if value != "" {
+				arg += "=" + value
+			}
+			b.args = append(b.args, arg)
+			return f.Set(value)
+		}
+	}
+	return flags
+}
+
+// Given is one of the flags that were; "" if none was.
+func (b *Builtin) Given() string {
+	if b.args == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(b.args[0], "=")
+	return name
+}
+
+// serveArgs are the arguments with which stdwire serves the same.
+func (b *Builtin) serveArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
+
+// An Offer is the built-in catalog, and what is behind it.
+type Offer struct {
+	Catalog *dispatch.Catalog
+	roots   *fs.Roots
+	procs   *proc.Service
+}
+
+// Offers reports whether a flag was given that is about what there is.
+func (b *Builtin) Offers() bool { return b.Roots != nil || b.Write || b.Exec || b.Eval }
+
+// directories are the roots as they were given, or the one that there is without.
+func (b *Builtin) directories() (list []fs.Root, err error) {
+	given := b.Roots
+	if given == nil {
+		given = []string{"."}
+	}
+	for _, s := range given {
+		root, err := fs.ParseRoot(s)
+		if err != nil {
+			return nil, command.Usagef("%v", err)
+		}
+		list = append(list, root)
+	}
+	return list, nil
+}
+
+// Writable are the roots in which clients may change files, unless they may run any program and so
+// change all files.
+func (b *Builtin) Writable() WritableRoots {
+	if !b.Write || b.Exec && b.allow == nil || b.Eval {
+		return nil
+	}
+	list, _ := b.directories() // an error was told when they were opened
+	var dirs []string
+	for _, root := range list {
+		dirs = append(dirs, root.Dir)
+	}
+	return openWritable(dirs)
+}
+
+// Open makes the catalog, with these gates open beside those that the flags open. Closing is the
+// caller's.
+func (b *Builtin) Open(log *slog.Logger, gates ...dispatch.Gate) (*Offer, error) {
+	if b.Eval && !proc.HasEval {
+		return nil, command.Usagef("--allow-eval: proc.eval runs scripts by sh, which this system does not " +
+			"have; leave it out, and offer programs with --allow-exec")
+	}
+	list, err := b.directories()
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range []struct {
+		open bool
+		gate dispatch.Gate
+	}{{b.Write, dispatch.GateWrite}, {b.Exec, dispatch.GateExec}, {b.Eval, dispatch.GateEval}} {
+		if g.open {
+			gates = append(gates, g.gate)
+		}
+	}
+	o := &Offer{Catalog: dispatch.NewCatalog(gates...)}
+	if o.roots, err = fs.OpenRoots(list); err != nil {
+		return nil, command.Usagef("%v", err)
+	}
+	if err = fs.Register(o.Catalog, o.roots); err == nil {
+		o.procs, err = proc.Register(o.Catalog, proc.Options{Roots: o.roots, Allow: b.allow, Logger: log})
+	}
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+const endWithin = 5 * time.Second // for processes that were started
+
+// Close ends what was started, and closes the roots.
+func (o *Offer) Close() error {
+	var err error
+	if o.procs != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+		defer cancel()
+		err = o.procs.Shutdown(ctx)
+	}
+	if o.roots != nil {
+		err = errors.Join(err, o.roots.Close())
+	}
+	return err
+}
+
+func (b *Builtin) Options(log *slog.Logger) server.Options {
+	o := server.Options{Logger: log, Instructions: b.instructions(), TrustClients: b.confirm == "trust"}
+	if b.tools == "service" {
+		o.Tools = server.ToolPerService
+	}
+	return o
+}
+
+// instructions tell a model what it cannot see in the tools.
+func (b *Builtin) instructions() string {
+	text := []string{"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}
+	if !b.Write {
+		text = append(text, "Files can be read but not changed.")
+	}
+	if b.Exec {
+		text = append(text, "Programs that are started with proc_start live on until they end, proc_stop, or the end of this connection.")
+	}
+	return strings.Join(text, " ")
+}

@@ -1,0 +1,60 @@
+package target
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/streamable"
+)
+
+// OpenCredentials is where the user's credentials for servers with a URL are kept.
+func OpenCredentials() (auth.FileStore, error) {
+	dir, err := StateFile("credentials")
+	return auth.FileStore{Dir: dir}, err
+}
+
+// Authorizer authorizes the requests to the server at a URL, as its configuration says; o is nil if that says nothing. What has a user uses byUser to get a
+// token; with nil, only what is kept.
+func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Authorizer, error) {
+	store, err := OpenCredentials()
+	if err != nil {
+		return nil, err
+	}
+	options := auth.Options{Name: "stdwire", Store: store, Grant: byUser}
+	if o != nil {
+		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
+		if o.ClientID != "" {
+			options.Clients = []auth.Registration{{Issuer: o.Issuer, ClientID: o.ClientID, Secret: o.ClientSecret}}
+		}
+		if o.ForItself {
+			options.Grant = auth.ClientCredentials{}
+		}
+	}
+	return options.New(endpoint)
+}
+
+// dialAuthorized is the way to the server at a URL, with the credentials that there are for it.
+func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client.Transport {
+	options := streamable.Options{Header: header}
+	if o == nil || !o.Off {
+		// Without a home there are no credentials; and what is no URL is told by who opens it.
+		if a, err := Authorizer(endpoint, o, nil); err == nil {
+			options.Wrap = a.Wrap
+		}
+	}
+	return options.Dial(endpoint)
+}
+
+// PublicURL shows a URL without what may be secret in it, and says whether that is all of it.
+func PublicURL(text string) (shown string, whole bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", false
+	}
+	shown = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+	return shown, shown == text
+}

@@ -1,0 +1,31 @@
+package target
+
+import (
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// ProfileFlag is the flag --profile.
+func ProfileFlag(profile *string) command.Flag {
+	return command.Flag{Name: "--profile", Value: "NAME", Help: "only the servers of a profile, a set that the configuration has a name for", Set: func(value string) error {
+		*profile = value
+		return nil
+	}}
+}
+
+// PrintDiagnostics prints what is wrong.
+func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
+	for _, d := range all {
+		std.Err.Printf("%v: %v", d.Severity, d)
+	}
+}
+
+func ErrorsAmong(all []config.Diagnostic) (errors []config.Diagnostic) {
+	for _, d := range all {
+		if d.Severity == config.Error {
+			errors = append(errors, d)
+		}
+	}
+	return errors
+}

@@ -1,0 +1,42 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+)
+
+const (
+	megabyte      = 1000_000 // as sizes are shown
+	mostMegabytes = 1000     // of a message, which is held in memory
+)
+
+// maxMessageFlag is the flag --max-message. Unless it is given, the target stays 0.
+func maxMessageFlag(target *int) command.Flag {
+	return command.Flag{Name: "--max-message", Value: "MB", Help: "how large a message of the server may be (default 67)", Set: func(value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 || n > mostMegabytes {
+			return command.Usagef("--max-message: %q is no whole number from 1 to %d", value, mostMegabytes)
+		}
+		*target = n * megabyte
+		return nil
+	}}
+}
+
+// explainTooLarge says that the server has sent too large a message, and how to allow it. It
+// reports false if that is not what the error is about.
+func explainTooLarge(f *command.Failure, err error) bool {
+	large, ok := errors.AsType[*client.TooLargeError](err)
+	if !ok {
+		return false
+	}
+	f.Code = "too_large"
+	f.Why = fmt.Sprintf("the server sent a message of %s or more, and the limit is %s", command.Size(int(large.Size)), command.Size(large.Limit))
+	if need := large.Size/megabyte + 1; need <= mostMegabytes {
+		f.Hint = fmt.Sprintf("allow more: --max-message %d", need)
+	}
+	return true
+}

@@ -1,0 +1,33 @@
+package target
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+)
+
+// OpenPins opens the user's file of pins (XDG Base Directory Specification).
+func OpenPins() (*pin.Lock, error) {
+	path, err := StateFile("pins.json")
+	if err != nil {
+		return nil, err
+	}
+	lock, err := pin.Open(path)
+	if err != nil {
+		return nil, &command.Failure{Code: "config", Why: err.Error()}
+	}
+	return lock, nil
+}
+
+// StateFile is where something is kept from one run to the next.
+func StateFile(name string) (string, error) {
+	home, err := os.UserHomeDir()
+	path := config.StateFile(&config.Environment{Home: home, LookupEnv: os.LookupEnv}, name)
+	if !filepath.IsAbs(path) { // no variable has a place, and there is no home
+		return "", err
+	}
+	return path, nil
+}

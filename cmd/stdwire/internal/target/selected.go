@@ -1,0 +1,173 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// A Configuration is which files the command line takes servers from, and what it says of them.
+type Configuration struct {
+	Files  []string // none: those that are searched for
+	Inputs map[string]string
+}
+
+func (c *Configuration) Flags() []command.Flag {
+	return []command.Flag{
+		{Name: "--config", Value: "FILE", Many: true, Help: "a file with servers, in place of those that are searched for; of several the later one wins", Set: func(value string) error {
+			if value == "" {
+				return errors.New("the name of the file is empty")
+			}
+			c.Files = append(c.Files, value)
+			return nil
+		}},
+		{Name: "--input", Value: "ID=VALUE", Many: true, Help: "a value for ${input:ID}; with ID=@FILE it is the content of a file", Set: c.setInput},
+	}
+}
+
+func (c *Configuration) setInput(value string) error {
+	id, value, ok := strings.Cut(value, "=")
+	if !ok || id == "" {
+		return command.Usagef("--input: that is none").WithHint("it looks like this: --input key=VALUE, or --input key=@FILE")
+	}
+	if file, ok := strings.CutPrefix(value, "@"); ok {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		value = strings.TrimSpace(string(content))
+	}
+	if c.Inputs == nil {
+		c.Inputs = map[string]string{}
+	}
+	c.Inputs[id] = value
+	return nil
+}
+
+// Given names a flag that was given; "" if none was.
+func (c *Configuration) Given() string {
+	switch {
+	case c.Files != nil:
+		return "--config"
+	case c.Inputs != nil:
+		return "--input"
+	}
+	return ""
+}
+
+// Load finds out what is configured.
+func (c *Configuration) Load() (*config.Config, *config.Environment, error) {
+	env, err := config.System("")
+	if err != nil {
+		return nil, nil, err
+	}
+	env.Inputs = c.Inputs
+	return config.Load(env, c.Files...), env, nil
+}
+
+// A Selected is a server from the configuration.
+type Selected struct {
+	Configuration
+	ID       string // "" if none is
+	server   *config.Server
+	Endpoint *config.Endpoint
+}
+
+func (s *Selected) flags() []command.Flag {
+	return append([]command.Flag{{Name: "-s", Value: "ID", Help: "a server from the configuration, see stdwire config", Set: func(value string) error {
+		if value == "" {
+			return errors.New("the id is empty")
+		}
+		s.ID = value
+		return nil
+	}}}, s.Configuration.Flags()...)
+}
+
+// Find looks the server up, and sees that it may be started. It does nothing if none is selected, or it was found already.
+func (s *Selected) Find(ctx context.Context, std *term.Streams) error {
+	if s.ID == "" || s.Endpoint != nil {
+		return nil
+	}
+	c, env, err := s.Load()
+	if err != nil {
+		return err
+	}
+	server, err := c.Server(s.ID)
+	if err != nil {
+		return Misconfigured(err)
+	}
+	for _, d := range c.Diagnostics {
+		if d.Server == s.ID && d.Severity == config.Warning {
+			std.Err.Printf("warning: %v", d)
+		}
+	}
+	if server.Disabled {
+		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + server.Position.String(), Hint: "enable it there"}
+	}
+	if err := config.UserStore(env).Check(server); err != nil {
+		return Misconfigured(err)
+	}
+	if std.Answers() {
+		env.Ask = AskInput(ctx, std.Prompter(), s.ID)
+	}
+	endpoint, err := server.Resolve(env)
+	if err != nil {
+		return Misconfigured(err)
+	}
+	s.server, s.Endpoint = server, endpoint
+	return nil
+}
+
+// AskInput asks whoever sits at the terminal for the inputs of a server.
+func AskInput(ctx context.Context, p term.Prompter, server string) func(config.Input) (string, error) {
+	return func(input config.Input) (string, error) {
+		if input.Password {
+			return "", errors.New("it would be seen while it is typed: give it with --input " + input.ID + "=@FILE")
+		}
+		end, err := p.Begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer end()
+		prompt := fmt.Sprintf("%s wants %s: ", server, printable.Line(cmp.Or(input.Description, input.ID)))
+		return p.Line(ctx, prompt)
+	}
+}
+
+// dial is for a server with a URL.
+func (s *Selected) dial() client.Transport {
+	header := make(http.Header)
+	for name, value := range s.Endpoint.Headers {
+		header.Set(name, value)
+	}
+	return dialAuthorized(s.Endpoint.URL, header, s.Endpoint.OAuth)
+}
+
+// Misconfigured makes a failure of an error of the configuration.
+func Misconfigured(err error) error {
+	f := &command.Failure{Code: "config", Why: err.Error()}
+	if e, ok := errors.AsType[*config.UntrustedError](err); ok {
+		f.Code = "untrusted"
+		f.Hint = fmt.Sprintf("look at what it runs, and agree to it: stdwire trust %s", e.Server)
+		if e.Profile != "" {
+			f.Hint = fmt.Sprintf("look at what it has, and agree to it: stdwire trust %s", e.Profile)
+		}
+	}
+	if e, ok := errors.AsType[*config.UnknownError](err); ok {
+		f.Code, f.Hint = "usage", e.Hint
+		if f.Hint == "" {
+			f.Hint = "stdwire config where shows which files are searched"
+		}
+	}
+	return f
+}

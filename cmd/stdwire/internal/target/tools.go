@@ -1,0 +1,45 @@
+package target
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// FindTool returns the definition of a tool. The error names the tools that there are.
+func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error) {
+	var names []string
+	for tool, err := range tools {
+		switch {
+		case err != nil:
+			return nil, err
+		case tool.Name == name:
+			return tool, nil
+		}
+		names = append(names, tool.Name)
+	}
+	return nil, NotFound("tool", name, names, "stdwire tools")
+}
+
+// NotFound is the failure for something of a kind that a server does not have. It names what there is, or if that is too much the command that lists it.
+func NotFound(kind, name string, names []string, lists string) *command.Failure {
+	f := &command.Failure{Code: "not_found", What: name, Why: "there is no such " + kind}
+	if kind == "tool" {
+		f.Tool = name
+	}
+	if len(names) == 0 {
+		f.Why = "the server has no " + kind + "s"
+		return f
+	}
+	const most = 40
+	if len(names) <= most {
+		f.Why += "; there are " + strings.Join(names, ", ")
+	} else {
+		f.Why += fmt.Sprintf(" among the %d that %s lists", len(names), lists)
+	}
+	return f.WithHint(near.DidYouMean(name, names))
+}

@@ -1,0 +1,156 @@
+package target
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+)
+
+// A writableRoot is a directory in which clients may change files.
+type writableRoot struct {
+	dir  string
+	info os.FileInfo
+}
+
+// A WritableRoots is all of them. What decides what is started, who is trusted and what is recorded
+// must not lie there, or --write would be as much as --allow-exec.
+type WritableRoots []writableRoot
+
+// openWritable looks at the directories. One that is not there is none; serving it fails for that.
+func openWritable(dirs []string) (all WritableRoots) {
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil {
+			all = append(all, writableRoot{dir, info})
+		}
+	}
+	return all
+}
+
+// maxLinks is how many symbolic links a path may lead through.
+const maxLinks = 255
+
+// over returns the root that a path leads through or ends in, "" if none. The path need not be
+// there: then it is the root in which it, or a directory on the way to it, could be made.
+// Directories are compared as the system does, whatever the case of their names, and each symbolic
+// link on the way counts, as it could be made to lead elsewhere.
+func (all WritableRoots) over(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	for range maxLinks {
+		if len(all) == 0 {
+			return ""
+		}
+		for dir := path; ; dir = filepath.Dir(dir) {
+			if info, err := os.Stat(dir); err == nil {
+				for _, root := range all {
+					if os.SameFile(info, root.info) {
+						return root.dir
+					}
+				}
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+		next, linked := withoutFirstLink(path)
+		if !linked {
+			return ""
+		}
+		path = next
+	}
+	return all[0].dir // nobody can follow it
+}
+
+// withoutFirstLink puts what the first symbolic link of a path says in its place; false if there is
+// none.
+func withoutFirstLink(path string) (string, bool) {
+	volume := filepath.VolumeName(path)
+	separator := string(filepath.Separator)
+	at, rest := volume+separator, strings.Split(strings.Trim(path[len(volume):], separator), separator)
+	for i, name := range rest {
+		here := filepath.Join(at, name)
+		target, err := os.Readlink(here)
+		if err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(at, target)
+			}
+			return filepath.Join(append([]string{target}, rest[i+1:]...)...), true
+		}
+		at = here
+	}
+	return "", false
+}
+
+// Refuse is the error for something that clients could write to; nil if they cannot.
+func (all WritableRoots) Refuse(what, path string) error {
+	root := all.over(path)
+	if root == "" {
+		return nil
+	}
+	return command.Usagef("%s %s lies in the root %s, where --write lets clients change it", what, path, root).
+		WithHint("move it elsewhere, serve a directory that it is not in, or leave out --write; if clients may run any program anyway, say --allow-exec")
+}
+
+// Command is the error for a command of which clients could write to the program, or to what it
+// runs: an argument that is the file of a program, or with data any argument that is a file.
+func (all WritableRoots) Command(what string, c client.Command, data bool) error {
+	if len(all) == 0 {
+		return nil
+	}
+	local := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(c.Dir, path)
+	}
+	if filepath.Base(c.Path) != c.Path {
+		if err := all.Refuse(what, local(c.Path)); err != nil {
+			return err
+		}
+	} else if err := all.onPath(what, c); err != nil {
+		return err
+	}
+	for _, arg := range c.Args {
+		info, err := os.Stat(local(arg))
+		if err == nil && info.Mode().IsRegular() && (data || isProgram(arg, info)) {
+			if err := all.Refuse(what, local(arg)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// onPath looks for a program as it is looked for when it is started, and refuses the directories
+// before it too: clients could put another there.
+func (all WritableRoots) onPath(what string, c client.Command) error {
+	path, ok := c.Env["PATH"]
+	if !ok {
+		path = os.Getenv("PATH")
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) { // is not looked into
+			continue
+		}
+		if err := all.Refuse(what+" is looked for in", dir); err != nil {
+			return err
+		}
+		if found, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
+			return all.Refuse(what, found)
+		}
+	}
+	return nil
+}
+
+// isProgram reports whether a file is likely to be run by the program that it is an argument of.
+func isProgram(name string, info os.FileInfo) bool {
+	const endings = ".js .mjs .cjs .ts .mts .cts .py .pyz .rb .pl .php .lua .sh .bash .ps1 .bat .cmd .jar .wasm .exe .dll .so .dylib"
+	return info.Mode().Perm()&0o111 != 0 || slices.Contains(strings.Fields(endings), strings.ToLower(filepath.Ext(name)))
+}
