@@ -1,5 +1,6 @@
-// Package house checks that the packages keep to their floors: which may import which, and what the shipped ones link.
-package house
+// Package layers tests the structure of the module: which package may import which, and what the
+// shipped ones link.
+package layers
 
 import (
 	"bytes"
@@ -17,9 +18,9 @@ import (
 
 const module = "github.com/stdwire/stdwire/"
 
-// floors is the house from the ground up: what each package may import of the packages of this module. A package may import what is
-// below it, never beside or above it; a package that is not listed here may not exist.
-var floors = []struct {
+// layers lists the packages of this module from the bottom up, each with the packages of this module
+// that it may import. All of those precede it in the table. Every shipped package must be listed.
+var layers = []struct {
 	name string
 	may  []string
 }{
@@ -83,8 +84,8 @@ var floors = []struct {
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
 
-// outside are packages that are no part of what ships, and may import anything of this module.
-var outside = []string{"internal/conformance", "internal/growth", "internal/house"}
+// unshipped lists the packages that are not shipped. They may import any package of this module.
+var unshipped = []string{"internal/conformance", "internal/growth", "internal/layers"}
 
 type goPackage struct {
 	ImportPath string
@@ -94,11 +95,11 @@ type goPackage struct {
 	GoFiles    []string
 }
 
-// list runs go list on all packages of the module, or on those given.
+// list runs go list with args and returns the packages that it prints.
 func list(t *testing.T, args ...string) []goPackage {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil && runtime.GOOS == "windows" {
-		t.Skip("there is no go command here; systems other than Windows do not skip this")
+		t.Skip("no go command; only Windows skips this test")
 	}
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles"}, args...)...)
 	cmd.Dir = "../.."
@@ -122,20 +123,20 @@ func list(t *testing.T, args ...string) []goPackage {
 func shipped(t *testing.T) []goPackage {
 	return slices.DeleteFunc(list(t, "./..."), func(p goPackage) bool {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		return len(p.GoFiles) == 0 || slices.ContainsFunc(outside, func(o string) bool { return name == o || strings.HasPrefix(name, o+"/") })
+		return len(p.GoFiles) == 0 || slices.ContainsFunc(unshipped, func(o string) bool { return name == o || strings.HasPrefix(name, o+"/") })
 	})
 }
 
 func TestImportTable(t *testing.T) {
 	may := map[string][]string{}
-	for _, floor := range floors {
-		may[floor.name] = floor.may
+	for _, layer := range layers {
+		may[layer.name] = layer.may
 	}
 	for _, p := range shipped(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		allowed, known := may[name]
 		if !known {
-			t.Errorf("%s is on no floor of the house: add it to the table, and to CONTRIBUTING.md", name)
+			t.Errorf("%s is in no layer: add it to the table, and to CONTRIBUTING.md", name)
 			continue
 		}
 		for _, path := range p.Imports {
@@ -146,15 +147,15 @@ func TestImportTable(t *testing.T) {
 	}
 }
 
-// A package may only be allowed what stands before it in the table, so the table itself cannot have a cycle.
-func TestTableIsAHouse(t *testing.T) {
+// A package may import only packages that precede it in the table, so the table has no cycle.
+func TestTableHasNoCycle(t *testing.T) {
 	seen := map[string]bool{}
-	for _, floor := range floors {
-		for _, other := range floor.may {
-			assert.Assert(t, seen[other], "%s stands on %s, which is not below it", floor.name, other)
+	for _, layer := range layers {
+		for _, other := range layer.may {
+			assert.Assert(t, seen[other], "%s may import %s, which does not precede it in the table", layer.name, other)
 		}
-		assert.Assert(t, !seen[floor.name], floor.name)
-		seen[floor.name] = true
+		assert.Assert(t, !seen[layer.name], "%s is listed twice", layer.name)
+		seen[layer.name] = true
 	}
 }
 
