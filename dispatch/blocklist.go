@@ -52,7 +52,7 @@ func (b blocklist) within(value []byte, path string) error {
 				return err
 			}
 			plain, _ := jsonscan.Unquote(name)
-			if err := b.within(member, path+"/"+escapePointer.Replace(string(plain))); err != nil {
+			if err := b.within(member, path+"/"+jsonscan.EscapePointer(string(plain))); err != nil {
 				return err
 			}
 		}
@@ -67,8 +67,6 @@ func (b blocklist) within(value []byte, path string) error {
 	}
 	return nil
 }
-
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 func (b blocklist) text(quoted []byte, path string) error {
 	plain, _ := jsonscan.Unquote(quoted)

@@ -120,7 +120,7 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 	}
 	for token, v := range jsonscan.Members(value) {
 		name, _ := jsonscan.Text(token)
-		below, moved := at+"/"+escape(name), to+"/"+escape(p.rename(value, name))
+		below, moved := at+"/"+jsonscan.EscapePointer(name), to+"/"+jsonscan.EscapePointer(p.rename(value, name))
 		if !r.spend(len(below) + len(moved)) {
 			return
 		}
@@ -128,7 +128,7 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 		case schemaMaps[name]:
 			for token, v := range jsonscan.Members(v) {
 				name, _ := jsonscan.Text(token)
-				r.enter(v, below+"/"+escape(name), moved+"/"+escape(name), base, draft07)
+				r.enter(v, below+"/"+jsonscan.EscapePointer(name), moved+"/"+jsonscan.EscapePointer(name), base, draft07)
 			}
 		case schemaOnes[name]:
 			r.enter(v, below, moved, base, draft07)
@@ -151,7 +151,7 @@ func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 		if !r.spend(len(from) + len(to)) {
 			break
 		}
-		value, from, to = r.root.Child(value, token), from+"/"+escape(token), to+"/"+escape(name)
+		value, from, to = r.root.Child(value, token), from+"/"+jsonscan.EscapePointer(token), to+"/"+jsonscan.EscapePointer(name)
 		if p := r.places[from]; p != nil {
 			near = p
 		}
@@ -219,7 +219,7 @@ func (r *relocation) append(dst, value []byte, at string) []byte {
 		} else {
 			for token, v := range jsonscan.Members(value) {
 				name, _ := jsonscan.Text(token)
-				w.dst = r.append(w.key(name), v, at+"/"+escape(name))
+				w.dst = r.append(w.key(name), v, at+"/"+jsonscan.EscapePointer(name))
 			}
 		}
 		return append(w.dst, '}')
@@ -240,7 +240,7 @@ func (r *relocation) append(dst, value []byte, at string) []byte {
 func (r *relocation) keywords(w *writer, p *place, value []byte, at string) {
 	for token, v := range jsonscan.Members(value) {
 		name, _ := jsonscan.Text(token)
-		below, renamed := at+"/"+escape(name), p.rename(value, name)
+		below, renamed := at+"/"+jsonscan.EscapePointer(name), p.rename(value, name)
 		switch {
 		case identifying[name]:
 		case renamed == "$ref":
@@ -270,7 +270,7 @@ func (r *relocation) dependencies(w *writer, value []byte, at string) {
 		inner := &writer{}
 		for token, v := range jsonscan.Members(value) {
 			if name, _ := jsonscan.Text(token); (v[0] == '[') == kind.names {
-				inner.dst = r.append(inner.key(name), v, at+"/"+escape(name))
+				inner.dst = r.append(inner.key(name), v, at+"/"+jsonscan.EscapePointer(name))
 			}
 		}
 		if inner.dst != nil {
@@ -281,11 +281,6 @@ func (r *relocation) dependencies(w *writer, value []byte, at string) {
 
 // pointTo returns the reference that a JSON Pointer is.
 func pointTo(pointer string) string { return "#" + (&url.URL{Fragment: pointer}).EscapedFragment() }
-
-var escaper = strings.NewReplacer("~", "~0", "/", "~1")
-
-// escape makes a token of a JSON Pointer.
-func escape(name string) string { return escaper.Replace(name) }
 
 // numbered yields the elements of an array with the tokens of a JSON Pointer to them.
 func numbered(array []byte) iter.Seq2[string, []byte] {

@@ -4,10 +4,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
-var unescapePointer = strings.NewReplacer("~1", "/", "~0", "~")
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
 
 // pointer returns the JSON Pointer from one value down to another within it. The name of a member counts as the object that has it.
 func (x *index) pointer(from, to uint32) string {
@@ -31,7 +30,7 @@ func (x *index) pointer(from, to uint32) string {
 					return path.String()
 				}
 				if to < x.nodes[value].next {
-					path.WriteString("/" + escapePointer.Replace(string(x.text(name))))
+					path.WriteString("/" + jsonscan.EscapePointer(string(x.text(name))))
 					next = value
 					break
 				}
@@ -96,7 +95,7 @@ func (d *document) follow(from uint32, pointer string) []uint32 {
 		at, next := way[len(way)-1], uint32(0)
 		switch d.kind(at) {
 		case object:
-			next = d.named(at, unescapePointer.Replace(token))
+			next = d.named(at, jsonscan.UnescapePointer(token))
 		case array:
 			if i, err := strconv.ParseUint(token, 10, 31); err == nil && token == strconv.FormatUint(i, 10) {
 				next = d.item(at, i)

@@ -80,7 +80,7 @@ func (r *Root) Child(value []byte, token string) []byte {
 func Tokens(pointer string) []string {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		tokens[i] = jsonscan.UnescapePointer(token)
 	}
 	return tokens
 }

@@ -78,15 +78,13 @@ func withinArray(err error, n int) error {
 	return at(err, "["+index+"]", index)
 }
 
-var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
-
 func at(err error, step, token string) error {
 	if e, ok := err.(*DecodeError); ok {
 		if e.Path != "" && e.Path[0] != '[' {
 			step += "."
 		}
 		e.Path = step + e.Path
-		e.pointer = "/" + pointerEscapes.Replace(token) + e.pointer
+		e.pointer = "/" + jsonscan.EscapePointer(token) + e.pointer
 	}
 	return err
 }
