@@ -176,12 +176,7 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 		if v == nil {
 			return append(dst, "null"...), nil
 		}
-		if err := jsonscan.Valid(v); err != nil {
-			return dst, err
-		}
-		b := bytes.NewBuffer(dst)
-		err := json.Compact(b, v)
-		return b.Bytes(), err
+		return jsonscan.AppendCompact(dst, v)
 	}
 	b := bytes.NewBuffer(dst)
 	e := json.NewEncoder(b)

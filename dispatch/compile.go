@@ -23,7 +23,7 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	case s.Input == nil:
 		s.Input, err = schema.ForType(in)
 	default:
-		s.Input, err = compact(s.Input)
+		s.Input, err = jsonscan.AppendCompact(nil, s.Input)
 	}
 	if err == nil {
 		op.input, err = schema.Compile(s.Input, schema.AssertFormats())
@@ -39,7 +39,7 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	}
 	switch {
 	case s.Output != nil:
-		if s.Output, err = compact(s.Output); err == nil {
+		if s.Output, err = jsonscan.AppendCompact(nil, s.Output); err == nil {
 			op.output, err = schema.Compile(s.Output, schema.AssertFormats())
 		}
 	case out != rawJSON:
@@ -82,7 +82,7 @@ func (op *Operation) checkExamples() error {
 		if example.Summary == "" {
 			return fmt.Errorf("example %d has no summary", i+1)
 		}
-		text, err := compact(example.Input)
+		text, err := jsonscan.AppendCompact(nil, example.Input)
 		if err == nil {
 			err = op.input.ValidateScanned(text)
 		}

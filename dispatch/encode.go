@@ -34,19 +34,9 @@ func checkRaw(data json.RawMessage) (json.RawMessage, error) {
 	case len(data) == 0:
 		return json.RawMessage("null"), nil
 	case bytes.ContainsAny(data, "\r\n"):
-		return compact(data)
+		return jsonscan.AppendCompact(nil, data) // a line break could end a frame
 	}
 	return data, jsonscan.Valid(data)
-}
-
-// compact returns a copy of JSON without white space: a line break in it could end a frame.
-func compact(data json.RawMessage) (json.RawMessage, error) {
-	if err := jsonscan.Valid(data); err != nil {
-		return nil, err
-	}
-	var line bytes.Buffer
-	err := json.Compact(&line, data)
-	return line.Bytes(), err
 }
 
 const keptResult = 64 << 10 // bytes of memory to be kept between calls

@@ -42,7 +42,7 @@ type subschema struct {
 	object   *objectRules
 	applied  *logicRules
 	leftover *leftoverRules
-	fallback []byte // the default, as it is written; nil if there is none
+	fallback []byte // the default, compact; nil if there is none
 }
 
 // A verdict is what is known of a subschema without a look at the instance.

@@ -1,26 +1,15 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-func compileDefault(c *compiler, s *subschema, at uint32) error {
-	s.fallback, c.defaults = s.res.doc.raw(at), true
-	return nil
-}
-
-// compact returns JSON without white space, data itself if there is none in it.
-func compact(data []byte) []byte {
-	if !bytes.ContainsAny(data, " \t\r\n") {
-		return data
-	}
-	var out bytes.Buffer
-	_ = json.Compact(&out, data) // which has an error only for what is not JSON
-	return out.Bytes()
+func compileDefault(c *compiler, s *subschema, at uint32) (err error) {
+	c.defaults = true
+	s.fallback, err = jsonscan.AppendCompact(nil, s.res.doc.raw(at))
+	return err
 }
 
 // An insertion is a member that is missing from an object.
@@ -141,7 +130,7 @@ func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []
 			}
 			if x.member(n, slot.name) == 0 {
 				empty := x.nodes[n].next == n+1 && len(missing) == first
-				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, compact(slot.schema.fallback)})
+				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, slot.schema.fallback})
 				switch {
 				case many != nil:
 					many[slot.name] = true

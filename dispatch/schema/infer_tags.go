@@ -178,7 +178,8 @@ func (s *inferred) setDefault(f field, value string) error {
 	if s.types == typeString {
 		fallback = jsonscan.AppendString(nil, value)
 	}
-	if err := jsonscan.Valid(fallback); err != nil {
+	fallback, err := jsonscan.AppendCompact(nil, fallback)
+	if err != nil {
 		return err
 	}
 	if !f.quoted { // with the string option, the schema says it all
@@ -193,6 +194,6 @@ func (s *inferred) setDefault(f field, value string) error {
 		once := run{schema: compiled}
 		err = once.validate(fallback)
 	}
-	s.fallback = compact(fallback)
+	s.fallback = fallback
 	return err
 }

@@ -112,7 +112,8 @@ func (s *Server) JSON() []byte {
 			text = append(text, ',')
 		}
 		text = append(jsonscan.AppendString(text, o.name), ':')
-		text = append(append(text, compact(o.json)...), '}')
+		text, _ = jsonscan.AppendCompact(text, o.json) // it has been validated
+		text = append(text, '}')
 	}
 	return text
 }
@@ -163,12 +164,6 @@ func encode(v any) []byte {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(v)
 	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-func compact(text []byte) []byte {
-	var b bytes.Buffer
-	_ = json.Compact(&b, text) // it has been validated
-	return b.Bytes()
 }
 
 // indent sets JSON out over lines, all but the first behind a prefix.

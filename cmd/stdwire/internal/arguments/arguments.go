@@ -3,7 +3,6 @@ package arguments
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,11 +69,11 @@ func ParseAssignment(word string) (Assignment, error) {
 // Compact returns JSON without line ends, which a frame cannot hold.
 func Compact(text []byte) []byte {
 	text = bytes.TrimSpace(text)
-	if bytes.ContainsAny(text, "\r\n") {
-		var b bytes.Buffer
-		if json.Compact(&b, text) == nil {
-			return b.Bytes()
-		}
+	if !bytes.ContainsAny(text, "\r\n") {
+		return text
+	}
+	if line, err := jsonscan.AppendCompact(nil, text); err == nil {
+		return line
 	}
 	return text
 }
