@@ -8,6 +8,7 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
 // A refusal is why a request is no call: an envelope, with a status that may not be that of its code.
@@ -73,5 +74,14 @@ func (x *exchange) write(status int, text []byte) {
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	header.Set("Cache-Control", "no-store")
 	x.w.WriteHeader(status)
-	_, _ = x.paced(len(text)).Write(text) // a client that is gone needs no answer
+	_, _ = x.answerWriter(len(text)).Write(text) // a client that is gone needs no answer
+}
+
+// answerWriter returns the writer for an answer of size bytes. A WriteTimeout of the server takes the
+// place of this package's deadlines.
+func (x *exchange) answerWriter(size int) http.ResponseWriter {
+	if httpdeadline.Server(x.r).WriteTimeout > 0 {
+		return x.w
+	}
+	return x.deadlines.Writer(size)
 }

@@ -72,7 +72,7 @@ func (x *exchange) read() ([]byte, *refusal) {
 	if err != nil {
 		return nil, refuse(http.StatusBadRequest, dispatch.InvalidInput, "the body did not come whole")
 	}
-	x.bodyCame()
+	x.deadlines.BodyRead()
 	return text, nil
 }
 

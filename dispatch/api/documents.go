@@ -63,6 +63,6 @@ func (x *exchange) document() *refusal {
 	header.Set("ETag", made.tag)
 	r := x.r.Clone(x.r.Context())
 	r.Header.Del("Range") // a part of it is no JSON, and what is wrong with a Range is not told in JSON
-	http.ServeContent(x.paced(len(made.text)), r, "", time.Time{}, bytes.NewReader(made.text))
+	http.ServeContent(x.answerWriter(len(made.text)), r, "", time.Time{}, bytes.NewReader(made.text))
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"crypto/rand"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
 // An exchange is one request and its answer.
@@ -18,14 +18,14 @@ type exchange struct {
 	id        string
 	principal string
 	account   *quota.Account // the memory that the request holds
-	awaited   time.Duration  // how long the body may take to come, 0 if it is here
+	deadlines httpdeadline.Request
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{handler: h, w: w, r: r, id: requestID(r)}
 	w.Header().Set("X-Request-Id", x.id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	x.awaitBody()
+	x.deadlines = httpdeadline.New(w, r)
 	if refused := x.serve(); refused != nil {
 		x.refuse(refused)
 	}

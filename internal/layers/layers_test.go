@@ -25,6 +25,7 @@ var layers = []struct {
 	may  []string
 }{
 	{"internal/contain", nil},
+	{"internal/httpdeadline", nil},
 	{"internal/jsonscan", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
@@ -54,12 +55,12 @@ var layers = []struct {
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
 	{"cmd/stdwire/internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
 	{"cmd/stdwire/internal/ops/proc", []string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch", "cmd/stdwire/internal/ops/fs"}},
 
 	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
-	{"server/streamable", []string{"internal/contain", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+	{"server/streamable", []string{"internal/contain", "internal/httpdeadline", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
@@ -82,7 +83,7 @@ var layers = []struct {
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
+var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/growth", "internal/layers"}

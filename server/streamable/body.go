@@ -67,7 +67,7 @@ func (x *exchange) read() (*body, *refusal) {
 	}
 	err := b.fill(in, claimed, &x.memory)
 	if err == nil {
-		x.bodyCame()
+		x.deadlines.BodyRead()
 		return b, nil
 	}
 	b.free()

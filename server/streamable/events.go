@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/sse"
 )
 
@@ -45,8 +46,8 @@ func (x *exchange) stream(ctx context.Context) *events {
 func (e *events) hurry() { _ = e.control.SetWriteDeadline(time.Now().Add(time.Second)) }
 
 // limit limits the time of the next write. It does so also where the server has a limit of its own, which would be for the whole stream.
-func (e *events) limit(p pace) {
-	_ = e.control.SetWriteDeadline(p.deadline())
+func (e *events) limit(p httpdeadline.Pace) {
+	_ = e.control.SetWriteDeadline(p.Deadline())
 	if e.ctx.Err() != nil {
 		e.hurry()
 	}
@@ -55,7 +56,7 @@ func (e *events) limit(p pace) {
 // close ends the stream; what net/http still has to write is given time for.
 func (e *events) close() {
 	e.stop()
-	e.limit(paceOf(0, time.Now()))
+	e.limit(httpdeadline.NewPace(0, time.Now()))
 }
 
 // write writes text that is whole events.
@@ -67,13 +68,13 @@ func (e *events) writeAll(parts ...[]byte) error {
 	for _, part := range parts {
 		size += len(part)
 	}
-	p := paceOf(size, time.Now())
+	p := httpdeadline.NewPace(size, time.Now())
 	if size == 0 {
 		e.limit(p)
 	}
 	for _, part := range parts {
 		for len(part) > 0 {
-			n := min(len(part), pieceSize)
+			n := min(len(part), httpdeadline.PieceSize)
 			e.limit(p)
 			if _, err := e.w.Write(part[:n]); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -18,14 +19,14 @@ type exchange struct {
 	memory    memory
 	may       func([]Message) error // nil: everything
 	expires   time.Time             // when what has shown who the caller is does so no longer; zero: never
-	awaited   time.Duration         // how long the body may take to come, 0 if it is here
+	deadlines httpdeadline.Request
 }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Handler: h, w: w, r: r}
 	x.memory.handler = h
-	x.awaitBody()
+	x.deadlines = httpdeadline.New(w, r)
 	defer x.memory.close()
 	if refused := x.serve(); refused != nil {
 		x.refuse(refused)
@@ -53,7 +54,7 @@ func (x *exchange) serve() *refusal {
 		if refused := x.mayAll(nil); refused != nil {
 			return refused
 		}
-		x.bodyCame() // nobody reads it
+		x.deadlines.BodyRead() // nobody reads it
 		if x.r.Method == http.MethodGet {
 			return x.get()
 		}

@@ -111,7 +111,7 @@ func (x *exchange) send(status int, text []byte) {
 		header["Content-Length"] = []string{decimal(len(text))} // net/http does it for what is shorter
 	}
 	x.w.WriteHeader(status)
-	x.write(text)
+	_, _ = x.deadlines.Writer(len(text)).Write(text) // a client that is gone needs no answer
 }
 
 // accepted answers what has no answer.
