@@ -57,13 +57,12 @@ const (
 
 // A Method tells what a method is in the revisions Since to Until, both included.
 type Method struct {
-	Name          string
-	Notification  bool
-	Sender        Sender
-	Since, Until  Revision
-	Extension     string // the extension that both sides must have agreed on, if any
-	InputRequired bool   // may end in an InputRequiredResult (MCP 2026-07-28, Multi Round-Trip Requests, "Supported Requests")
-	Cacheable     bool   // its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
+	Name         string
+	Notification bool
+	Sender       Sender
+	Since, Until Revision
+	Extension    string // the extension that both sides must have agreed on, if any
+	Cacheable    bool   // its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
 }
 
 const (
@@ -80,20 +79,18 @@ var methodTable = [...]Method{
 
 	{Name: MethodListTools, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
-	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodCallTool, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true},
+	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: Latest},
 	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
 	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true, Cacheable: true},
+	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
 	{Name: MethodSubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodUnsubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListPrompts, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
-	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodGetPrompt, Sender: ByClient, Since: Rev20260728, Until: Latest, InputRequired: true},
+	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: Latest},
 	{Name: MethodComplete, Sender: ByClient, Since: oldest, Until: Latest},
 	{Name: MethodSetLevel, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 

@@ -34,7 +34,6 @@ func TestRevisions(t *testing.T) {
 		assert.Equal(t, f.ElicitationComplete, has(NotificationElicitationComplete))
 		assert.Equal(t, f.ExperimentalTasks, has(MethodListTasks))
 		for m := range Methods(r) {
-			assert.Assert(t, f.InputRequired || !m.InputRequired)
 			assert.Assert(t, f.CacheHints || !m.Cacheable)
 			assert.Assert(t, f.Extensions || m.Extension == "")
 		}
@@ -92,18 +91,13 @@ func TestMethodAt(t *testing.T) {
 		assert.Equal(t, m.Sender, tc.sender, "%s in %s", tc.name, tc.at)
 		assert.Equal(t, ok, tc.sender != 0)
 	}
-	var inputs, cacheable []string
+	var cacheable []string
 	for m := range Methods(Latest) {
-		if m.InputRequired {
-			inputs = append(inputs, m.Name)
-		}
 		if m.Cacheable {
 			cacheable = append(cacheable, m.Name)
 		}
 	}
-	slices.Sort(inputs)
 	slices.Sort(cacheable)
-	assert.DeepEqual(t, inputs, []string{"prompts/get", "resources/read", "tools/call"})
 	assert.DeepEqual(t, cacheable, []string{"prompts/list", "resources/list", "resources/read", "resources/templates/list", "server/discover", "tools/list"})
 	for range Methods(Latest) {
 		break // stopping early is allowed
