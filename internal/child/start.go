@@ -139,19 +139,19 @@ func closeAll(files ...*os.File) {
 func locate(cfg Config, env []string) (string, error) {
 	if cfg.Dir != "" {
 		if info, err := os.Stat(cfg.Dir); err != nil {
-			return "", fmt.Errorf("the working directory cannot be used: %w", bare(err))
+			return "", fmt.Errorf("the working directory cannot be used: %w", processgroup.Cause(err))
 		} else if !info.IsDir() {
 			return "", errors.New("the working directory is not a directory")
 		}
 	}
 	path, err := processgroup.LookPath(cfg.Command, cfg.Dir, env)
-	return path, bare(err)
+	return path, processgroup.Cause(err)
 }
 
 // explain turns the error of fork and exec, which says "no such file" of a file that
 // exists, into one that names the cause.
 func explain(cfg Config, path string, err error) error {
-	err = bare(err)
+	err = processgroup.Cause(err)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -160,14 +160,6 @@ func explain(cfg Config, path string, err error) error {
 	}
 	if _, statErr := os.Stat(path); statErr == nil {
 		return fmt.Errorf("the file exists, the interpreter or loader it names does not: %w", err)
-	}
-	return err
-}
-
-// bare takes the operation and the file off an error, which a StartError names already.
-func bare(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
 	}
 	return err
 }

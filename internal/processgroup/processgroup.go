@@ -12,6 +12,7 @@
 package processgroup
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -40,6 +41,18 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 		return nil, err
 	}
 	return &Group{Leader: cmd.Process, members: members}, nil
+}
+
+// Cause returns what an [os.PathError] or an [exec.Error] in err wraps, and err itself if there is
+// neither: the error of Start or of LookPath for a message that names the command already.
+func Cause(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	if execErr, ok := errors.AsType[*exec.Error](err); ok {
+		return execErr.Err
+	}
+	return err
 }
 
 // Terminate asks the group to end: by SIGTERM on Unix, by CTRL_BREAK_EVENT on Windows, which takes

@@ -49,14 +49,14 @@ func start(c Command) (*Process, error) {
 			err = syscall.ENOTDIR
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the working directory cannot be entered: %w", bare(err))
+			return nil, fmt.Errorf("the working directory cannot be entered: %w", processgroup.Cause(err))
 		}
 		cmd.Dir = c.Dir.Name()
 	}
 	var err error
 	cmd.Path, err = processgroup.LookPath(c.Name, cmd.Dir, os.Environ())
 	if err != nil {
-		return nil, bare(err)
+		return nil, processgroup.Cause(err)
 	}
 	var theirs, ours [3]*os.File // stdin, stdout and stderr
 	for i, open := range []func() (theirs, ours *os.File, err error){
@@ -76,7 +76,7 @@ func start(c Command) (*Process, error) {
 	closeAll(theirs[:]...)
 	if err != nil {
 		closeAll(ours[:]...)
-		return nil, bare(err)
+		return nil, processgroup.Cause(err)
 	}
 	p := &Process{
 		pid: cmd.Process.Pid, stdin: ours[0], stdout: ours[1], stderr: ours[2],

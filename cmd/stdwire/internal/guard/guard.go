@@ -59,10 +59,8 @@
 package guard
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 )
 
@@ -146,17 +144,6 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 func (p *Process) Exit() Exit {
 	<-p.done
 	return p.exit
-}
-
-// bare takes off an error what a StartError says already.
-func bare(err error) error {
-	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
-		return pathErr.Err
-	}
-	if execErr, ok := errors.AsType[*exec.Error](err); ok {
-		return execErr.Err
-	}
-	return err
 }
 
 func closeAll(files ...*os.File) {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
 // guardian is the guard of a command.
@@ -56,7 +58,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	}
 	if c.Dir != nil {
 		if _, err := c.Dir.Stat(); err != nil { // closed
-			return nil, fmt.Errorf(stages[stageDir], bare(err))
+			return nil, fmt.Errorf(stages[stageDir], processgroup.Cause(err))
 		}
 	}
 	self, err := os.Executable()
@@ -98,7 +100,7 @@ func start(ctx context.Context, c Command) (*Process, error) {
 	closeAll(pipes[6], pipes[9], pipes[0], pipes[3], pipes[5])
 	if err != nil {
 		closeAll(ours...)
-		return nil, fmt.Errorf("its guard %s: %w", self, bare(err))
+		return nil, fmt.Errorf("its guard %s: %w", self, processgroup.Cause(err))
 	}
 	p.parent = cmd.Process
 
@@ -195,5 +197,5 @@ func locate(name string) (string, error) {
 		return name, nil
 	}
 	path, err := exec.LookPath(name)
-	return path, bare(err)
+	return path, processgroup.Cause(err)
 }
