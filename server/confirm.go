@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -54,13 +54,7 @@ func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispat
 // confirmMessage is what the user reads. The arguments are the model's: the user has not seen them.
 func confirmMessage(message string, call *dispatch.Call) string {
 	arguments := string(canonical(call.Arguments)) // the same for the same arguments, or the answer would be to another question
-	if len(arguments) > maxArguments {
-		cut := maxArguments
-		for cut > 0 && !utf8.RuneStart(arguments[cut]) {
-			cut--
-		}
-		arguments = arguments[:cut] + "…"
-	}
+	arguments = printable.TruncateBytes(arguments, maxArguments)
 	text := strings.TrimSpace(message) + "\n\nOperation: " + call.Operation
 	if arguments != "" && arguments != "{}" && arguments != "null" {
 		text += "\nArguments: " + arguments

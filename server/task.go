@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -314,7 +315,7 @@ func (t *task) settle(came outcome) {
 
 // fail notes with which error the task has failed.
 func (r *TaskRecord) fail(e *rpc.Error) {
-	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed, cut(e.Message)
+	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed, printable.TruncateBytes(e.Message, maxStatusText)
 	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
 }
 
@@ -341,17 +342,9 @@ func (t *task) report(done, total float64, message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.final == nil {
-		t.record.Task.StatusMessage = cut(text)
+		t.record.Task.StatusMessage = printable.TruncateBytes(text, maxStatusText)
 		t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
 	}
-}
-
-// cut shortens a text for people.
-func cut(text string) string {
-	if len(text) > maxStatusText {
-		text = strings.ToValidUTF8(text[:maxStatusText], "") + "…"
-	}
-	return text
 }
 
 // now is the task as it is, also if it has ended.

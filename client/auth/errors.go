@@ -99,9 +99,5 @@ func printURL(text string) string {
 // shown makes text of a stranger's fit for one line.
 func shown(text string) string {
 	const most = 200
-	line := printable.Line(text[:min(len(text), 4*most)])
-	if runes := []rune(line); len(runes) > most {
-		line = string(runes[:most-1]) + "…"
-	}
-	return line
+	return printable.TruncateRunes(printable.Line(text[:min(len(text), 4*most)]), most)
 }

@@ -144,10 +144,7 @@ func newStatusError(resp *http.Response, text []byte) *StatusError {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
 		const most = 200
 		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*most)])))
-		if runes := []rune(line); len(runes) > most {
-			line = string(runes[:most-1]) + "…"
-		}
-		e.Text = line
+		e.Text = printable.TruncateRunes(line, most)
 	}
 	return e
 }

@@ -46,10 +46,7 @@ func (s *surface) complete(words []string) string {
 // firstSentence is as much of a text as there is room for beside a word.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(printable.Line(text), ". ")
-	if runes := []rune(text); len(runes) > maxLine {
-		return string(runes[:maxLine-1]) + "…"
-	}
-	return strings.TrimSuffix(text, ".")
+	return strings.TrimSuffix(printable.TruncateRunes(text, maxLine), ".")
 }
 
 // candidates are what may follow the words before the current one, which tells which of them are of use.

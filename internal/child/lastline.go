@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // maxLine is the most characters of a line that an error quotes.
@@ -22,13 +23,13 @@ func lastLine(text string) string {
 		}
 		frame := strings.HasPrefix(below, "\t/") // a function of Go's, with its file below
 		if strings.HasPrefix(line, said) && !frame && !noise(said) && !advice(said) {
-			return shorten(said)
+			return printable.TruncateRunes(said, maxLine)
 		}
 		if below = line; fallback == "" {
 			fallback = said
 		}
 	}
-	return shorten(fallback)
+	return printable.TruncateRunes(fallback, maxLine)
 }
 
 // advices is how lines begin, in lower case, that say what to do about the error above them.
@@ -66,11 +67,4 @@ func noise(line string) bool {
 	return slices.ContainsFunc(trailers, func(start string) bool {
 		return strings.HasPrefix(line+"\n", start)
 	})
-}
-
-func shorten(line string) string {
-	if utf8.RuneCountInString(line) <= maxLine {
-		return line
-	}
-	return string([]rune(line)[:maxLine-1]) + "…"
 }

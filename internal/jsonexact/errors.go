@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 var (
@@ -100,10 +100,4 @@ func isWord(key string) bool {
 }
 
 // clip cuts what a peer chose to a length fit for an error message.
-func clip(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
+func clip(s string) string { return printable.TruncateBytes(s, 64) }

@@ -27,11 +27,11 @@ var layers = []struct {
 	{"internal/contain", nil},
 	{"internal/httpdeadline", nil},
 	{"internal/jsonscan", nil},
-	{"internal/jsonexact", []string{"internal/jsonscan"}},
+	{"internal/printable", nil},
+	{"internal/jsonexact", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
-	{"internal/printable", nil},
 	{"internal/shellwords", nil},
 	{"internal/terminal", nil},
 	{"cmd/stdwire/internal/lineedit", []string{"internal/atomicfile", "internal/terminal"}},
@@ -49,7 +49,7 @@ var layers = []struct {
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 	{"dispatch/quota", nil},
 
-	{"cmd/stdwire/internal/tap", []string{"internal/jsonscan", "internal/jsondiff", "framing"}},
+	{"cmd/stdwire/internal/tap", []string{"internal/printable", "internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
 
@@ -59,7 +59,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
 	{"cmd/stdwire/internal/ops/proc", []string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch", "cmd/stdwire/internal/ops/fs"}},
 
-	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
+	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
 	{"server/streamable", []string{"internal/contain", "internal/httpdeadline", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
@@ -67,7 +67,7 @@ var layers = []struct {
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"cmd/stdwire/internal/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"cmd/stdwire/internal/ops/host", []string{"dispatch", "client/host"}},
-	{"client/host/gateway", []string{"internal/contain", "internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
+	{"client/host/gateway", []string{"internal/contain", "internal/printable", "internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
 	{"client/streamable", []string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
 
 	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsondiff"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -109,10 +110,7 @@ func (a *answer) message() string {
 			texts = append(texts, strings.TrimSpace(text))
 		}
 	}
-	text := strings.Join(texts, "\n")
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
+	text := printable.TruncateBytes(strings.Join(texts, "\n"), maxMessage)
 	if text == "" {
 		return "the tool failed and does not say why"
 	}

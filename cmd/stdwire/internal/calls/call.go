@@ -137,7 +137,7 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 		return arguments, nil
 	}
 	if err != nil {
-		err = command.BadArgs("%v", err).WithHint(term.Cut(strings.Join(output.Signature(tool), " "), 500))
+		err = command.BadArgs("%v", err).WithHint(printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500))
 	}
 	return arguments, c.About(err)
 }

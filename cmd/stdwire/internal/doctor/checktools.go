@@ -15,9 +15,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -182,7 +182,7 @@ func (chart *Chart) about(severity, what string, names []string, hint string) {
 	const most, long = 5, 200
 	var told []string
 	for _, name := range names[:min(most, len(names))] {
-		told = append(told, term.Cut(name, long))
+		told = append(told, printable.TruncateRunes(name, long))
 	}
 	text := what + ": " + strings.Join(told, ", ")
 	if more := len(names) - most; more > 0 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
@@ -66,7 +65,7 @@ func (w *witness) hooks() rpc.Hooks {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.lines++; w.lines == 1 {
-				w.sample = term.Cut(printable.Line(string(frame[:min(len(frame), 800)])), 200)
+				w.sample = printable.TruncateRunes(printable.Line(string(frame[:min(len(frame), 800)])), 200)
 			}
 		},
 	}

@@ -109,7 +109,7 @@ func (a *asker) introduce(what, message string) {
 
 func (a *asker) quote(text string) {
 	const most = 4000 // characters
-	for line := range strings.SplitSeq(term.Cut(strings.TrimSpace(printable.Text(text)), most), "\n") {
+	for line := range strings.SplitSeq(printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
 		a.console.Printf("  %s", line)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -38,8 +37,8 @@ func newField(name string, s arguments.Shape, required bool) *field {
 	f := &field{name: name, shape: s, required: required, standard: s.Keyword("default")}
 	f.title, _ = jsonscan.Text(s.Keyword("title"))
 	const longest = 200
-	if f.title = term.Cut(printable.Line(f.title), longest); f.title == "" {
-		f.title = term.Cut(printable.Line(name), longest)
+	if f.title = printable.TruncateRunes(printable.Line(f.title), longest); f.title == "" {
+		f.title = printable.TruncateRunes(printable.Line(name), longest)
 	}
 	f.description, _ = jsonscan.Text(s.Keyword("description"))
 	choices := s
@@ -105,7 +104,7 @@ func (f *field) secret() bool {
 func (f *field) heading() string {
 	text := f.title
 	if f.description != "" {
-		text += ": " + term.Cut(printable.Line(f.description), 500)
+		text += ": " + printable.TruncateRunes(printable.Line(f.description), 500)
 	}
 	var facts []string
 	switch {
@@ -118,11 +117,11 @@ func (f *field) heading() string {
 	case slices.Equal(f.shape.Types(), []string{"boolean"}):
 		facts = append(facts, "yes or no")
 	default:
-		facts = append(facts, term.Cut(arguments.TypeName(f.shape, 1), 100))
+		facts = append(facts, printable.TruncateRunes(arguments.TypeName(f.shape, 1), 100))
 	}
 	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"} {
 		if value := f.shape.Keyword(name); value != nil {
-			facts = append(facts, name+" "+term.Cut(plainValue(value), 100))
+			facts = append(facts, name+" "+printable.TruncateRunes(plainValue(value), 100))
 		}
 	}
 	if f.required {
@@ -148,7 +147,7 @@ func (f *field) options() (lines []string) {
 		if c.title != "" && c.title != text {
 			text += "  " + c.title
 		}
-		lines = append(lines, fmt.Sprintf("%4s  %s", mark, term.Cut(text, longest)))
+		lines = append(lines, fmt.Sprintf("%4s  %s", mark, printable.TruncateRunes(text, longest)))
 	}
 	return lines
 }
@@ -158,7 +157,7 @@ func (f *field) prompt() string {
 	if f.standard == nil {
 		return ">"
 	}
-	return "[" + term.Cut(f.shown(f.standard), 60) + "] >"
+	return "[" + printable.TruncateRunes(f.shown(f.standard), 60) + "] >"
 }
 
 // shown is a value as it would be typed.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -123,7 +122,7 @@ func (a *asker) review(fields []*field) {
 			a.console.Printf("  %s: left out", f.title)
 			continue
 		}
-		a.console.Printf("  %s: %s", f.title, term.Cut(f.shown(f.standard), longest))
+		a.console.Printf("  %s: %s", f.title, printable.TruncateRunes(f.shown(f.standard), longest))
 	}
 }
 

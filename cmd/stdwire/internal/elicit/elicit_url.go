@@ -18,7 +18,7 @@ func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
 	a.introduce("wants you to visit a web page", params.Message)
 	u, err := webPage(params.URL)
 	if err != nil {
-		a.console.Printf("  %s", term.Cut(Ascii(params.URL), term.Width))
+		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), term.Width))
 		a.console.Printf("That is not opened: %v.", err)
 		return errDeclined
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -47,5 +46,5 @@ func promptItem(p *mcp.Prompt) item {
 
 // PromptSignature shows how a prompt is called: name(required, [optional]).
 func PromptSignature(p *mcp.Prompt) string {
-	return term.Cut(strings.Join(promptItem(p).head, " "), 500)
+	return printable.TruncateRunes(strings.Join(promptItem(p).head, " "), 500)
 }

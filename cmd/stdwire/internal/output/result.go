@@ -83,7 +83,7 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, out
 	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
 		code, text = e.Err.Code, e.Err.Error()
 	}
-	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool, Why: term.Cut(printable.Line(text), 500)}
+	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool, Why: printable.TruncateRunes(printable.Line(text), 500)}
 	switch {
 	case std.Answers():
 	case code == dispatch.ConfirmationRequired:
@@ -97,7 +97,7 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, out
 	case output != "json" && (f.Why != printable.Line(text) || strings.Contains(text, "\n")):
 		std.Err.Printf("%s", text)
 		first, _, _ := strings.Cut(text, "\n")
-		f.Why = term.Cut(printable.Line(first), 500)
+		f.Why = printable.TruncateRunes(printable.Line(first), 500)
 	}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A definition is one thing that a server offers, taken apart.
@@ -76,7 +77,7 @@ func (d *definition) walk(value []byte, where, member string) {
 			}
 			seen[name] = true
 			if member == "properties" && len(d.arguments) < maxStrings {
-				d.arguments[strings.ToLower(cut(name, maxName))] = true
+				d.arguments[strings.ToLower(printable.TruncateBytes(name, maxName))] = true
 			}
 			if !wordPattern().MatchString(name) {
 				d.take(text{where: path, s: name, key: true, member: member})
@@ -134,7 +135,7 @@ func (t *text) read() {
 func join(path, name string) string {
 	switch {
 	case !simpleName().MatchString(name):
-		return path + "[" + strconv.Quote(cut(name, maxMember)) + "]"
+		return path + "[" + strconv.Quote(printable.TruncateBytes(name, maxMember)) + "]"
 	case path == "":
 		return name
 	}

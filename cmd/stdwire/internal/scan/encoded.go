@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const minReadable = 24 // bytes of what is decoded, or it may be chance
@@ -36,7 +38,7 @@ func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
 			severity = Low
 		}
 		if !found || severity > f.Severity {
-			f, found = Finding{Severity: severity, What: fmt.Sprintf("there is encoded text, which says %q", cut(decoded, 300)), Evidence: excerpt(t.plain, m[0], min(m[1], m[0]+60))}, true
+			f, found = Finding{Severity: severity, What: fmt.Sprintf("there is encoded text, which says %q", printable.TruncateBytes(decoded, 300)), Evidence: excerpt(t.plain, m[0], min(m[1], m[0]+60))}, true
 		}
 	}
 	return f, found

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A class is what a character does other than show itself.
@@ -210,7 +212,7 @@ func hidden(_ *world, d *definition, t *text) (Finding, bool) {
 		f.What = "there are characters in the name that are not seen: " + strings.Join(parts, ", ")
 	}
 	if h.message != "" {
-		f.What = fmt.Sprintf("%s; they spell %q", f.What, cut(h.message, 200))
+		f.What = fmt.Sprintf("%s; they spell %q", f.What, printable.TruncateBytes(h.message, 200))
 	}
 	return f, true
 }
@@ -240,14 +242,6 @@ func readable(s string) bool {
 		}
 	}
 	return good > 0 && good*10 >= len(s)*9
-}
-
-// cut is the beginning of a text.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
 // escapes finds what a terminal obeys.

@@ -102,12 +102,7 @@ func shown(s string, most int) string {
 		}
 		s = b.String()
 	}
-	s = printable.Line(s)
-	if utf8.RuneCountInString(s) > most {
-		runes := []rune(s)
-		s = string(runes[:most-1]) + "…"
-	}
-	return s
+	return printable.TruncateRunes(printable.Line(s), most)
 }
 
 // simple reports a text of nothing but printable ASCII.

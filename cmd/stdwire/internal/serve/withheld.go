@@ -7,7 +7,6 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/gateway"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -33,7 +32,7 @@ func (st *Standing) withheld() map[string][]ops.Withheld {
 			if strings.Contains(remedy, "%") {
 				remedy = fmt.Sprintf(remedy, id)
 			}
-			all[id] = append(all[id], ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason), Why: fmt.Sprintf(r.why, term.Cut(w.Detail, 200)), Remedy: remedy})
+			all[id] = append(all[id], ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason), Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)), Remedy: remedy})
 		}
 	}
 	return all
@@ -49,7 +48,7 @@ func WithheldLines(s ops.Status) string {
 		if w.Reason == string(gateway.ReasonCollision) {
 			severity = "error"
 		}
-		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind, term.Cut(printable.Line(w.Name), 200), printable.Line(w.Why))
+		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind, printable.TruncateRunes(printable.Line(w.Name), 200), printable.Line(w.Why))
 		if !slices.Contains(remedies, w.Remedy) {
 			remedies = append(remedies, w.Remedy)
 		}

@@ -7,9 +7,9 @@ import (
 	"iter"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A Kind says what a line of a recording is about.
@@ -139,16 +139,7 @@ func about(params []byte) string {
 	return ""
 }
 
-func bounded(text string) string {
-	if len(text) <= maxWord {
-		return text
-	}
-	text = text[:maxWord]
-	for !utf8.ValidString(text) && len(text) > maxWord-utf8.UTFMax {
-		text = text[:len(text)-1]
-	}
-	return text + "…"
-}
+func bounded(text string) string { return printable.TruncateBytes(text, maxWord) }
 
 // shortID returns an id, or in place of one that is longer than anybody needs what tells it from others.
 func shortID(id []byte) json.RawMessage {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -44,7 +43,7 @@ func tapLine(r *tap.Record, m tap.Message, text []byte) string {
 	mark, trouble := " ", ""
 	words := []string{m.Method, m.About}
 	if m.ID != nil {
-		words = append([]string{"#" + term.Cut(string(m.ID), 40)}, words...)
+		words = append([]string{"#" + printable.TruncateRunes(string(m.ID), 40)}, words...)
 	}
 	switch {
 	case m.Kind == tap.Junk:

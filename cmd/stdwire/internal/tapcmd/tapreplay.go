@@ -116,7 +116,7 @@ func (r *replaying) answered(std *term.Streams, a *tap.Answer) {
 		return
 	}
 	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.About)), " ")
-	std.Out.Print(printable.Line(fmt.Sprintf("#%s %s (frame %d)", term.Cut(string(a.Message.ID), 40), words, a.N)) + "\n")
+	std.Out.Print(printable.Line(fmt.Sprintf("#%s %s (frame %d)", printable.TruncateRunes(string(a.Message.ID), 40), words, a.N)) + "\n")
 	switch {
 	case a.Missing && a.Message.Kind == tap.Request:
 		std.Out.Print("  - the server did not ask\n")

@@ -52,7 +52,7 @@ func statsText(r *tap.Report) string {
 	}
 	fmt.Fprintf(&b, "\n\n%-36s%8s%8s%10s%10s%10s%11s%11s\n", "", "count", "errors", "p50 ms", "p95 ms", "max ms", "bytes", "answers")
 	for _, m := range r.Methods {
-		fmt.Fprintf(&b, "%-36s%8d", arrowOf(m.From)+" "+term.Cut(printable.Line(m.Name), 33), m.Count)
+		fmt.Fprintf(&b, "%-36s%8d", arrowOf(m.From)+" "+printable.TruncateRunes(printable.Line(m.Name), 33), m.Count)
 		if m.Answered > 0 {
 			fmt.Fprintf(&b, "%8d%10.2f%10.2f%10.2f%11d%11d\n", m.Errors, m.P50Ms, m.P95Ms, m.MaxMs, m.Bytes, m.Answers)
 		} else {
@@ -60,14 +60,14 @@ func statsText(r *tap.Report) string {
 		}
 	}
 	list(&b, "requests without an answer", r.Unanswered, func(u tap.Unanswered) string {
-		line := fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), term.Cut(string(u.ID), 40), u.Method, u.N)
+		line := fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), printable.TruncateRunes(string(u.ID), 40), u.Method, u.N)
 		if u.Cancelled {
 			line += ", cancelled"
 		}
 		return line
 	})
 	list(&b, "answers to nothing", r.Unasked, func(u tap.Unasked) string {
-		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), term.Cut(string(u.ID), 40), u.Failed, u.N)
+		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), printable.TruncateRunes(string(u.ID), 40), u.Failed, u.N)
 	})
 	if junk := r.Client.Junk + r.Server.Junk; junk > 0 {
 		fmt.Fprintf(&b, "\nno messages: → %d, ← %d\n", r.Client.Junk, r.Server.Junk)

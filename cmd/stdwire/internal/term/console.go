@@ -85,7 +85,7 @@ func (c *Console) Status(text string) {
 	c.erase()
 	if text != "" && c.asking == "" && !c.withheld {
 		c.shown = true
-		_, _ = io.WriteString(c.W, Cut(printable.Line(text), Width-1))
+		_, _ = io.WriteString(c.W, printable.TruncateRunes(printable.Line(text), Width-1))
 	}
 }
 
@@ -130,15 +130,4 @@ func (c *Console) During(after time.Duration, text func(elapsed time.Duration) s
 		close(end)
 		<-ended
 	}
-}
-
-// Cut shortens text to so many characters.
-func Cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }

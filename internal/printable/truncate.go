@@ -1,0 +1,23 @@
+package printable
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// TruncateBytes returns s, or its first n bytes and "…" if it has more. A character that is cut in
+// two is left out, as is other invalid UTF-8.
+func TruncateBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// TruncateRunes returns s, or its first n-1 characters and "…" if it has more than n.
+func TruncateRunes(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
