@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,8 +20,9 @@ import (
 
 const module = "github.com/stdwire/stdwire/"
 
-// layers lists the packages of this module from the bottom up, each with the packages of this module
-// that it may import. All of those precede it in the table. Every shipped package must be listed.
+// layers lists the packages of this module from the bottom up, each with the packages of this
+// module that it may import. All of those precede it in the table. Every shipped package must be
+// listed.
 var layers = []struct {
 	name string
 	may  []string
@@ -49,41 +52,72 @@ var layers = []struct {
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
 	{"dispatch/quota", nil},
 
-	{"cmd/stdwire/internal/tap", []string{"internal/printable", "internal/jsonscan", "internal/jsondiff", "framing"}},
+	{"cmd/stdwire/internal/tap",
+		[]string{"internal/printable", "internal/jsonscan", "internal/jsondiff", "framing"}},
 	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
-	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "dispatch/schema", "dispatch/quota"}},
+	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact",
+		"dispatch/schema", "dispatch/quota"}},
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
-	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"dispatch/cli",
+		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
+			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
+			"dispatch/schema", "dispatch"}},
+	{"dispatch/api",
+		[]string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form",
+			"internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota",
+			"dispatch"}},
 	{"cmd/stdwire/internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
-	{"cmd/stdwire/internal/ops/proc", []string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch", "cmd/stdwire/internal/ops/fs"}},
+	{"cmd/stdwire/internal/ops/proc",
+		[]string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch",
+			"cmd/stdwire/internal/ops/fs"}},
 
-	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
-	{"server/streamable", []string{"internal/contain", "internal/httpdeadline", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
+	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
+		"dispatch/quota"}},
+	{"server/streamable",
+		[]string{"internal/contain", "internal/httpdeadline", "internal/jsonscan",
+			"internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"cmd/stdwire/internal/scan", []string{"internal/jsonscan", "internal/printable"}},
 	{"cmd/stdwire/internal/ops/host", []string{"dispatch", "client/host"}},
-	{"client/host/gateway", []string{"internal/contain", "internal/printable", "internal/atomicfile", "internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp", "dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
-	{"client/streamable", []string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse", "framing", "rpc", "rpc/mcp", "client"}},
+	{"client/host/gateway",
+		[]string{"internal/contain", "internal/printable", "internal/atomicfile",
+			"internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp",
+			"dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
+	{"client/streamable",
+		[]string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse",
+			"framing", "rpc", "rpc/mcp", "client"}},
 
-	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose", "internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
-	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/jose", "internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
+	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose",
+		"internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
+	{"client/auth", []string{"internal/contain", "internal/atomicfile", "internal/jose",
+		"internal/jsonexact", "internal/oauth", "internal/printable", "rpc/mcp"}},
 
-	{"client/host/config", []string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth", "internal/shellwords", "rpc/mcp", "client", "client/host"}},
+	{"client/host/config",
+		[]string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth",
+			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire", []string{
-		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "cmd/stdwire/internal/lineedit", "internal/render", "internal/form",
-		"internal/jsonscan", "internal/child", "internal/lograte", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
-		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/tap", "server", "server/streamable", "server/auth", "client", "client/streamable", "client/auth", "internal/oauth", "client/host", "client/host/config", "client/host/gateway", "client/host/pin", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/host",
+		"internal/atomicfile", "internal/near", "internal/printable", "internal/shellwords",
+		"internal/terminal", "cmd/stdwire/internal/lineedit", "internal/render", "internal/form",
+		"internal/jsonscan", "internal/child", "internal/lograte", "framing", "rpc", "rpc/mcp",
+		"dispatch", "dispatch/schema", "dispatch/quota", "dispatch/cli", "dispatch/api",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/ops/fs",
+		"cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/tap", "server", "server/streamable",
+		"server/auth", "client", "client/streamable", "client/auth", "internal/oauth",
+		"client/host", "client/host/config", "client/host/gateway", "client/host/pin",
+		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/host",
 	}},
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
+var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/streamable",
+	"server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/growth", "internal/layers"}
@@ -102,7 +136,8 @@ func list(t *testing.T, args ...string) []goPackage {
 	if _, err := exec.LookPath("go"); err != nil && runtime.GOOS == "windows" {
 		t.Skip("no go command; only Windows skips this test")
 	}
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles"}, args...)...)
+	cmd := exec.Command("go",
+		append([]string{"list", "-json=ImportPath,Standard,Imports,Deps,GoFiles"}, args...)...)
 	cmd.Dir = "../.."
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -124,7 +159,9 @@ func list(t *testing.T, args ...string) []goPackage {
 func shipped(t *testing.T) []goPackage {
 	return slices.DeleteFunc(list(t, "./..."), func(p goPackage) bool {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		return len(p.GoFiles) == 0 || slices.ContainsFunc(unshipped, func(o string) bool { return name == o || strings.HasPrefix(name, o+"/") })
+		return len(p.GoFiles) == 0 || slices.ContainsFunc(unshipped, func(o string) bool {
+			return name == o || strings.HasPrefix(name, o+"/")
+		})
 	})
 }
 
@@ -141,7 +178,8 @@ func TestImportTable(t *testing.T) {
 			continue
 		}
 		for _, path := range p.Imports {
-			if other, ours := strings.CutPrefix(path, module); ours && !slices.Contains(allowed, other) {
+			if other, ours := strings.CutPrefix(path, module); ours &&
+				!slices.Contains(allowed, other) {
 				t.Errorf("%s must not import %s", name, other)
 			}
 		}
@@ -153,7 +191,8 @@ func TestTableHasNoCycle(t *testing.T) {
 	seen := map[string]bool{}
 	for _, layer := range layers {
 		for _, other := range layer.may {
-			assert.Assert(t, seen[other], "%s may import %s, which does not precede it in the table", layer.name, other)
+			assert.Assert(t, seen[other],
+				"%s may import %s, which does not precede it in the table", layer.name, other)
 		}
 		assert.Assert(t, !seen[layer.name], "%s is listed twice", layer.name)
 		seen[layer.name] = true
@@ -175,5 +214,65 @@ func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
 				t.Errorf("%s links net/http", name)
 			}
 		}
+	}
+}
+
+// allowedImports lists imports that TestFoldersHaveNoCycle ignores, each with its reason. Both are
+// top-level folders.
+var allowedImports = map[[2]string]string{}
+
+// Two top-level folders may not depend on each other, even if none of their packages do.
+func TestFoldersHaveNoCycle(t *testing.T) {
+	// the folders that a folder imports, each with an example
+	imports := map[string]map[string]string{}
+	for _, p := range shipped(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		from, _, _ := strings.Cut(name, "/")
+		for _, path := range p.Imports {
+			other, ours := strings.CutPrefix(path, module)
+			to, _, _ := strings.Cut(other, "/")
+			if !ours || to == from || allowedImports[[2]string{from, to}] != "" {
+				continue
+			}
+			if imports[from] == nil {
+				imports[from] = map[string]string{}
+			}
+			imports[from][to] = name + " imports " + other
+		}
+	}
+	var visit func(folder string, path []string)
+	visit = func(folder string, path []string) {
+		if i := slices.Index(path, folder); i >= 0 {
+			for j, from := range path[i:] {
+				to := append(path[i+1:], folder)[j]
+				t.Errorf("a cycle of top-level folders: %s", imports[from][to])
+			}
+			return
+		}
+		for to := range imports[folder] {
+			visit(to, append(slices.Clone(path), folder))
+		}
+	}
+	for folder := range imports {
+		visit(folder, nil)
+	}
+}
+
+// Package main only connects the packages under cmd/stdwire/internal.
+func TestMainIsSmall(t *testing.T) {
+	if os.Getenv("STDWIRE_ROOMS") == "" {
+		t.Skip("STDWIRE_ROOMS is not set")
+	}
+	const maxLines = 2000
+	lines := 0
+	for _, p := range list(t, "./cmd/stdwire") {
+		for _, name := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join("../../cmd/stdwire", name))
+			assert.NilError(t, err)
+			lines += bytes.Count(text, []byte("\n"))
+		}
+	}
+	if lines == 0 || lines >= maxLines {
+		t.Errorf("cmd/stdwire has %d lines, want under %d", lines, maxLines)
 	}
 }

@@ -1,0 +1,125 @@
+package layers
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/doc"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
+)
+
+// publicFolders are the folders whose packages other modules may import.
+var publicFolders = []string{"framing", "rpc", "dispatch", "server", "client"}
+
+// TestAPI compares the exported declarations of all public packages with testdata/api.txt, so that
+// a review sees each change of the API. Run it with -update to write the file.
+func TestAPI(t *testing.T) {
+	var out bytes.Buffer
+	for _, folder := range publicFolders {
+		err := filepath.WalkDir(filepath.Join("../..", folder),
+			func(dir string, e os.DirEntry, err error) error {
+				if err != nil || !e.IsDir() {
+					return err
+				}
+				if e.Name() == "testdata" || e.Name() == "internal" {
+					return filepath.SkipDir
+				}
+				return appendAPI(&out, dir)
+			})
+		assert.NilError(t, err)
+	}
+	golden.Assert(t, out.String(), "api.txt")
+}
+
+// appendAPI appends the exported declarations of the package in a folder, as on Linux.
+func appendAPI(out *bytes.Buffer, dir string) error {
+	linux := build.Default
+	linux.GOOS, linux.GOARCH, linux.CgoEnabled = "linux", "amd64", false
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if match, err := linux.MatchFile(dir, filepath.Base(name)); err != nil || !match {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	path, err := filepath.Rel("../..", dir)
+	if err != nil {
+		return err
+	}
+	p, err := doc.NewFromFiles(fset, files, module+filepath.ToSlash(path))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "package %s\n\n", p.ImportPath)
+	for _, decl := range declarations(p) {
+		config := printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: tabWidth}
+		// Without positions: how lines are broken in the source does not matter.
+		if err := config.Fprint(out, token.NewFileSet(), decl); err != nil {
+			return err
+		}
+		out.WriteString("\n")
+	}
+	out.WriteString("\n")
+	return nil
+}
+
+// declarations returns the exported declarations of a package: constants, variables, functions, and
+// each type with what belongs to it.
+func declarations(p *doc.Package) []ast.Decl {
+	var all []ast.Decl
+	values := func(values []*doc.Value) {
+		for _, v := range values {
+			if v.Decl.Tok == token.VAR { // of which the value is no part of the API
+				for _, spec := range v.Decl.Specs {
+					spec.(*ast.ValueSpec).Values = nil
+				}
+			}
+			all = append(all, v.Decl)
+		}
+	}
+	functions := func(functions []*doc.Func) {
+		for _, f := range functions {
+			f.Decl.Body = nil
+			all = append(all, f.Decl)
+		}
+	}
+	values(p.Consts)
+	values(p.Vars)
+	functions(p.Funcs)
+	for _, t := range p.Types {
+		all = append(all, t.Decl)
+		values(t.Consts)
+		values(t.Vars)
+		functions(t.Funcs)
+		functions(t.Methods)
+	}
+	return all
+}
