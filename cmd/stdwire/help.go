@@ -1,48 +1,71 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/near"
 )
 
 func helpCommand() command.Command {
 	return command.Command{
-		Name: "help", Usage: "[COMMAND|security]",
-		Summary: "explain a command",
-		Help:    "stdwire help security tells what is defended against, by what, and what is not.",
+		Name: "help", Usage: "[COMMAND|TOPIC]",
+		Summary: "explain a command or a topic",
+		Help:    "stdwire help lists the commands and the topics.",
 		Make: func() (command.Grammar, command.Runner) {
 			show := func(_ context.Context, std *term.Streams) error {
 				std.Out.Print(overview())
 				return nil
 			}
 			named := false
-			word := func(w string) error {
+			word := func(w string) (err error) {
 				if named {
 					return command.Usagef("unexpected argument %q", w)
 				}
-				if w == "security" {
-					named = true
-					show = func(_ context.Context, std *term.Streams) error {
-						std.Out.Print(serve.SecurityHelp())
-						return nil
-					}
-					return nil
-				}
-				c, err := findCommand(w)
-				if err == nil {
-					grammar, _ := c.Make()
-					named, show = true, c.ShowHelp(grammar)
-				}
+				named = true
+				show, err = helpOn(w)
 				return err
 			}
-			return command.Grammar{Word: word}, func(ctx context.Context, std *term.Streams) error { return show(ctx, std) }
+			run := func(ctx context.Context, std *term.Streams) error { return show(ctx, std) }
+			return command.Grammar{Word: word}, run
 		},
 	}
+}
+
+// helpOn returns a function that prints the help of a command or the page of a topic. A word that
+// names both, such as config, prints the command's help, followed by the page.
+func helpOn(name string) (command.Runner, error) {
+	page, isTopic := topic.Find(name)
+	printPage := func(_ context.Context, std *term.Streams) error {
+		std.Out.Print(page.Text)
+		return nil
+	}
+	c, err := findCommand(name)
+	switch {
+	case err == nil:
+		grammar, _ := c.Make()
+		help := c.ShowHelp(grammar)
+		return func(ctx context.Context, std *term.Streams) error {
+			if err := help(ctx, std); err != nil || !isTopic {
+				return err
+			}
+			std.Out.Print("\n")
+			return printPage(ctx, std)
+		}, nil
+	case isTopic:
+		return printPage, nil
+	}
+	var names []string
+	for _, t := range topic.All() {
+		names = append(names, t.Name)
+	}
+	return nil, command.Usagef("there is no command or topic %q", name).
+		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)), "stdwire help lists them"))
 }
 
 // overview is the main help.
@@ -65,7 +88,12 @@ authorization, 4 the server did not start, or no gateway runs, 5 the tool failed
 or there is no such thing, 6 no answer in time or the server died, 7 refused, 8
 wrong configuration, 10 something was found, or is not the same, 130 and 143
 interrupted.
-More with stdwire help COMMAND; stdwire help security tells what is defended.
+
+Topics, with stdwire help TOPIC:
+
 `)
+	for _, t := range topic.All() {
+		fmt.Fprintf(&b, "  %-12s%s\n", t.Name, t.Summary)
+	}
 	return b.String()
 }

@@ -200,13 +200,14 @@ var layers = []struct {
 		"cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
+	{"cmd/stdwire/internal/topic", nil},
 	{"cmd/stdwire", []string{
 		"internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
 		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
-		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell",
+		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
 	}},
 }
 

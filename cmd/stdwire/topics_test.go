@@ -1,0 +1,128 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"gotest.tools/v3/assert"
+)
+
+// The pages fit the screen, name only commands and flags that exist, and show what the commands
+// print.
+func TestTopics(t *testing.T) {
+	flags := helpFlags(t)
+	for _, page := range topic.All() {
+		t.Run(page.Name, func(t *testing.T) {
+			got := run(t, "help", page.Name)
+			assert.Equal(t, got.code, 0)
+			assert.Assert(t, strings.HasSuffix(got.stdout, page.Text))
+			for line := range strings.Lines(got.stdout) {
+				assert.Check(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= term.Width, line)
+			}
+			prose := strings.Join(strings.Fields(page.Text), " ")
+			for _, name := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(prose, -1) {
+				assert.Check(t, flags[name] || name == "--path", "no command has %s", name)
+			}
+			for _, m := range regexp.MustCompile(`stdwire ([a-z]+)`).FindAllStringSubmatch(prose, -1) {
+				verbs := []string{"a", "or", "reads", "prints", "defends", "ends", "asks", "acts", "is", "does"}
+				if !slices.Contains(verbs, m[1]) {
+					assert.Check(t, slices.Contains(commandNames(), m[1]), m[0])
+				}
+			}
+			t.Chdir(t.TempDir())
+			ownHome(t)
+			checkTranscripts(t, page.Text)
+		})
+	}
+	overview := run(t, "help").stdout
+	for _, page := range topic.All() {
+		assert.Check(t, strings.Contains(overview, page.Name), page.Name)
+	}
+	assert.Equal(t, run(t, "help", "security", "again").code, 2)
+	got := run(t, "help", "securty")
+	assert.Equal(t, got.code, 2)
+	assert.Assert(t, strings.Contains(got.stderr, `did you mean "security"?`) ||
+		strings.Contains(got.stderr, "did you mean security?"), got.stderr)
+}
+
+// helpFlags returns the flags that the help of the commands and their subcommands lists.
+func helpFlags(t *testing.T) map[string]bool {
+	flags := map[string]bool{}
+	add := func(words ...string) string {
+		text := run(t, append(words, "--help")...).stdout
+		for _, m := range regexp.MustCompile(`(?m)^  (--[a-z-]+)`).FindAllStringSubmatch(text, -1) {
+			flags[m[1]] = true
+		}
+		return text
+	}
+	for _, name := range commandNames() {
+		subcommands := regexp.MustCompile(`(?m)^  stdwire ` + name + ` ([a-z]+)   `)
+		for _, m := range subcommands.FindAllStringSubmatch(add(name), -1) {
+			add(name, m[1])
+		}
+	}
+	return flags
+}
+
+// checkTranscripts runs the commands of a text, which are the lines that begin with four spaces and
+// "$ stdwire", and compares what they print with the lines below them. There, … stands for any
+// characters, and a line that is only … for any lines.
+func checkTranscripts(t *testing.T, text string) {
+	t.Helper()
+	self, err := os.Executable()
+	assert.NilError(t, err)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = strings.Replace(line, "$ go run ./cmd/stdwire ", "$ stdwire ", 1)
+		words, ok := strings.CutPrefix(line, "    $ stdwire ")
+		if !ok {
+			continue
+		}
+		var want []string
+		for _, next := range lines[i+1:] {
+			next, indented := strings.CutPrefix(next, "    ")
+			if !indented || strings.HasPrefix(next, "$ ") {
+				break
+			}
+			want = append(want, next)
+		}
+		args := strings.Fields(words)
+		for i := range args {
+			if i > 0 && args[i] == "stdwire" {
+				args[i] = self
+			}
+		}
+		got := run(t, args...)
+		pattern := ""
+		for _, w := range want {
+			if w == "…" {
+				pattern += `(?s:.*)`
+				continue
+			}
+			pattern += strings.ReplaceAll(regexp.QuoteMeta(w), "…", ".*") + `\n`
+		}
+		printed := regexp.MustCompile(`(?m) +$`).ReplaceAllString(got.stdout+got.stderr, "")
+		matched := regexp.MustCompile(`^` + pattern + `$`).MatchString(printed)
+		assert.Check(t, matched, "%s\nprints\n%s\nand the page says\n%s", line, printed, strings.Join(want, "\n"))
+	}
+}
+
+// What README shows is what is printed.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	assert.NilError(t, err)
+	dir := t.TempDir()
+	module, err := os.ReadFile("../../go.mod")
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "go.mod"), module, 0o600))
+	t.Chdir(dir)
+	ownHome(t)
+	checkTranscripts(t, string(text))
+}
