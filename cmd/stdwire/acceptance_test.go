@@ -118,7 +118,7 @@ func TestAcceptance(t *testing.T) {
 		"framing": "../../framing", "child": "../../internal/child", "conformance": "../../internal/conformance", "client": "../../client", "host": "../../client/host",
 		"gateway": "../../client/host/gateway", "config": "../../client/host/config", "pin": "../../client/host/pin", "server": "../../server", "streamable": "../../server/streamable",
 	})
-	for code := range command.Exits {
+	for code := range command.ExitCodes {
 		known := map[string]bool{"refused": true, "hangup": true, "interrupted": true, "closed_pipe": true, "terminated": true} // proven beside others, or by their number
 		for _, r := range acceptance["exit codes"] {
 			known[code] = known[code] || strings.Contains(r[0], code)

@@ -46,7 +46,7 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 		assert.Assert(t, tool.Name != "a__die", "it is still denied")
 	}
 	told := st.stderr.take()
-	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+command.LetsInAll+` all that waits`), 1, "once: %s", told)
+	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+command.AcceptsAllChanges+` all that waits`), 1, "once: %s", told)
 	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
 
 	// What was taken away is not given back by a file.

@@ -210,7 +210,7 @@ func TestLoginFails(t *testing.T) {
 	c.Err.W = w
 	go func() {
 		_, _ = bufio.NewReader(r).ReadString('\n')
-		cancel(command.Signalled{Signal: os.Interrupt})
+		cancel(command.SignalError{Signal: os.Interrupt})
 		_, _ = io.Copy(io.Discard, r)
 	}()
 	assert.Equal(t, execute(ctx, []string{"auth", "login", g.url}, c.Streams), 130)

@@ -361,16 +361,16 @@ func TestHangup(t *testing.T) {
 	g.says("new c")
 
 	gone := false
-	h := &command.Hangups{}
-	assert.Assert(t, !h.Divert(), "it ends the program")
+	h := &command.HangupHandler{}
+	assert.Assert(t, !h.Handle(), "it ends the program")
 	told := command.OnHangup(t.Context(), nil)
 	assert.Equal(t, cap(told), 1)
-	h = &command.Hangups{Gone: func() bool { return gone }, To: make(chan struct{}, 1)}
+	h = &command.HangupHandler{TerminalClosed: func() bool { return gone }, Notify: make(chan struct{}, 1)}
 	for range 3 {
-		assert.Assert(t, h.Divert(), "it does not block")
+		assert.Assert(t, h.Handle(), "it does not block")
 	}
 	gone = true
-	assert.Assert(t, !h.Divert())
+	assert.Assert(t, !h.Handle())
 }
 
 // Commands that do not go away do not keep the gateway from its end, nor others out for longer than they stay.

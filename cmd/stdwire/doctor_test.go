@@ -65,7 +65,7 @@ func TestDoctor(t *testing.T) {
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "what is no message, 1 line, the first: Starting server…"
-	stays := "warning: it did not end within 2s of the end of its stdin, and " + command.EndedBySignal
+	stays := "warning: it did not end within 2s of the end of its stdin, and " + command.NeededSignal
 	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
 	if runtime.GOOS == "windows" {
 		stubborn = "warning: it does not heed the end of its stdin, and was killed after "
@@ -254,7 +254,7 @@ func TestDoctorInterrupted(t *testing.T) {
 	done := make(chan ran)
 	go func() { done <- runWith(ctx, termtest.Capture(false), "doctor", "--config", path) }()
 	assert.Equal(t, notes.Line(t)+notes.Line(t), "started\nstarted\n")
-	cancel(command.Signalled{Signal: syscall.SIGINT})
+	cancel(command.SignalError{Signal: syscall.SIGINT})
 	assert.Equal(t, <-done, ran{130, "", "stdwire: interrupted\n"})
 	assert.Equal(t, notes.all(t), "", "none is left")
 }

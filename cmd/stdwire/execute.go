@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// commands are in the order of the help.
+// commands returns the commands in the order of the help.
 func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
@@ -44,7 +44,8 @@ func findCommand(name string) (command.Command, error) {
 	return commands()[i], nil
 }
 
-// execute does what the arguments of the program say, and returns the exit code. Whatever goes wrong ends with one line on stderr.
+// execute runs the command that args name and returns the exit code. A failure is printed as one
+// line on stderr.
 func execute(ctx context.Context, args []string, std *term.Streams) int {
 	err := dispatchCommand(ctx, args, std)
 	if flushed := std.Out.Flush(); err == nil {
@@ -64,7 +65,7 @@ func execute(ctx context.Context, args []string, std *term.Streams) int {
 	case !told && f.Code != "closed_pipe": // whoever closed it knows
 		f.Print(std.Err, wantsJSON(args))
 	}
-	return f.Exit()
+	return f.ExitCode()
 }
 
 func dispatchCommand(ctx context.Context, args []string, std *term.Streams) error {
@@ -81,10 +82,11 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 	if err != nil {
 		return err
 	}
-	return c.Dispatch(ctx, args[1:], std)
+	return c.Run(ctx, args[1:], std)
 }
 
-// wantsJSON reports whether errors are to be JSON. It looks for itself, because the arguments may be what is wrong.
+// wantsJSON reports whether errors are printed as JSON. It does not parse the arguments, because
+// these may be wrong.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch {

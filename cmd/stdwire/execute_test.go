@@ -150,7 +150,7 @@ func TestRun(t *testing.T) {
 		assert.Equal(t, strings.Contains(got.stdout, "fs delete "), args != "help run")
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(command.Signalled{Signal: syscall.SIGTERM})
+	cancel(command.SignalError{Signal: syscall.SIGTERM})
 	got := runWith(ctx, termtest.Capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
 	assert.Equal(t, got.code, 143)
 	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)

@@ -195,7 +195,7 @@ func TestReadWatched(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.Line(t)
-		cancel(command.Signalled{Signal: os.Interrupt})
+		cancel(command.SignalError{Signal: os.Interrupt})
 	}()
 	got = runWith(ctx, termtest.Capture(false), words("read --watch file:///notes.md", fixture("library", notes.path)...)...)
 	assert.Equal(t, got.code, 130)
@@ -208,7 +208,7 @@ func TestModernServer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.Line(t)
-		cancel(command.Signalled{Signal: os.Interrupt})
+		cancel(command.SignalError{Signal: os.Interrupt})
 	}()
 	got := runWith(ctx, termtest.Capture(false), words("read --watch count:1", fixture("modern", notes.path)...)...)
 	assert.Equal(t, got.code, 130, got.stderr)
@@ -221,7 +221,7 @@ func TestModernServer(t *testing.T) {
 		assert.Equal(t, strings.TrimSpace(got.stdout), "Hello nobody", got.stderr)
 		got = against(t, args, "modern")
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, strings.HasSuffix(got.stderr, ": the server wants to ask something, and nobody is there to answer\nhint: "+term.AtTerminal+"\n"), got.stderr)
+		assert.Assert(t, strings.HasSuffix(got.stderr, ": the server wants to ask something, and nobody is there to answer\nhint: "+term.HintTerminal+"\n"), got.stderr)
 	}
 	assert.Equal(t, against(t, "complete prompt hello who A city=Oslo", "modern"), ran{0, "A of Oslo\n", ""})
 	assert.Equal(t, against(t, "read hello:2", "modern").code, 5)
@@ -281,9 +281,9 @@ func TestQuestionsOfTheBuiltInServer(t *testing.T) {
 }
 
 func TestNobodyToAsk(t *testing.T) {
-	const nobody = "the server wants to ask something, and nobody is there to answer\nhint: " + term.AtTerminal + "\n"
+	const nobody = "the server wants to ask something, and nobody is there to answer\nhint: " + term.HintTerminal + "\n"
 	for _, tt := range []struct{ args, fixture, more, stderr string }{
-		{"call ask", "library", "", "stdwire: " + self + ": ask: Client does not support form elicitation.\nhint: " + term.AtTerminal + "\n"},
+		{"call ask", "library", "", "stdwire: " + self + ": ask: Client does not support form elicitation.\nhint: " + term.HintTerminal + "\n"},
 		{"call first", "library", "", "stdwire: " + self + ": first: a web page has to be visited first: Log in.\nhint: if you trust the server, open https://example.com/a and try again\n"},
 		{"call unheard-of", "library", "", "stdwire: " + self + ": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal\n"},
 		{"call t", "asking", "elicitation/create", "stdwire: " + self + ": t: " + nobody},
@@ -298,7 +298,7 @@ func TestNobodyToAsk(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	got := run(t, "call", "fs_delete", "path=a", "--write", "--root", dir)
 	assert.Equal(t, got.code, 5)
-	assert.Equal(t, lastLine(got.stderr), "hint: "+term.AtTerminal+"; stdwire's own server asks nobody with --confirm trust")
+	assert.Equal(t, lastLine(got.stderr), "hint: "+term.HintTerminal+"; stdwire's own server asks nobody with --confirm trust")
 	assert.Equal(t, run(t, "call", "fs_delete", "path=a", "--write", "--root", dir, "--confirm", "trust").code, 0)
 }
 
@@ -314,7 +314,7 @@ func TestInterruptedWhileAsking(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c := termtest.Capture(true)
-		c.In = signalling{func() { cancel(command.Signalled{Signal: os.Interrupt}) }, make(chan struct{})}
+		c.In = signalling{func() { cancel(command.SignalError{Signal: os.Interrupt}) }, make(chan struct{})}
 		got := runWith(ctx, c, args...)
 		assert.Equal(t, got.code, 130, got.stderr)
 		assert.Equal(t, got.stdout, "")

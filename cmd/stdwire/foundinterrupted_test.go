@@ -27,7 +27,7 @@ func TestRunToolIsInterrupted(t *testing.T) {
 		ended <- runWith(ctx, termtest.Capture(false), "run", "--config", config, "hand", "hang", "--yes")
 	}()
 	assert.Equal(t, notes.Line(t), "working\n")
-	cancel(command.Signalled{Signal: syscall.SIGINT})
+	cancel(command.SignalError{Signal: syscall.SIGINT})
 	assert.Equal(t, notes.Line(t), "cancelled\n")
 	got := <-ended
 	assert.Equal(t, got.code, 130, got.stderr)

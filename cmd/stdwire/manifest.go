@@ -33,6 +33,6 @@ func printManifest(b *target.Builtin, std *term.Streams) error {
 	if err := json.Indent(&indented, o.Catalog.Manifest(), "", "  "); err != nil {
 		return err
 	}
-	std.Out.JSON(indented.Bytes())
+	std.Out.PrintJSON(indented.Bytes())
 	return nil
 }

@@ -78,7 +78,7 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.Builtin, f *
 	}
 	err = f.Begin(ctx, std, o.Catalog, log)
 	defer f.End()
-	f.Asks = std.Answers() && words[0] != "-" // which reads what is typed
+	f.Asks = std.CanAsk() && words[0] != "-" // which reads what is typed
 	var without [][2]string
 	switch {
 	case err != nil:

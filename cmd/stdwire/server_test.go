@@ -296,7 +296,7 @@ func TestSignalsInThisProcess(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
 			notes.Line(t) // it works
-			cancel(command.Signalled{Signal: tt.signal})
+			cancel(command.SignalError{Signal: tt.signal})
 		}()
 		got := runWith(ctx, termtest.Capture(false), words("call hang", fixture("good", notes.path)...)...)
 		assert.Equal(t, got, ran{tt.code, "", "stdwire: " + self + ": hang: " + tt.why + "\n"})

@@ -154,7 +154,7 @@ func TestShellScriptIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		notes.Line(t) // it works
-		cancel(command.Signalled{Signal: syscall.SIGINT})
+		cancel(command.SignalError{Signal: syscall.SIGINT})
 	}()
 	c := termtest.Capture(false)
 	c.In = strings.NewReader("hang\npaint\n")

@@ -177,7 +177,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	assert.NilError(t, os.Truncate(huge, maxArgument+1))
 	_, err = ParseAssignment("s=@" + huge)
 	assert.Error(t, err, `argument "s": more than 16.8 MB`)
-	assert.Equal(t, err.(*command.Failure).Exit(), 7)
+	assert.Equal(t, err.(*command.Failure).ExitCode(), 7)
 }
 
 func TestWhatAssignmentsAreRefused(t *testing.T) {
@@ -226,8 +226,8 @@ func TestReadingStdinEndsWithASignal(t *testing.T) {
 	r, w := io.Pipe() // that nobody writes to
 	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(command.Signalled{Signal: os.Interrupt})
+	cancel(command.SignalError{Signal: os.Interrupt})
 	_, err := ParseData(ctx, "-", r)
 	assert.ErrorContains(t, err, "interrupt")
-	assert.Equal(t, command.AsFailure(ctx, err).Exit(), 130)
+	assert.Equal(t, command.AsFailure(ctx, err).ExitCode(), 130)
 }

@@ -29,7 +29,7 @@ func authLoginCommand() command.Command {
 					l.scopes = append(l.scopes, strings.Fields(value)...)
 					return nil
 				}},
-				command.Duration(&l.patience, "--timeout", "how long you may take"),
+				command.DurationFlag(&l.patience, "--timeout", "how long you may take"),
 			}, l.flags()...)
 			return command.Grammar{Flags: flags, Word: l.word}, l.run
 		},

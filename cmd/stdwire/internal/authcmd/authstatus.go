@@ -22,7 +22,7 @@ func authStatusCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var a account
 			var output string
-			flags := append([]command.Flag{command.Format(&output, "text", "json")}, a.flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, a.flags()...)
 			return command.Grammar{Flags: flags, Word: a.word}, func(ctx context.Context, std *term.Streams) error { return a.status(ctx, std, output) }
 		},
 	}
@@ -96,7 +96,7 @@ func printHoldings(std *term.Streams, all []holding, output string) error {
 		if err != nil {
 			return err
 		}
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 		return nil
 	}
 	var rows [][]string

@@ -35,15 +35,15 @@ At a terminal, what the server wants to know meanwhile is asked there. Elsewhere
 		Make: func() (command.Grammar, command.Runner) {
 			c := &Call{Target: target.NewTarget()}
 			flags := append([]command.Flag{
-				command.Format(&c.output, "text", "json", "raw"),
+				command.FormatFlag(&c.output, "text", "json", "raw"),
 				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object", Set: func(value string) error {
 					c.given, c.data = true, value
 					return nil
 				}},
 				output.SaveFlag(&c.save),
 				TimeoutFlag(&c.Timeout),
-				command.Toggle(&c.noValidate, "--no-validate", "send the arguments unchecked"),
-				command.Toggle(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
+				command.SwitchFlag(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 			}, c.Target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.Word, Command: c.Target.Command}, c.run
 		},
@@ -102,7 +102,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		}
 		tool, err := target.FindTool(c.Target.Selected.Tools(cl, ctx), c.Tool)
 		if err != nil {
-			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.Answers() {
+			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.CanAsk() {
 				f.Hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"
 			}
 			return err

@@ -23,7 +23,7 @@ func CompleteCommand() command.Command {
     -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := &completion{target: target.NewTarget()}
-			flags := append([]command.Flag{command.Format(&c.output, "text", "json")}, c.target.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&c.output, "text", "json")}, c.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.word, Command: c.target.Command}, c.run
 		},
 	}
@@ -141,7 +141,7 @@ func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Clie
 		return err
 	}
 	if c.output == "json" {
-		std.Out.JSON(raw)
+		std.Out.PrintJSON(raw)
 	}
 	var result mcp.CompleteResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
@@ -152,7 +152,7 @@ func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Clie
 	}
 	values := result.Completion.Values
 	for _, value := range values {
-		std.Out.Lines(value)
+		std.Out.PrintUntrustedLine(value)
 	}
 	switch total := result.Completion.Total; {
 	case total != nil && *total > int64(len(values)):

@@ -18,7 +18,7 @@ import (
 // TimeoutFlag is the flag --timeout.
 func TimeoutFlag(timeout *time.Duration) command.Flag {
 	*timeout = 5 * time.Minute
-	f := command.Duration(timeout, "--timeout", "how long to wait for the result, or for progress")
+	f := command.DurationFlag(timeout, "--timeout", "how long to wait for the result, or for progress")
 	*timeout = 0 // unless it is given it is up to the client, or to the configuration
 	return f
 }
@@ -50,7 +50,7 @@ func (f following) follow(send func(progress ...client.CallOption) (json.RawMess
 	var latest atomic.Value // string
 	latest.Store("waiting")
 	const patience = 3 * time.Second
-	stop := f.std.Err.During(patience, func(elapsed time.Duration) string {
+	stop := f.std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
 		return fmt.Sprintf("%s: %s %s", f.what, elapsed.Round(time.Second), latest.Load())
 	})
 	defer stop()
@@ -64,7 +64,7 @@ func (f following) follow(send func(progress ...client.CallOption) (json.RawMess
 func hearing(show func(text string)) []client.CallOption {
 	return []client.CallOption{
 		client.OnProgress(func(p mcp.ProgressParams) { show(progressText(p)) }),
-		client.OnTask(func(t mcp.Task) { show(command.Joined(": ", "task "+string(t.Status), t.StatusMessage)) }),
+		client.OnTask(func(t mcp.Task) { show(command.JoinNonEmpty(": ", "task "+string(t.Status), t.StatusMessage)) }),
 	}
 }
 

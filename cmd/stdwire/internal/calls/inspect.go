@@ -35,7 +35,7 @@ func InspectCommand() command.Command {
 				tool = w
 				return nil
 			}
-			flags := append([]command.Flag{command.Format(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
 				began := time.Now()
 				return t.Use(ctx, std, func(c *client.Client) error {
@@ -66,14 +66,14 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 			continue
 		}
 		if form == "json" {
-			std.Out.JSON(definition)
+			std.Out.PrintJSON(definition)
 			return nil
 		}
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, definition, "", "  "); err != nil {
 			return err
 		}
-		std.Out.JSON(indented.Bytes())
+		std.Out.PrintJSON(indented.Bytes())
 		return nil
 	}
 	return target.NotFound("tool", name, names, "stdwire tools")
@@ -143,7 +143,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 		return err
 	}
 	std.Out.Print(r.text())

@@ -35,7 +35,7 @@ func LsCommand() command.Command {
 				only = w
 				return nil
 			}
-			flags := append([]command.Flag{command.Format(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
 			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
 				return t.Use(ctx, std, func(c *client.Client) error {
 					for _, k := range t.Kinds() {
@@ -72,7 +72,7 @@ func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []o
 	}
 	switch {
 	case form == "json":
-		std.Out.JSON([]byte("{" + strings.Join(parts, ",") + "}"))
+		std.Out.PrintJSON([]byte("{" + strings.Join(parts, ",") + "}"))
 	case parts == nil:
 		std.Err.Printf("the server has nothing")
 	default:

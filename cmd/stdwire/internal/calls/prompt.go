@@ -32,7 +32,7 @@ func PromptCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			p := &Prompt{target: target.NewTarget()}
 			flags := append([]command.Flag{
-				command.Format(&p.Output, "text", "json", "raw"),
+				command.FormatFlag(&p.Output, "text", "json", "raw"),
 				output.SaveFlag(&p.save),
 				TimeoutFlag(&p.Timeout),
 			}, p.target.Flags()...)
@@ -142,7 +142,7 @@ func (p *Prompt) Get(ctx context.Context, v *output.View, c *client.Client) erro
 		return err
 	}
 	if v.Output == "json" {
-		v.Std.Out.JSON(raw)
+		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.GetPromptResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {

@@ -32,10 +32,10 @@ With --watch the server is asked to tell of changes, and what has changed is pri
 		Make: func() (command.Grammar, command.Runner) {
 			r := &Read{target: target.NewTarget()}
 			flags := append([]command.Flag{
-				command.Format(&r.Output, "text", "json", "raw"),
+				command.FormatFlag(&r.Output, "text", "json", "raw"),
 				output.SaveFlag(&r.save),
 				TimeoutFlag(&r.Timeout),
-				command.Toggle(&r.watch, "--watch", "print again what changes"),
+				command.SwitchFlag(&r.watch, "--watch", "print again what changes"),
 			}, r.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: r.word, Command: r.target.Command}, r.run
 		},
@@ -105,7 +105,7 @@ func (r *Read) Show(ctx context.Context, v *output.View, c *client.Client, uri s
 		return unreadable(ctx, c, uri, err)
 	}
 	if v.Output == "json" {
-		v.Std.Out.JSON(raw)
+		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.ReadResourceResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {

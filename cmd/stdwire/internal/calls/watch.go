@@ -44,7 +44,7 @@ func (w *watch) run(ctx context.Context, std *term.Streams, c *client.Client, ur
 			f, ok := errors.AsType[*command.Failure](err)
 			switch {
 			case err == nil:
-			case first || !ok || command.Exits[f.Code] != command.Exits["refused"]:
+			case first || !ok || command.ExitCodes[f.Code] != command.ExitCodes["refused"]:
 				return err
 			default: // it may be back with the next change
 				std.Err.Printf("%s", f.Error())

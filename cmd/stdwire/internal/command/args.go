@@ -1,3 +1,9 @@
+// Package command is the command line: commands with their flags, arguments and help, subcommands,
+// failures with their exit codes, and signals.
+//
+// A [Command] describes itself; its Make function returns a [Grammar], which parses the arguments,
+// and a [Runner], which runs with what was parsed. A Runner returns a [*Failure], which names the
+// server, the cause and the remedy, and has an exit code (see [ExitCodes]).
 package command
 
 import (
@@ -8,28 +14,31 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A Grammar is what may stand behind a command's name. Flags and words may come in any order, up to "--".
+// A Grammar describes the arguments of a command. Flags and words may come in any order, up to
+// "--".
 type Grammar struct {
 	Flags   []Flag
-	Word    func(word string) error // takes each argument that is no flag; nil: there are none
-	Rest    func(words []string)    // takes the first word and all that follows, flags or not, in place of word
-	Command func(words []string)    // takes what follows "--", at least one word; nil: nothing may
-	More    Runner                  // prints what the help cannot know beforehand; may be nil
+	Word    func(word string) error // takes each argument that is not a flag; nil: there is none
+	Rest    func(words []string)    // takes the first word and all arguments after it, flags or not, in place of Word
+	Command func(words []string)    // takes the words after "--", at least one; nil: "--" is an error
+	More    Runner                  // prints more help, after that of the flags; may be nil
 }
 
-// A Flag is one option of a command. All may be given once, but for those that say many.
+// A Flag is an option of a command. It may be given once, unless Many is set.
 type Flag struct {
 	Name     string // as it is written: "--root", "-o"
-	Value    string // what it takes, for the help; "" for a switch
-	Optional bool   // the value may be left out, and is set to "" then; it has to follow a "="
+	Value    string // a name for the value, for the help; "" for a switch
+	Optional bool   // the value may be omitted and is "" then; it must follow "="
 	Help     string
 	Many     bool
-	Set      func(value string) error // the error says what is wrong with the value
+	Set      func(value string) error // returns an error that says what is wrong with the value
 }
 
+// HelpFlag and ShortHelpFlag print the help of a command.
 const HelpFlag, ShortHelpFlag = "--help", "-h"
 
-// Parse reads a command's arguments. help says that nothing is to be done but to print the help. The error is a [*failure].
+// Parse parses the arguments of a command. help reports that only the help is to be printed. The
+// error is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {
 	seen := map[string]bool{}
 	for len(args) > 0 {
@@ -70,7 +79,7 @@ func (g *Grammar) parseCommand(words []string) error {
 	return nil
 }
 
-// parseFlag takes a flag, and its value, off args.
+// parseFlag parses a flag and its value and returns the arguments after them.
 func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, error) {
 	name, value, hasValue := strings.Cut(args[0], "=")
 	i := slices.IndexFunc(g.Flags, func(f Flag) bool { return f.Name == name })
@@ -108,7 +117,7 @@ func (g *Grammar) names() []string {
 	return names
 }
 
-// commandHint is for who forgets the --.
+// commandHint is the hint for a server's command without "--" before it.
 func (g *Grammar) commandHint(words []string) string {
 	if g.Command == nil {
 		return ""
@@ -116,22 +125,22 @@ func (g *Grammar) commandHint(words []string) string {
 	return "a server's command stands behind --: -- " + strings.Join(words, " ")
 }
 
-// Toggle is a flag without a value.
-func Toggle(target *bool, name, help string) Flag {
+// SwitchFlag is a flag without a value, which sets target.
+func SwitchFlag(target *bool, name, help string) Flag {
 	return Flag{Name: name, Help: help, Set: func(string) error {
 		*target = true
 		return nil
 	}}
 }
 
-// Format is the flag -o. The first of the formats is the default.
-func Format(target *string, formats ...string) Flag {
+// FormatFlag is the flag -o. The first of the formats is the default.
+func FormatFlag(target *string, formats ...string) Flag {
 	*target = formats[0]
-	return Choice(target, "-o", "how to print (default "+formats[0]+")", formats...)
+	return ChoiceFlag(target, "-o", "how to print (default "+formats[0]+")", formats...)
 }
 
-// Choice is a flag whose value is one of a few.
-func Choice(target *string, name, help string, options ...string) Flag {
+// ChoiceFlag is a flag whose value is one of options.
+func ChoiceFlag(target *string, name, help string, options ...string) Flag {
 	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help, Set: func(value string) error {
 		if !slices.Contains(options, value) {
 			return Usagef("%s: %q is none of %s", name, value, strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
@@ -141,8 +150,9 @@ func Choice(target *string, name, help string, options ...string) Flag {
 	}}
 }
 
-// Duration is a flag whose value is a time; 0 becomes negative, which is for ever.
-func Duration(target *time.Duration, name, help string) Flag {
+// DurationFlag is a flag whose value is a duration. It sets target to -1, for no limit, if the
+// value is 0.
+func DurationFlag(target *time.Duration, name, help string) Flag {
 	return Flag{Name: name, Value: "DURATION", Help: help + " (default " + ShortDuration(*target) + ", 0: for ever)", Set: func(value string) error {
 		d, err := time.ParseDuration(value)
 		switch {

@@ -20,9 +20,9 @@ func parseAll(args ...string) (p parsed, help bool, err error) {
 	p.timeout = time.Minute
 	g := Grammar{
 		Flags: []Flag{
-			Format(&p.output, "text", "json"),
-			Duration(&p.timeout, "--timeout", "how long"),
-			Toggle(&p.write, "--write", "write"),
+			FormatFlag(&p.output, "text", "json"),
+			DurationFlag(&p.timeout, "--timeout", "how long"),
+			SwitchFlag(&p.write, "--write", "write"),
 			{Name: "--root", Value: "DIR", Many: true, Set: func(v string) error { p.roots = append(p.roots, v); return nil }},
 		},
 		Word:    func(w string) error { p.words = append(p.words, w); return nil },

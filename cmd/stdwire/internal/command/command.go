@@ -9,21 +9,22 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A Command is one of the words that may follow "stdwire".
+// A Command is a word that may follow "stdwire".
 type Command struct {
 	Name    string
-	Usage   string // what may follow it
+	Usage   string // the arguments, for the first line of its help
 	Summary string // one line of the main help
-	Help    string // paragraphs of its own help
-	// Make returns what may follow the name, and what to do when that was read.
+	Help    string // the paragraphs of its help
+	// Make returns the grammar of the arguments and the function that runs the command once they
+	// are parsed.
 	Make func() (Grammar, Runner)
 }
 
-// A Runner does what a command is for. Its error is a [*failure], or unexpected.
+// A Runner runs a command. Its error is a [*Failure], or unexpected.
 type Runner func(ctx context.Context, std *term.Streams) error
 
-// Dispatch reads a command's arguments, and does what they say.
-func (c Command) Dispatch(ctx context.Context, args []string, std *term.Streams) error {
+// Run parses the arguments of a command and runs it.
+func (c Command) Run(ctx context.Context, args []string, std *term.Streams) error {
 	grammar, run := c.Make()
 	help, err := grammar.Parse(args)
 	if help {
@@ -41,13 +42,13 @@ func (c Command) Dispatch(ctx context.Context, args []string, std *term.Streams)
 	return err
 }
 
-// AsFailure makes a failure of any error. What happens after a signal happens because of it.
+// AsFailure returns err as a failure. After a signal, any error is a consequence of the signal.
 func AsFailure(ctx context.Context, err error) *Failure {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
 		f = &Failure{Code: "internal", Why: err.Error()}
 	}
-	if s, ok := errors.AsType[Signalled](context.Cause(ctx)); ok {
+	if s, ok := errors.AsType[SignalError](context.Cause(ctx)); ok {
 		f.Code, f.Why, f.Hint, f.Stderr = "interrupted", "interrupted", "", ""
 		switch s.Signal {
 		case syscall.SIGTERM:

@@ -11,9 +11,9 @@ import (
 
 func TestUnexpectedErrors(t *testing.T) {
 	f := AsFailure(t.Context(), errors.New("odd"))
-	assert.Equal(t, f.Exit(), 1)
+	assert.Equal(t, f.ExitCode(), 1)
 	assert.Equal(t, f.Error(), "odd")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(Signalled{Signal: syscall.SIGTERM})
-	assert.Equal(t, AsFailure(ctx, errors.New("odd")).Exit(), 143)
+	cancel(SignalError{Signal: syscall.SIGTERM})
+	assert.Equal(t, AsFailure(ctx, errors.New("odd")).ExitCode(), 143)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Exits has the exit code of each class of failure, by the name that stands in the JSON that -o json prints. 0 is success.
-var Exits = map[string]int{
+// ExitCodes maps the code of a failure, which -o json prints, to its exit code. Success is 0.
+var ExitCodes = map[string]int{
 	"internal": 1, // this program or the server did what nobody can have expected
 
 	"usage":    2, // the command line is wrong
@@ -46,16 +46,16 @@ var Exits = map[string]int{
 	"terminated":  143,
 }
 
-// A Failure is why a command did not succeed. It ends the program: one line on stderr, and an exit code.
+// A Failure is the error that ends a command: one line on standard error and an exit code.
 type Failure struct {
-	Code   string // one of exits
-	Server string // its name, "" if there was none
+	Code   string // a key of ExitCodes
+	Server string // the name of the server, or ""
 	Tool   string
-	What   string // was done when it went wrong: the command, the method, the tool
+	What   string // what failed: a command, a method, a tool
 	Why    string
-	Hint   string // a way out, if one can be told
-	Stderr string // the last of what the server wrote to stderr, if that may be the reason
-	Logged bool   // stderr has been shown already
+	Hint   string // the remedy, or ""
+	Stderr string // the end of the server's standard error, if it may tell the cause
+	Logged bool   // Stderr has been shown already
 }
 
 func (f *Failure) Error() string {
@@ -68,27 +68,30 @@ func (f *Failure) Error() string {
 	return strings.Join(parts, ": ")
 }
 
-// Usagef returns a failure that is the user's doing. What was done is added by [execute].
+// Usagef returns a failure with code usage. [Command.Run] sets What.
 func Usagef(format string, args ...any) *Failure {
 	return &Failure{Code: "usage", Why: fmt.Sprintf(format, args...)}
 }
 
-// BadArgs returns a failure because of the tool's arguments.
+// BadArgs returns a failure with code bad_args: the arguments of the tool are wrong.
 func BadArgs(format string, args ...any) *Failure {
 	return &Failure{Code: "bad_args", Why: fmt.Sprintf(format, args...)}
 }
 
+// WithHint sets the hint, unless hint is "", and returns f.
 func (f *Failure) WithHint(hint string) *Failure {
 	f.Hint = cmp.Or(hint, f.Hint)
 	return f
 }
 
-func (f *Failure) Exit() int { return cmp.Or(Exits[f.Code], 1) }
+// ExitCode returns the exit code of a failure.
+func (f *Failure) ExitCode() int { return cmp.Or(ExitCodes[f.Code], 1) }
 
-// maxTail is how many lines of a server's stderr are shown before a failure.
+// maxTail is the number of lines of a server's standard error that are shown before a failure.
 const maxTail = 10
 
-// Print prints a failure: for people the line, with what the server said last above it and the hint below; for programs one line of JSON.
+// Print prints a failure: its line, below the end of the server's standard error and above the
+// hint; or one line of JSON.
 func (f *Failure) Print(c *term.Console, asJSON bool) {
 	if asJSON {
 		_, _ = c.Write([]byte(printable.JSON(string(f.json())) + "\n"))
@@ -116,7 +119,7 @@ func (f *Failure) json() []byte {
 		Hint     string `json:"hint"`
 	}
 	text, _ := json.Marshal(map[string]details{ // strings and a number always encode
-		"error": {f.Code, f.Error(), f.Server, f.Tool, f.Exit(), f.Stderr, f.Hint},
+		"error": {f.Code, f.Error(), f.Server, f.Tool, f.ExitCode(), f.Stderr, f.Hint},
 	})
 	return text
 }

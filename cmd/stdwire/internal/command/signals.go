@@ -8,16 +8,17 @@ import (
 	"syscall"
 )
 
-// A Signalled is the cause of the end of the program's context.
-type Signalled struct{ Signal os.Signal }
+// A SignalError is the cause of a context that a signal has ended.
+type SignalError struct{ Signal os.Signal }
 
-func (s Signalled) Error() string { return s.Signal.String() }
+func (s SignalError) Error() string { return s.Signal.String() }
 
-// WithSignals returns a context that ends with the first signal to stop, whose cause is then a [signalled]. The second one ends the process at once, as if
-// there were no handler. A write to a pipe that nobody reads fails and does not kill: the server that was started is still to be stopped.
+// WithSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [SignalError]
+// as its cause. The second signal ends the process. SIGPIPE does not, because servers are still to
+// be stopped; the write fails instead.
 func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
-	h := new(Hangups)
-	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupsKey{}, h))
+	h := new(HangupHandler)
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupHandlerKey{}, h))
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -25,11 +26,11 @@ func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
 		for {
 			select {
 			case s := <-signals:
-				if s == syscall.SIGHUP && h.Divert() {
+				if s == syscall.SIGHUP && h.Handle() {
 					continue
 				}
 				signal.Stop(signals)
-				cancel(Signalled{Signal: s})
+				cancel(SignalError{Signal: s})
 			case <-ctx.Done():
 			}
 			return
@@ -41,36 +42,37 @@ func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// Hangups is who gets SIGHUP, if it does not end the program.
-type Hangups struct {
-	mu   sync.Mutex
-	Gone func() bool
-	To   chan struct{}
+// A HangupHandler receives SIGHUP in place of ending the program.
+type HangupHandler struct {
+	mu             sync.Mutex
+	TerminalClosed func() bool
+	Notify         chan struct{}
 }
 
-type hangupsKey struct{}
+type hangupHandlerKey struct{}
 
-// OnHangup has SIGHUP told on a channel of capacity 1 from now on, in place of ending the program that has these signals; but when gone reports that the terminal is gone, it means that. Without
-// signals nothing is ever told.
+// OnHangup sends each later SIGHUP to the returned channel, of capacity 1, in place of ending the
+// context of [WithSignals], which ctx must descend from; otherwise nothing is sent. If closed
+// reports that the terminal has closed, SIGHUP ends the context as before.
 func OnHangup(ctx context.Context, gone func() bool) <-chan struct{} {
 	told := make(chan struct{}, 1)
-	if h, ok := ctx.Value(hangupsKey{}).(*Hangups); ok {
+	if h, ok := ctx.Value(hangupHandlerKey{}).(*HangupHandler); ok {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.Gone, h.To = gone, told
+		h.TerminalClosed, h.Notify = gone, told
 	}
 	return told
 }
 
-// Divert tells of a signal, if somebody wants it.
-func (h *Hangups) Divert() bool {
+// Handle forwards a SIGHUP. It returns false if the signal is to end the program.
+func (h *HangupHandler) Handle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.To == nil || h.Gone() {
+	if h.Notify == nil || h.TerminalClosed() {
 		return false
 	}
 	select {
-	case h.To <- struct{}{}:
+	case h.Notify <- struct{}{}:
 	default:
 	}
 	return true

@@ -2,11 +2,11 @@
 
 package command
 
-// LetsInAll is what lets in all changes of the configuration that wait.
-const LetsInAll = "SIGHUP"
+// AcceptsAllChanges says how all waiting changes of a configuration are accepted.
+const AcceptsAllChanges = "SIGHUP"
 
 // What doctor says of a server that does not end with its stdin.
 const (
-	EndedBySignal = "had to be told by SIGTERM"
-	IgnoresEnd    = "it heeds neither the end of its stdin nor SIGTERM"
+	NeededSignal    = "had to be told by SIGTERM"
+	IgnoresShutdown = "it heeds neither the end of its stdin nor SIGTERM"
 )

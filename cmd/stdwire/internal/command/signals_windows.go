@@ -1,11 +1,12 @@
 package command
 
-// LetsInAll is what lets in all changes of the configuration that wait: there is no SIGHUP.
-const LetsInAll = "a new start of serve"
+// AcceptsAllChanges says how all waiting changes of a configuration are accepted. There is no
+// SIGHUP.
+const AcceptsAllChanges = "a new start of serve"
 
 // What doctor says of a server that does not end with its stdin. Whether it can be sent a
 // CTRL_BREAK_EVENT before it is killed depends on the console.
 const (
-	EndedBySignal = "had to be told by CTRL_BREAK"
-	IgnoresEnd    = "it does not heed the end of its stdin"
+	NeededSignal    = "had to be told by CTRL_BREAK"
+	IgnoresShutdown = "it does not heed the end of its stdin"
 )

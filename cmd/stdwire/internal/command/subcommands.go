@@ -10,10 +10,11 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// Subcommands are commands whose names begin with the same word: "auth login", "auth status".
+// Subcommands are commands whose names begin with the same word, such as "auth login" and "auth
+// status".
 type Subcommands []Command
 
-// List says what they do, a line each, for a help text.
+// List returns a line for each, for the help of the first word.
 func (all Subcommands) List() string {
 	width := 0
 	for _, c := range all {
@@ -26,7 +27,7 @@ func (all Subcommands) List() string {
 	return strings.Join(lines, "\n")
 }
 
-// Make takes the words that follow, the first of which names one.
+// Make is the Make function of the command that is the first word.
 func (all Subcommands) Make() (Grammar, Runner) {
 	var words []string
 	rest := func(w []string) { words = w }
@@ -43,6 +44,6 @@ func (all Subcommands) Make() (Grammar, Runner) {
 		if i < 0 {
 			return Usagef("%q is none of %s", words[0], strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
 		}
-		return all[i].Dispatch(ctx, words[1:], std)
+		return all[i].Run(ctx, words[1:], std)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Size shows a number of bytes.
+// Size formats a number of bytes, as in 4.1 kB.
 func Size(n int) string {
 	switch {
 	case n < 1000:
@@ -17,7 +17,7 @@ func Size(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1000_000)
 }
 
-// ShortDuration is 5m for 5m0s.
+// ShortDuration formats a duration without zero minutes and seconds: 5m rather than 5m0s.
 func ShortDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -28,18 +28,19 @@ func ShortDuration(d time.Duration) string {
 	return text
 }
 
+// Milliseconds returns a duration in milliseconds, with microseconds as decimals.
 func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// Count is 1 server, 2 servers.
-func Count(n int, what string) string {
+// Plural returns "1 server" or "2 servers" for what = "server".
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Joined joins what is not empty.
-func Joined(between string, parts ...string) string {
+// JoinNonEmpty joins those parts that are not empty.
+func JoinNonEmpty(between string, parts ...string) string {
 	text := ""
 	for _, part := range parts {
 		if text != "" && part != "" {

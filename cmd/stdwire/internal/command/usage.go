@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// ShowHelp returns what prints a command's own help. The grammar has been through the arguments.
+// ShowHelp returns a runner that prints the help of a command. g must have parsed the arguments.
 func (c Command) ShowHelp(g Grammar) Runner {
 	return func(ctx context.Context, std *term.Streams) error {
 		std.Out.Print(c.manual(g))
@@ -21,6 +21,7 @@ func (c Command) ShowHelp(g Grammar) Runner {
 	}
 }
 
+// manual returns the help of a command.
 func (c Command) manual(g Grammar) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
@@ -45,7 +46,7 @@ func (c Command) manual(g Grammar) string {
 	return b.String()
 }
 
-// usage is a flag as it is typed.
+// usage returns the flag as it is typed.
 func (f Flag) usage() string {
 	switch {
 	case f.Optional:
@@ -56,10 +57,11 @@ func (f Flag) usage() string {
 	return f.Name
 }
 
-// Wrap breaks text into lines at white space, the first of them indented by first, the others by rest.
+// Wrap breaks text into lines of Width columns at white space. The first line is indented by first,
+// the others by rest.
 func Wrap(text string, first, rest int) string { return WrapWords(strings.Fields(text), first, rest) }
 
-// WrapWords is wrap for words that may have spaces in them.
+// WrapWords is Wrap for words that may contain spaces.
 func WrapWords(words []string, first, rest int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", first))

@@ -13,31 +13,32 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// VersionCommand is stdwire version.
 func VersionCommand() Command {
 	return Command{
 		Name: "version", Usage: "[-o text|json]",
 		Summary: "print the version, and the revisions of MCP that are spoken",
 		Make: func() (Grammar, Runner) {
 			var output string
-			return Grammar{Flags: []Flag{Format(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
-				return PrintVersion(std, output, build())
+			return Grammar{Flags: []Flag{FormatFlag(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
+				return PrintVersion(std, output, readBuildInfo())
 			}
 		},
 	}
 }
 
-// A BuildInfo is what is known of how this program was built.
+// A BuildInfo describes how this program was built.
 type BuildInfo struct {
 	Version   string         `json:"version"`
 	Commit    string         `json:"commit,omitempty"`
 	Time      string         `json:"time,omitempty"`     // of the commit
-	Modified  bool           `json:"modified,omitempty"` // there were changes that are not in the commit
+	Modified  bool           `json:"modified,omitempty"` // the tree had changes that were not committed
 	Go        string         `json:"go"`
 	Platform  string         `json:"platform"`
 	Revisions []mcp.Revision `json:"mcp_revisions"`
 }
 
-func build() BuildInfo {
+func readBuildInfo() BuildInfo {
 	b := BuildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Revisions: mcp.Supported()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -59,13 +60,14 @@ func build() BuildInfo {
 	return b
 }
 
-// Version is how this program introduces itself.
-func Version() string { return build().Version }
+// Version is the version with which this program introduces itself to servers and clients.
+func Version() string { return readBuildInfo().Version }
 
+// PrintVersion prints b as text or JSON.
 func PrintVersion(std *term.Streams, output string, b BuildInfo) error {
 	if output == "json" {
 		text, err := json.Marshal(b)
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 		return err
 	}
 	commit := ""

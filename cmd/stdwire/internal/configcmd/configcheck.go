@@ -21,7 +21,7 @@ func configCheckCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.Configuration
 			var output, profile string
-			flags := append([]command.Flag{command.Format(&output, "text", "json"), target.ProfileFlag(&profile)}, from.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json"), target.ProfileFlag(&profile)}, from.Flags()...)
 			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return checkConfig(std, &from, profile, output) }
 		},
 	}
@@ -74,7 +74,7 @@ func checkConfig(std *term.Streams, from *target.Configuration, profile, output 
 		if err != nil {
 			return err
 		}
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 	} else {
 		var rows [][]string
 		for _, one := range all {
@@ -91,7 +91,7 @@ func checkConfig(std *term.Streams, from *target.Configuration, profile, output 
 		}
 	}
 	if failures > 0 {
-		return &command.Failure{Code: "config", Why: command.Count(failures, "error")}
+		return &command.Failure{Code: "config", Why: command.Plural(failures, "error")}
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ With --into, the servers are added to a file, or a new one: what is there stays,
 					im.into = value
 					return nil
 				}},
-				command.Toggle(&im.force, "--force", "replace servers that are there"),
+				command.SwitchFlag(&im.force, "--force", "replace servers that are there"),
 			}
 			return command.Grammar{Flags: flags, Word: im.word}, im.run
 		},
@@ -88,7 +88,7 @@ func (im *importing) run(_ context.Context, std *term.Streams) error {
 		if im.ids != nil {
 			profiles = nil // they may be about others
 		}
-		std.Out.JSON(config.Encode(servers, f.Inputs, profiles))
+		std.Out.PrintJSON(config.Encode(servers, f.Inputs, profiles))
 		return nil
 	}
 	if len(f.Profiles) > 0 {
@@ -119,7 +119,7 @@ func (im *importing) choose(std *term.Streams, f *config.File) ([]*config.Server
 	about := slices.DeleteFunc(f.Diagnostics, func(d config.Diagnostic) bool { return d.Server != "" && !wanted(d.Server) })
 	target.PrintDiagnostics(std, about)
 	if n := len(target.ErrorsAmong(about)); n > 0 {
-		return nil, &command.Failure{Code: "config", Why: command.Count(n, "error") + "; nothing is imported"}
+		return nil, &command.Failure{Code: "config", Why: command.Plural(n, "error") + "; nothing is imported"}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(f.Servers), func(s *config.Server) bool { return !wanted(s.ID) })
 	for _, id := range im.ids {

@@ -59,10 +59,10 @@ func showConfig(std *term.Streams, from *target.Configuration, profile string, i
 	if profile != "" || ids != nil {
 		profiles = nil
 	}
-	std.Out.JSON(config.Encode(shown, nil, profiles))
+	std.Out.PrintJSON(config.Encode(shown, nil, profiles))
 	if errors := target.ErrorsAmong(c.Diagnostics); ids == nil && len(errors) > 0 {
 		target.PrintDiagnostics(std, errors)
-		return &command.Failure{Code: "config", Why: "what has errors is left out: " + command.Count(broken, "server")}
+		return &command.Failure{Code: "config", Why: "what has errors is left out: " + command.Plural(broken, "server")}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func configWhereCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.Configuration
 			var output string
-			flags := append([]command.Flag{command.Format(&output, "text", "json")}, from.Flags()[:1]...)
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, from.Flags()[:1]...)
 			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return whereConfig(std, &from, output) }
 		},
 	}
@@ -40,7 +40,7 @@ func whereConfig(std *term.Streams, from *target.Configuration, output string) e
 		files = append(files, file{f.Path, f.State, f.Servers, f.Project})
 		what := ""
 		if f.State == config.Used || f.State == config.Shadowed {
-			what = command.Count(f.Servers, "server")
+			what = command.Plural(f.Servers, "server")
 		}
 		rows = append(rows, []string{string(f.State), f.Path, what})
 	}
@@ -49,7 +49,7 @@ func whereConfig(std *term.Streams, from *target.Configuration, output string) e
 			Files []file `json:"files"`
 			Trust string `json:"trust"`
 		}{files, config.UserStore(env).Path})
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 		return err
 	}
 	std.Out.Print(term.Table(rows) + "\nTrusted servers of projects are remembered in " + config.UserStore(env).Path + ".\n")

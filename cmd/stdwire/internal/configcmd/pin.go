@@ -177,5 +177,5 @@ func (p *pinning) show(std *term.Streams, all []compared) error {
 	if different == 0 {
 		return nil
 	}
-	return &command.Failure{Code: "findings", Why: command.Count(different, "definition") + " not as accepted", Hint: "if that is right: stdwire pin accept"}
+	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") + " not as accepted", Hint: "if that is right: stdwire pin accept"}
 }

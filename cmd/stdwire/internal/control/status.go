@@ -26,7 +26,7 @@ func StatusCommand() command.Command {
 			"Servers are switched off and on with stdwire disable and enable, started anew with restart; logs shows what they write.",
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
-			return command.Grammar{Flags: []command.Flag{command.Format(&output, "text", "json")}}, func(ctx context.Context, std *term.Streams) error {
+			return command.Grammar{Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}}, func(ctx context.Context, std *term.Streams) error {
 				all, err := running(ctx, std)
 				if err != nil {
 					return err
@@ -60,7 +60,7 @@ func printStatusJSON(std *term.Streams, all []*controlled) error {
 	}
 	text, err := json.Marshal(list)
 	if err == nil {
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 	}
 	return err
 }
@@ -98,12 +98,12 @@ func details(s ops.Status, now time.Time) (all []string) {
 	}
 	say(s.Session != "", "session %s", printable.Line(s.Session))
 	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
-	say(s.Tools != nil && s.State != "disabled", "%s", command.Count(*cmp.Or(s.Tools, new(int)), "tool"))
+	say(s.Tools != nil && s.State != "disabled", "%s", command.Plural(*cmp.Or(s.Tools, new(int)), "tool"))
 	say(s.Pid != 0, "process %d", s.Pid)
 	say(s.Memory != 0, "%.0f MiB", float64(s.Memory)/(1<<20))
-	say(s.Uses != 0, "%s under way", command.Count(s.Uses, "call"))
+	say(s.Uses != 0, "%s under way", command.Plural(s.Uses, "call"))
 	say(s.Heard != "", "heard %s ago", age(s.Heard, now))
-	say(s.Restarts != 0, "%s", command.Count(s.Restarts, "restart"))
+	say(s.Restarts != 0, "%s", command.Plural(s.Restarts, "restart"))
 	say(s.RetryIn != 0, "again in %d s", s.RetryIn)
 	say(s.Error != "", "%s", printable.Line(s.Error))
 	return all

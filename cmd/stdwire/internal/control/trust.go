@@ -29,7 +29,7 @@ What is shown is all that is written down of the server, uncut; variables are sh
 A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
 			tr := new(trusting)
-			flags := []command.Flag{command.Toggle(&tr.revoke, "--revoke", "no longer trust them"), command.Toggle(&tr.yes, "--yes", "do not ask")}
+			flags := []command.Flag{command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"), command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
 			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
 		},
 	}
@@ -93,7 +93,7 @@ func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
 		if slices.ContainsFunc(found, func(one trustable) bool { return one.profile != nil }) {
 			what = "server or profile"
 		}
-		return &command.Failure{Code: "untrusted", Why: command.Count(declined, what) + " not trusted"}
+		return &command.Failure{Code: "untrusted", Why: command.Plural(declined, what) + " not trusted"}
 	}
 	return nil
 }
@@ -201,12 +201,12 @@ func revoke(std *term.Streams, store *config.Store, found []trustable) error {
 	if err != nil {
 		return err
 	}
-	text := command.Count(n, "server")
+	text := command.Plural(n, "server")
 	switch {
 	case m > 0 && n > 0:
-		text += " and " + command.Count(m, "profile")
+		text += " and " + command.Plural(m, "profile")
 	case m > 0:
-		text = command.Count(m, "profile")
+		text = command.Plural(m, "profile")
 	}
 	std.Err.Printf("%s no longer trusted", text)
 	return nil
@@ -258,7 +258,7 @@ func (tr *trusting) ask(ctx context.Context, std *term.Streams, p term.Prompter,
 	if tr.yes {
 		return true, nil
 	}
-	if !std.Answers() {
+	if !std.CanAsk() {
 		return false, &command.Failure{Code: "untrusted", Server: name, Why: "there is nobody to ask", Hint: "if what is above is what you want: --yes"}
 	}
 	end, err := p.Begin(ctx)

@@ -58,7 +58,7 @@ func (c *Chart) facts() string {
 	}
 	parts := []string{fmt.Sprintf("%s, %s era, by %s", c.Revision, c.Era, c.By), fmt.Sprintf("ready after %.0f ms", c.ReadyMs)}
 	if c.Tools != nil {
-		parts = append(parts, command.Count(*c.Tools, "tool"))
+		parts = append(parts, command.Plural(*c.Tools, "tool"))
 	}
 	if c.StopMs != 0 {
 		parts = append(parts, fmt.Sprintf("stopped after %.0f ms", c.StopMs))
@@ -95,14 +95,14 @@ func printCharts(std *term.Streams, output string, charts []*Chart) error {
 			Servers []*Chart       `json:"servers"`
 			Summary map[string]int `json:"summary"`
 		}{append([]*Chart{}, charts...), verdicts})
-		std.Out.JSON(text)
+		std.Out.PrintJSON(text)
 		return err
 	}
 	for _, c := range charts {
 		std.Out.Print(c.text(column))
 	}
 	if len(charts) > 1 {
-		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n", command.Count(len(charts), "server"), verdicts[Fine], verdicts[Warns], verdicts[Broke]))
+		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n", command.Plural(len(charts), "server"), verdicts[Fine], verdicts[Warns], verdicts[Broke]))
 	}
 	return nil
 }

@@ -90,6 +90,6 @@ func (chart *Chart) notStarted(err error, saw *witness, p *patient) {
 	}
 	chart.add(Broke, what, hint)
 	if lines, sample := saw.noise(); lines > 0 && !errors.Is(err, context.Canceled) {
-		chart.add(Warns, fmt.Sprintf("it wrote to stdout what is no message, %s, the first: %s", command.Count(lines, "line"), sample), "logs belong on stderr")
+		chart.add(Warns, fmt.Sprintf("it wrote to stdout what is no message, %s, the first: %s", command.Plural(lines, "line"), sample), "logs belong on stderr")
 	}
 }

@@ -137,9 +137,9 @@ func (chart *Chart) ending(exit *client.ExitError, took time.Duration) {
 	const way = "a server on stdio has to end when its stdin ends (2025-11-25, Lifecycle, \"Shutdown\"); else it outlives an application that dies"
 	switch {
 	case exit.Signal == os.Kill:
-		chart.add(Warns, fmt.Sprintf("%s, and was killed after %s", command.IgnoresEnd, took.Round(100*time.Millisecond)), way)
+		chart.add(Warns, fmt.Sprintf("%s, and was killed after %s", command.IgnoresShutdown, took.Round(100*time.Millisecond)), way)
 	case took >= stopGrace:
-		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, command.EndedBySignal)
+		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, command.NeededSignal)
 		chart.add(Warns, what, way)
 	}
 	if exit.Held {
@@ -150,12 +150,12 @@ func (chart *Chart) ending(exit *client.ExitError, took time.Duration) {
 // noise writes down what was sent that should not have been.
 func (chart *Chart) noise(n client.Noise) {
 	if n.Junk > 0 {
-		chart.add(Warns, fmt.Sprintf("it writes to stdout what is no message, %s, the first: %s", command.Count(n.Junk, "line"), n.Samples[0]), "logs belong on stderr: some clients give up at the first such line")
+		chart.add(Warns, fmt.Sprintf("it writes to stdout what is no message, %s, the first: %s", command.Plural(n.Junk, "line"), n.Samples[0]), "logs belong on stderr: some clients give up at the first such line")
 	}
 	if n.Unmatched > 0 {
-		chart.add(Warns, fmt.Sprintf("it answers what nobody has asked: %s", command.Count(n.Unmatched, "message")), "each request gets one answer, with its id; a notification gets none")
+		chart.add(Warns, fmt.Sprintf("it answers what nobody has asked: %s", command.Plural(n.Unmatched, "message")), "each request gets one answer, with its id; a notification gets none")
 	}
 	if n.Repaired > 0 {
-		chart.add(Warns, fmt.Sprintf("it sends broken Unicode: %s", command.Count(n.Repaired, "message")), "it cuts texts in the middle of a character")
+		chart.add(Warns, fmt.Sprintf("it sends broken Unicode: %s", command.Plural(n.Repaired, "message")), "it cuts texts in the middle of a character")
 	}
 }

@@ -27,7 +27,7 @@ func DoctorCommand() command.Command {
 			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
 		Make: func() (command.Grammar, command.Runner) {
 			d := new(doctor)
-			flags := []command.Flag{command.Format(&d.output, "text", "json"), target.ProfileFlag(&d.profile)}
+			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"), target.ProfileFlag(&d.profile)}
 			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...), target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
 				d.ids = append(d.ids, w)
@@ -95,8 +95,8 @@ func (d *doctor) run(ctx context.Context, std *term.Streams) error {
 	}
 	var left atomic.Int64
 	left.Store(int64(len(patients)))
-	stop := std.Err.During(3*time.Second, func(elapsed time.Duration) string {
-		return fmt.Sprintf("still looking at %s %s", command.Count(int(left.Load()), "server"), elapsed.Round(time.Second))
+	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
+		return fmt.Sprintf("still looking at %s %s", command.Plural(int(left.Load()), "server"), elapsed.Round(time.Second))
 	})
 	charts := target.ForEach(patients, func(p *patient) *Chart {
 		defer left.Add(-1)
@@ -117,7 +117,7 @@ func (d *doctor) run(ctx context.Context, std *term.Streams) error {
 		}
 	}
 	if broken > 0 {
-		return &command.Failure{Code: "findings", Why: fmt.Sprintf("%d of %s cannot be used", broken, command.Count(len(charts), "server"))}
+		return &command.Failure{Code: "findings", Why: fmt.Sprintf("%d of %s cannot be used", broken, command.Plural(len(charts), "server"))}
 	}
 	return nil
 }

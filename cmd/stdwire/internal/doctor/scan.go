@@ -94,8 +94,8 @@ func NewScanReport() *scanReport { return &scanReport{failOn: scan.High.String()
 
 func (r *scanReport) flags() []command.Flag {
 	return []command.Flag{
-		command.Format(&r.Output, "text", "json", "sarif"),
-		command.Choice(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), never)...),
+		command.FormatFlag(&r.Output, "text", "json", "sarif"),
+		command.ChoiceFlag(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), never)...),
 		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true, Help: "leave findings out that you have looked at", Set: func(value string) error {
 			rule, _, _ := strings.Cut(value, ":")
 			if ids := ruleIDs(); !slices.Contains(ids, rule) {
@@ -141,12 +141,12 @@ func (r *scanReport) print(std *term.Streams, found []scan.Finding, s output.Sca
 			Findings []scan.Finding     `json:"findings"`
 			Summary  output.ScanSummary `json:"summary"`
 		}{append([]scan.Finding{}, found...), s})
-		std.Out.JSON(bytes.TrimSpace(b.Bytes()))
+		std.Out.PrintJSON(bytes.TrimSpace(b.Bytes()))
 		return err
 	case "sarif":
 		text, err := scan.SARIF(found, command.Version())
 		if err == nil {
-			std.Out.JSON(text)
+			std.Out.PrintJSON(text)
 		}
 		return err
 	}
@@ -173,7 +173,7 @@ func (r *scanReport) verdict(found []scan.Finding) error {
 	if least == scan.Critical {
 		or = ""
 	}
-	return &command.Failure{Code: "findings", Why: fmt.Sprintf("%s of severity %s%s", command.Count(n, "finding"), least, or),
+	return &command.Failure{Code: "findings", Why: fmt.Sprintf("%s of severity %s%s", command.Plural(n, "finding"), least, or),
 		Hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
 }
 

@@ -25,7 +25,7 @@ type scanning struct {
 }
 
 func (s *scanning) flags() []command.Flag {
-	return append([]command.Flag{command.Toggle(&s.all, "--servers", "all servers of the configuration"), target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)}, s.one.Flags()...)
+	return append([]command.Flag{command.SwitchFlag(&s.all, "--servers", "all servers of the configuration"), target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)}, s.one.Flags()...)
 }
 
 // several reports whether it is those of the configuration.
@@ -59,7 +59,7 @@ func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []sc
 	if len(c.Servers) == 0 {
 		std.Err.Printf(target.NothingConfigured)
 	}
-	stop := std.Err.During(3*time.Second, func(elapsed time.Duration) string {
+	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
 		return "still asking the servers what they have " + elapsed.Round(time.Second).String()
 	})
 	type asked struct {
@@ -122,5 +122,5 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 
 // notSeen is the failure of a scan that has not seen all.
 func notSeen(missed int) error {
-	return &command.Failure{Code: "unreachable", Why: fmt.Sprintf("%s not looked at", command.Count(missed, "server"))}
+	return &command.Failure{Code: "unreachable", Why: fmt.Sprintf("%s not looked at", command.Plural(missed, "server"))}
 }

@@ -31,7 +31,7 @@ func elicited(t *testing.T, params mcp.ElicitParams, lines ...string) (got asked
 	if lines != nil {
 		typing = strings.Join(lines, "\n") + "\n"
 	}
-	a := NewAsker("the server", c, term.NewTypist(strings.NewReader(typing), c, func() {}))
+	a := NewAsker("the server", c, term.NewLineReader(strings.NewReader(typing), c, func() {}))
 	a.browse = func(url string) error {
 		got.opened = append(got.opened, url)
 		if strings.Contains(url, "unopenable") {
@@ -302,7 +302,7 @@ func TestQuestionsTakeTurns(t *testing.T) {
 	var b bytes.Buffer
 	c := &term.Console{W: &b, Terminal: true}
 	prompts := make(chan string)
-	a := NewAsker("s", c, announced{term.NewTypist(in, c, func() {}), prompts})
+	a := NewAsker("s", c, announced{term.NewLineReader(in, c, func() {}), prompts})
 	var o client.Options
 	a.Answer(&o)
 	assert.DeepEqual(t, o.ElicitModes, []string{"form", "url"})

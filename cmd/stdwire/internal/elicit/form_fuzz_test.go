@@ -28,7 +28,7 @@ func FuzzForm(f *testing.F) {
 		}
 		var b bytes.Buffer
 		c := &term.Console{W: &b, Terminal: true}
-		a := NewAsker("server", c, term.NewTypist(strings.NewReader(typed), c, func() {}))
+		a := NewAsker("server", c, term.NewLineReader(strings.NewReader(typed), c, func() {}))
 		got, err := a.elicit(t.Context(), mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: []byte(form)})
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func (p *Pages) Show(ctx context.Context, page string) error {
 	for _, doubt := range doubts(u) {
 		p.Std.Err.Printf("Mind: %s.", doubt)
 	}
-	if !p.Std.Answers() {
+	if !p.Std.CanAsk() {
 		return nil
 	}
 	if err := p.Browse(page); err != nil {

@@ -66,9 +66,9 @@ func (v *View) text(text string) {
 	switch out := v.Std.Out; {
 	case v.Output == "json":
 	case v.Output == "raw" && !out.Terminal:
-		out.Foreign(text)
+		out.PrintUntrusted(text)
 	default:
-		out.Lines(text)
+		out.PrintUntrustedLine(text)
 	}
 }
 

@@ -84,17 +84,17 @@ func (s *ScanSummary) Text() string {
 		name string
 	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"}, {s.Templates, "template"}} {
 		if thing.n > 0 {
-			things = append(things, command.Count(thing.n, thing.name))
+			things = append(things, command.Plural(thing.n, thing.name))
 		}
 	}
 	text := "no findings"
 	if total > 0 {
-		text = fmt.Sprintf("%s (%s)", command.Count(total, "finding"), strings.Join(severities, ", "))
+		text = fmt.Sprintf("%s (%s)", command.Plural(total, "finding"), strings.Join(severities, ", "))
 	}
 	if things == nil {
 		things = []string{"nothing"}
 	}
-	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), command.Count(s.Servers, "server"))
+	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), command.Plural(s.Servers, "server"))
 	if s.Ignored > 0 {
 		text += fmt.Sprintf("; %d ignored", s.Ignored)
 	}

@@ -60,13 +60,13 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 		if err != nil {
 			return err
 		}
-		std.Out.JSON(list)
+		std.Out.PrintJSON(list)
 	case "raw":
 		for page, err := range k.Pages(c, ctx) {
 			if err != nil {
 				return err
 			}
-			std.Out.JSON(page)
+			std.Out.PrintJSON(page)
 		}
 	default:
 		first := true

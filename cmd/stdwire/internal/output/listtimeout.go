@@ -14,7 +14,7 @@ import (
 // ListTimeoutFlag is the flag --timeout of commands that list what a server has.
 func ListTimeoutFlag(target *time.Duration) command.Flag {
 	*target = 30 * time.Second
-	return command.Duration(target, "--timeout", "how long the server may take for each list")
+	return command.DurationFlag(target, "--timeout", "how long the server may take for each list")
 }
 
 // Within is the kind with lists that have to be there in full within a time, all their pages

@@ -16,7 +16,7 @@ import (
 // ToolResult prints the result of a tool. If the tool says that it failed, that is the error.
 func (v *View) ToolResult(tool string, raw []byte) error {
 	if v.Output == "json" {
-		v.Std.Out.JSON(raw)
+		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.CallToolResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
@@ -56,7 +56,7 @@ func (v *View) ToolResult(tool string, raw []byte) error {
 // NoResult is the failure of a server whose result is none. The request was carried out; whatever it gave must not be lost.
 func (v *View) NoResult(what string, raw []byte, err error) *command.Failure {
 	if v.Output != "json" {
-		v.Std.Out.JSON(raw)
+		v.Std.Out.PrintJSON(raw)
 	}
 	return &command.Failure{Code: "internal", What: what, Why: fmt.Sprintf("the result is not one: %v", err)}
 }
@@ -85,11 +85,11 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, out
 	}
 	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool, Why: printable.TruncateRunes(printable.Line(text), 500)}
 	switch {
-	case std.Answers():
+	case std.CanAsk():
 	case code == dispatch.ConfirmationRequired:
-		f.Hint = term.AtTerminal + "; stdwire's own server asks nobody with --confirm trust"
+		f.Hint = term.HintTerminal + "; stdwire's own server asks nobody with --confirm trust"
 	case strings.Contains(strings.ToLower(text), "elicit"): // as many put it
-		f.Hint = term.AtTerminal
+		f.Hint = term.HintTerminal
 	}
 	switch {
 	case text == "":

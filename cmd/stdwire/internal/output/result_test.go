@@ -73,7 +73,7 @@ func TestRawContent(t *testing.T) {
 			err := (&View{Std: c.Streams, Output: "raw"}).ToolResult("t", []byte(tt.result))
 			if terminal && tt.failed != "" {
 				assert.ErrorContains(t, err, tt.failed, tt.name)
-				assert.Equal(t, err.(*command.Failure).Exit(), 2)
+				assert.Equal(t, err.(*command.Failure).ExitCode(), 2)
 			} else {
 				assert.NilError(t, err, tt.name)
 			}
@@ -102,7 +102,7 @@ func TestResultThatIsNone(t *testing.T) {
 		c := termtest.Capture(false)
 		err := (&View{Std: c.Streams, Output: form}).ToolResult("t", []byte(`{"content":5}`))
 		assert.ErrorContains(t, err, "the result is not one")
-		assert.Equal(t, err.(*command.Failure).Exit(), 1)
+		assert.Equal(t, err.(*command.Failure).ExitCode(), 1)
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stdout.String(), `{"content":5}`+"\n", "it is not lost")
 	}
@@ -118,7 +118,7 @@ func TestToolFailure(t *testing.T) {
 	} {
 		c := termtest.Capture(true)
 		f := (&View{Std: c.Streams, Output: "text"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
-		assert.Equal(t, f.Exit(), 5, tt.name)
+		assert.Equal(t, f.ExitCode(), 5, tt.name)
 		assert.Equal(t, f.Why, tt.why)
 		assert.Equal(t, c.Stderr.String(), tt.stderr)
 		assert.NilError(t, c.Out.Flush())
@@ -132,7 +132,7 @@ func TestToolFailure(t *testing.T) {
 
 		c = termtest.Capture(true)
 		f = (&View{Std: c.Streams, Output: "json"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
-		assert.Equal(t, f.Exit(), 5)
+		assert.Equal(t, f.ExitCode(), 5)
 		assert.Equal(t, c.Stderr.String(), "")
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stdout.String(), tt.result+"\n")

@@ -92,7 +92,7 @@ func TestSaver(t *testing.T) {
 	for _, name := range []string{"../x", "/etc/x", "no/such/dir", ""} {
 		_, err = s.write(name, nil)
 		assert.ErrorContains(t, err, "was not saved in "+s.dir, name)
-		assert.Equal(t, err.(*command.Failure).Exit(), 1)
+		assert.Equal(t, err.(*command.Failure).ExitCode(), 1)
 	}
 	for _, path := range []string{outside, taken} {
 		left, err := os.ReadFile(path)
@@ -102,7 +102,7 @@ func TestSaver(t *testing.T) {
 
 	_, err = OpenSaver(filepath.Join(outside, "x"))
 	assert.ErrorContains(t, err, "--save: ")
-	assert.Equal(t, err.(*command.Failure).Exit(), 2)
+	assert.Equal(t, err.(*command.Failure).ExitCode(), 2)
 	none, err := OpenSaver("")
 	assert.NilError(t, err)
 	assert.Assert(t, none == nil)

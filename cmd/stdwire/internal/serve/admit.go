@@ -63,8 +63,8 @@ const (
 	WaitsForItsEnvFile    = "environment"
 	WaitsForTrust         = "untrusted"
 	waitsWithMore         = "more servers"
-	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " + command.LetsInAll + " all that waits"
-	letInProfile          = "stdwire trust %[1]s lets it in, " + command.LetsInAll + " all that waits"
+	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
+	letInProfile          = "stdwire trust %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
 	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
 )
 
@@ -155,7 +155,7 @@ func WaitingText(w ops.Waiting) string {
 	way := letInServer
 	switch {
 	case w.Kind == ops.WaitingOrder:
-		return w.Source + ": the order of the servers has changed, and waits: " + command.LetsInAll + " lets it in"
+		return w.Source + ": the order of the servers has changed, and waits: " + command.AcceptsAllChanges + " lets it in"
 	case w.Why == WaitsForTrust:
 		way = letInWhatIsOfAProject
 	case w.Kind == ops.WaitingProfile:

@@ -47,7 +47,7 @@ The bridge is a client by itself, not a wire: the server sees stdwire as its cli
 				return x.run(ctx, std)
 			}
 			return command.Grammar{Command: func(words []string) { b.words, x.words = words, words }, Flags: append([]command.Flag{
-				command.Choice(&b.framing, "--framing", "how the server frames messages (default: as the client does not)", "newline", "content-length"),
+				command.ChoiceFlag(&b.framing, "--framing", "how the server frames messages (default: as the client does not)", "newline", "content-length"),
 			}, x.flags()...)}, run
 		},
 	}

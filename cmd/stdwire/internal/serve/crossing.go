@@ -32,7 +32,7 @@ type crossing struct {
 
 func (x *crossing) flags() []command.Flag {
 	return append(append(x.remote.Flags(), x.web.flags()...),
-		command.Choice(&x.era, "--era", "how to speak to the server, with --http or --url (default auto)", "auto", "modern", "legacy"),
+		command.ChoiceFlag(&x.era, "--era", "how to speak to the server, with --http or --url (default auto)", "auto", "modern", "legacy"),
 		target.StartTimeoutFlag(&x.startTimeout),
 	)
 }
@@ -109,7 +109,7 @@ func (x *crossing) server(std *term.Streams, log *slog.Logger) host.Server {
 // open starts the server behind, and returns one that looks like it.
 func (x *crossing) open(ctx context.Context, std *term.Streams, g *gateway.Gateway, id string, log *slog.Logger) (s *server.Server, err error) {
 	const patience = 3 * time.Second
-	stop := std.Err.During(patience, func(elapsed time.Duration) string {
+	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
 		return x.name() + ": no answer yet " + elapsed.Round(time.Second).String()
 	})
 	g.Settle(ctx)

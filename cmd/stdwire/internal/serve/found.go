@@ -300,7 +300,7 @@ func (f *Found) Watch(next dispatch.Handler) dispatch.Handler {
 // Exit is the exit code, which tells a server that cannot be reached from a tool that fails, as those of stdwire call do.
 func (f *Found) Exit(code int) int {
 	if failure := target.Explain(f.cause); failure != nil {
-		return failure.Exit()
+		return failure.ExitCode()
 	}
 	return code
 }

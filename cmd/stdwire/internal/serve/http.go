@@ -61,8 +61,8 @@ func (w *web) flags() []command.Flag {
 			}
 			return nil
 		}},
-		command.Toggle(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
-		command.Toggle(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
+		command.SwitchFlag(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
+		command.SwitchFlag(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
 	return append(flags, w.oauth.flags()...)
 }

@@ -45,11 +45,11 @@ type Mounted struct {
 func (m *Mounted) flags() []command.Flag {
 	return append(m.Configuration.Flags(),
 		target.ProfileFlag(&m.Profile),
-		command.Toggle(&m.All, "--servers", "offer what all servers of the configuration have"),
-		command.Choice(&m.Pins, "--pins", "a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)", "block", "warn", "off"),
-		command.Toggle(&m.noPrefix, "--no-prefix", "let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
-		command.Toggle(&m.noDescPrefix, "--no-desc-prefix", "leave their descriptions as they are, without [ID] before them"),
-		command.Toggle(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
+		command.SwitchFlag(&m.All, "--servers", "offer what all servers of the configuration have"),
+		command.ChoiceFlag(&m.Pins, "--pins", "a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)", "block", "warn", "off"),
+		command.SwitchFlag(&m.noPrefix, "--no-prefix", "let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
+		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix", "leave their descriptions as they are, without [ID] before them"),
+		command.SwitchFlag(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
 		command.Flag{Name: "--audit", Value: "FILE", Help: "append a line of JSON for each call, read and prompt of these servers", Set: func(value string) error {
 			if value == "" {
 				return errors.New("it wants the name of a file")
@@ -57,7 +57,7 @@ func (m *Mounted) flags() []command.Flag {
 			m.audit = value
 			return nil
 		}},
-		command.Toggle(&m.values, "--audit-values", "with the values of arguments, which may be secrets"),
+		command.SwitchFlag(&m.values, "--audit-values", "with the values of arguments, which may be secrets"),
 		hookFlag(&m.before, "--before", "run this command before each call of a tool of these servers, to see, change or refuse it"),
 		hookFlag(&m.after, "--after", "run this command after each, to see, change or refuse the result"),
 	)

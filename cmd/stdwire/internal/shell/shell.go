@@ -34,10 +34,10 @@ Otherwise stdin is a script: line after line is run, up to the first that fails,
 		Make: func() (command.Grammar, command.Runner) {
 			s := &Shell{target: target.NewTarget()}
 			flags := append([]command.Flag{
-				command.Format(&s.output, outputs...),
+				command.FormatFlag(&s.output, outputs...),
 				output.SaveFlag(&s.save),
 				calls.TimeoutFlag(&s.timeout),
-				command.Toggle(&s.trace.On, "--trace", "show every message, as .trace on does"),
+				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"),
 			}, s.target.Flags()...)
 			return command.Grammar{Flags: flags, Command: s.target.Command}, s.run
 		},
@@ -108,7 +108,7 @@ func (s *Shell) becomeInteractive(ctx context.Context) (end func()) {
 	// From here on, what is said on stderr goes above the line that is being typed.
 	std := *s.Std
 	std.Err = &term.Console{W: s.editor, Terminal: true, Dumb: s.Std.Err.Dumb}
-	std.Lines = &shellPrompter{s}
+	std.LineReader = &shellPrompter{s}
 	s.Std = &std
 	if err != nil {
 		s.Std.Err.Printf("note: %v", err)
@@ -183,7 +183,7 @@ func (s *Shell) runScript(ctx context.Context) error {
 			return nil
 		case err != nil:
 			f := command.AsFailure(ctx, err)
-			f.What = command.Joined(": ", fmt.Sprintf("line %d", n), f.What)
+			f.What = command.JoinNonEmpty(": ", fmt.Sprintf("line %d", n), f.What)
 			return f
 		}
 	}

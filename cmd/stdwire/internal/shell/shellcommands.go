@@ -135,7 +135,7 @@ func (s *Shell) setOutput(_ context.Context, words []string) error {
 
 func (s *Shell) setTimeout(_ context.Context, words []string) error {
 	if len(words) > 0 {
-		return command.Duration(&s.timeout, ".timeout", "").Set(words[0])
+		return command.DurationFlag(&s.timeout, ".timeout", "").Set(words[0])
 	}
 	text := "for ever"
 	if s.timeout > 0 {

@@ -17,8 +17,8 @@ func (p *shellPrompter) Begin(ctx context.Context) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.shell.Std.Forget()
-	shown := p.shell.Std.Err.Withhold()
+	p.shell.Std.DiscardInput()
+	shown := p.shell.Std.Err.HideStatus()
 	return func() {
 		shown()
 		resume()

@@ -163,7 +163,7 @@ func (s *Shell) showLog(m mcp.LoggingMessageParams) {
 	if unquoted, ok := jsonscan.Unquote(m.Data); ok {
 		text = string(unquoted)
 	}
-	s.Std.Err.Printf("%s", command.Joined(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
+	s.Std.Err.Printf("%s", command.JoinNonEmpty(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
 }
 
 // watch tells when the server dies.

@@ -47,8 +47,8 @@ What to do with a recording:
 					t.file = value
 					return nil
 				}},
-				command.Toggle(&t.live, "--live", "show a line for each frame on stderr"),
-				command.Toggle(&t.redact, "--redact", "record no values"),
+				command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
+				command.SwitchFlag(&t.redact, "--redact", "record no values"),
 				byteSize(&t.maxSize, "--max-size", "how large the recording may become"),
 			}}, t.run
 		},
@@ -148,7 +148,7 @@ func (t *tapping) more(ctx context.Context, std *term.Streams) error {
 	if i < 0 {
 		return command.Usagef("unexpected argument %q", t.rest[0]).WithHint(cmp.Or(near.DidYouMean(t.rest[0], names), "a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
 	}
-	return tapCommands()[i].Dispatch(ctx, t.rest[1:], std)
+	return tapCommands()[i].Run(ctx, t.rest[1:], std)
 }
 
 // createRecording creates a file of this name, or if there is one, of the name with a number. What is no regular file, such as a pipe, is written to.

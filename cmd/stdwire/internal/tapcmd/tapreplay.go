@@ -27,12 +27,12 @@ func tapReplayCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			r := &replaying{timeout: time.Minute}
 			return command.Grammar{Word: r.file.word, Command: func(words []string) { r.words = words }, Flags: []command.Flag{
-				command.Format(&r.output, "text", "json"),
+				command.FormatFlag(&r.output, "text", "json"),
 				{Name: "--ignore", Value: "NAME", Many: true, Help: "members of this name may differ, wherever they are", Set: func(value string) error {
 					r.ignore = append(r.ignore, value)
 					return nil
 				}},
-				command.Duration(&r.timeout, "--timeout", "how long to wait for each answer"),
+				command.DurationFlag(&r.timeout, "--timeout", "how long to wait for each answer"),
 			}}, r.run
 		},
 	}
@@ -109,7 +109,7 @@ func (r *replaying) answered(std *term.Streams, a *tap.Answer) {
 		r.different++
 	}
 	if r.output == "json" {
-		std.Out.JSON(answerJSON(a))
+		std.Out.PrintJSON(answerJSON(a))
 		return
 	}
 	if a.Same() {

@@ -22,7 +22,7 @@ func tapShowCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			s := new(showing)
 			return command.Grammar{Word: s.file.word, Flags: []command.Flag{
-				command.Format(&s.output, "text", "json"),
+				command.FormatFlag(&s.output, "text", "json"),
 				{Name: "--method", Value: "NAME", Help: "requests, notifications and answers of this method only", Set: s.filter(func(m *tap.Message, name string) bool { return m.Method == name })},
 				{Name: "--id", Value: "ID", Help: "messages with this id only, with or without quotes", Set: s.filter(func(m *tap.Message, id string) bool {
 					return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
@@ -71,7 +71,7 @@ func (s *showing) run(_ context.Context, std *term.Streams) error {
 			return nil
 		}
 		if s.output == "json" {
-			std.Out.JSON(bytes.TrimSpace(line))
+			std.Out.PrintJSON(bytes.TrimSpace(line))
 		} else {
 			for _, text := range tapLines(r) {
 				std.Out.Print(text + "\n")

@@ -20,7 +20,7 @@ func tapStatsCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string
-			return command.Grammar{Word: file.word, Flags: []command.Flag{command.Format(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
+			return command.Grammar{Word: file.word, Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
 				var stats tap.Stats
 				if err := file.each(std, func(r *tap.Record, _ []byte) error {
 					stats.Add(r)
@@ -31,7 +31,7 @@ func tapStatsCommand() command.Command {
 				report := stats.Report()
 				if output == "json" {
 					text, err := json.Marshal(report)
-					std.Out.JSON(text)
+					std.Out.PrintJSON(text)
 					return err
 				}
 				std.Out.Print(statsText(&report))

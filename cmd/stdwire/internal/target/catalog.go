@@ -36,7 +36,7 @@ func (b *Builtin) Flags() []command.Flag {
 			b.Roots = append(b.Roots, value)
 			return err
 		}},
-		command.Toggle(&b.Write, "--write", "offer the operations that change files"),
+		command.SwitchFlag(&b.Write, "--write", "offer the operations that change files"),
 		command.Flag{Name: "--allow-exec", Value: "CMD,…", Optional: true, Help: "offer the operations that run programs: any, or only these", Set: func(value string) error {
 			b.Exec = true
 			for name := range strings.SplitSeq(value, ",") {
@@ -46,15 +46,15 @@ func (b *Builtin) Flags() []command.Flag {
 			}
 			return nil
 		}},
-		command.Toggle(&b.Eval, "--allow-eval", "offer proc.eval, which runs shell text"),
+		command.SwitchFlag(&b.Eval, "--allow-eval", "offer proc.eval, which runs shell text"),
 	)
 }
 
 // ServerFlags are flags, and those that say how it is offered to MCP clients.
 func (b *Builtin) ServerFlags() []command.Flag {
 	return append(b.Flags(), b.remembered(
-		command.Choice(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
-		command.Choice(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
+		command.ChoiceFlag(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
+		command.ChoiceFlag(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
 	)...)
 }
 

@@ -161,7 +161,7 @@ func unasked(err error) (why, hint string) {
 // missing says what a server asks for that it does not get.
 func missing(methods []string) (why, hint string) {
 	if slices.Equal(methods, []string{mcp.MethodElicit}) {
-		return "the server wants to ask something, and nobody is there to answer", term.AtTerminal
+		return "the server wants to ask something, and nobody is there to answer", term.HintTerminal
 	}
 	return "the server asks for " + strings.Join(methods, " and ") + ", which stdwire does not give", ""
 }

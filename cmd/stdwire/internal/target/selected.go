@@ -117,7 +117,7 @@ func (s *Selected) Find(ctx context.Context, std *term.Streams) error {
 	if err := config.UserStore(env).Check(server); err != nil {
 		return Misconfigured(err)
 	}
-	if std.Answers() {
+	if std.CanAsk() {
 		env.Ask = AskInput(ctx, std.Prompter(), s.ID)
 	}
 	endpoint, err := server.Resolve(env)

@@ -38,17 +38,17 @@ func NewTarget() *Target { return &Target{} }
 
 func (t *Target) Flags() []command.Flag {
 	return append(append(append(t.Selected.flags(), t.Remote.Flags()...), t.Builtin.ServerFlags()...),
-		command.Choice(&t.Era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
+		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
-		command.Toggle(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
+		command.SwitchFlag(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
 
 // StartTimeoutFlag is the flag --start-timeout. Unless it is given, the target is 0: it is up to the client, or to the configuration.
 func StartTimeoutFlag(target *time.Duration) command.Flag {
 	*target = 60 * time.Second
-	start := command.Duration(target, "--start-timeout", "how long the server may take to start and answer")
+	start := command.DurationFlag(target, "--start-timeout", "how long the server may take to start and answer")
 	*target = 0
 	return start
 }
@@ -162,7 +162,7 @@ func (t *Target) Connect(ctx context.Context, std *term.Streams, adjust func(*cl
 
 // Disconnect ends the connection, and the server if it was started here.
 func (t *Target) Disconnect(std *term.Streams, c *client.Client) error {
-	stop := std.Err.During(time.Second, func(elapsed time.Duration) string {
+	stop := std.Err.StatusAfter(time.Second, func(elapsed time.Duration) string {
 		return t.Name() + ": still stopping " + elapsed.Round(time.Second).String()
 	})
 	err := c.Close()
@@ -191,7 +191,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	o.StartTimeout = cmp.Or(t.StartTimeout, o.StartTimeout)
 	o.Limits.MaxFrame = cmp.Or(t.maxMessage, o.Limits.MaxFrame)
 	o.Logger = slog.New(slog.NewTextHandler(std.Err, nil))
-	if std.Answers() {
+	if std.CanAsk() {
 		elicit.NewAsker(t.Launched(), std.Err, std.Prompter()).Answer(&o)
 	}
 	if adjust != nil {
@@ -199,7 +199,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	}
 	const patience = 3 * time.Second
 	if dial := t.dial(); dial != nil {
-		stop := std.Err.During(patience, func(elapsed time.Duration) string {
+		stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
 			return t.Name() + ": no answer yet " + elapsed.Round(time.Second).String()
 		})
 		defer stop()
@@ -212,7 +212,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	if t.ServerLogs {
 		cmd.Stderr = log
 	}
-	stop := std.Err.During(patience, func(elapsed time.Duration) string {
+	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
 		return t.Name() + ": still starting" + Downloads(cmd.Path) + " " + elapsed.Round(time.Second).String()
 	})
 	defer stop()

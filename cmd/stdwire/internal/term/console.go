@@ -1,3 +1,5 @@
+// Package term is the program's standard input, output and error: what may be printed on a
+// terminal, the status line, and questions to the person at the terminal.
 package term
 
 import (
@@ -9,73 +11,74 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A Console is stderr: lines, and on a terminal below them one more that says what is going on and makes room for whatever comes next, or that a person types
-// behind. It is safe for concurrent use.
+// A Console is standard error. It prints lines and, on a terminal, a status or a prompt below them,
+// which it moves down when a line is printed. It is safe for concurrent use.
 type Console struct {
 	Terminal bool
-	Dumb     bool // it is a terminal that only shows lines: a status would stay
+	Dumb     bool // a terminal that ignores escape sequences: no status can be erased
 
-	mu       sync.Mutex
-	W        io.Writer
-	shown    bool   // the status
-	withheld bool   // there is no status, because somebody is asked
-	asking   string // the prompt that somebody types behind; there is no status then either
+	mu           sync.Mutex
+	W            io.Writer
+	statusShown  bool   // a status is on the last line
+	statusHidden bool   // no status may be shown, because a question is being asked
+	promptText   string // the prompt that an answer is typed after; "" if none is shown
 }
 
-const Width = 80 // of a line, in characters
+const Width = 80 // Width is the number of columns that output is wrapped at.
 
-// Write prints lines.
+// Write prints lines. A prompt is printed again below them.
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	if c.asking == "" {
+	if c.promptText == "" {
 		return c.W.Write(p)
 	}
 	_, _ = io.WriteString(c.W, "\n")
 	n, err := c.W.Write(p)
-	_, _ = io.WriteString(c.W, c.asking)
+	_, _ = io.WriteString(c.W, c.promptText)
 	return n, err
 }
 
-// prompt shows what an answer is to be typed behind. Until answered is called, lines come above it.
+// prompt prints the prompt of a question. Until endPrompt is called, lines appear above it.
 func (c *Console) prompt(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	c.asking = printable.Line(text) + " "
-	_, _ = io.WriteString(c.W, c.asking)
+	c.promptText = printable.Line(text) + " "
+	_, _ = io.WriteString(c.W, c.promptText)
 }
 
-// answered ends a prompt. If somebody has typed a whole line, the line end is there already.
-func (c *Console) answered(wholeLine bool) {
+// endPrompt ends a prompt. wholeLine reports that a line was typed, whose end is on the screen
+// already.
+func (c *Console) endPrompt(wholeLine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asking = ""
+	c.promptText = ""
 	if !wholeLine {
 		_, _ = io.WriteString(c.W, "\n")
 	}
 }
 
-// Printf prints a line. It may hold foreign text.
+// Printf prints a line. Control characters in it are escaped.
 func (c *Console) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...))) // there is nowhere to complain of stderr
 }
 
-// Withhold keeps the status away until resume is called.
-func (c *Console) Withhold() (resume func()) {
+// HideStatus removes the status and shows none until resume is called.
+func (c *Console) HideStatus() (resume func()) {
 	set := func(withheld bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.erase()
-		c.withheld = withheld
+		c.statusHidden = withheld
 	}
 	set(true)
 	return func() { set(false) }
 }
 
-// Status replaces the status; "" takes it away. Without a terminal that can take it away there is
-// none.
+// Status replaces the status; "" removes it. It does nothing unless standard error is a terminal
+// that can erase a line.
 func (c *Console) Status(text string) {
 	if !c.Terminal || c.Dumb {
 		return
@@ -83,22 +86,22 @@ func (c *Console) Status(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	if text != "" && c.asking == "" && !c.withheld {
-		c.shown = true
+	if text != "" && c.promptText == "" && !c.statusHidden {
+		c.statusShown = true
 		_, _ = io.WriteString(c.W, printable.TruncateRunes(printable.Line(text), Width-1))
 	}
 }
 
 func (c *Console) erase() {
-	if c.shown {
-		c.shown = false
+	if c.statusShown {
+		c.statusShown = false
 		_, _ = io.WriteString(c.W, "\r\x1b[K")
 	}
 }
 
-// During shows a status from after on, every second anew, until stop is called. A dumb terminal is
-// shown lines, every ten seconds.
-func (c *Console) During(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
+// StatusAfter shows a status from after on and updates it every second, until stop is called. On a
+// dumb terminal it prints a line every ten seconds.
+func (c *Console) StatusAfter(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
 	if !c.Terminal {
 		return func() {}
 	}

@@ -37,12 +37,12 @@ func TestDuring(t *testing.T) {
 		c := &Console{W: &b, Terminal: true}
 		text := func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) }
 
-		stop := c.During(3*time.Second, text)
+		stop := c.StatusAfter(3*time.Second, text)
 		time.Sleep(2999 * time.Millisecond)
 		stop()
 		assert.Equal(t, b.String(), "", "patience")
 
-		stop = c.During(3*time.Second, text)
+		stop = c.StatusAfter(3*time.Second, text)
 		time.Sleep(4500 * time.Millisecond)
 		stop()
 		assert.Equal(t, b.String(), "still at it 3s\r\x1b[Kstill at it 4s\r\x1b[K")
@@ -54,7 +54,7 @@ func TestStatusIsWithheld(t *testing.T) {
 	var b bytes.Buffer
 	c := &Console{W: &b, Terminal: true}
 	c.Status("one")
-	resume := c.Withhold()
+	resume := c.HideStatus()
 	c.Status("two")
 	c.Printf("a line")
 	resume()
@@ -68,7 +68,7 @@ func TestDuringOnADumbTerminal(t *testing.T) {
 		var b bytes.Buffer
 		c := &Console{W: &b, Terminal: true, Dumb: true}
 		c.Status("nothing")
-		stop := c.During(3*time.Second, func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) })
+		stop := c.StatusAfter(3*time.Second, func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) })
 		time.Sleep(14 * time.Second)
 		stop()
 		assert.Equal(t, b.String(), "still at it 3s\nstill at it 13s\n")

@@ -10,70 +10,73 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// Streams are standard input, output and error, and what is known of them.
+// Streams are standard input, output and error.
 type Streams struct {
 	In  io.Reader
 	Out *Output
 	Err *Console
 
-	InTerminal bool
-	Forget     func()   // throws away what was typed and is not read yet
-	Lines      Prompter // reads answers; nil: a typist does
+	InTerminal   bool
+	DiscardInput func()   // discards what was typed and not yet read
+	LineReader   Prompter // reads answers; nil means lines of In
 }
 
-// Prompter returns what reads the answers of whoever sits at the terminal.
+// Prompter returns the reader of answers of the person at the terminal.
 func (s *Streams) Prompter() Prompter {
-	if s.Lines != nil {
-		return s.Lines
+	if s.LineReader != nil {
+		return s.LineReader
 	}
-	return NewTypist(s.In, s.Err, s.Forget)
+	return NewLineReader(s.In, s.Err, s.DiscardInput)
 }
 
-// Answers reports whether somebody is there to answer questions.
-func (s *Streams) Answers() bool { return s.InTerminal && s.Err.Terminal }
+// CanAsk reports whether a person is there to answer questions: standard input and error are
+// terminals.
+func (s *Streams) CanAsk() bool { return s.InTerminal && s.Err.Terminal }
 
+// ProcessStreams returns the streams of this process.
 func ProcessStreams() *Streams {
 	onTerminal := terminal.Is(os.Stderr)
 	dumb := onTerminal && !terminal.EnableEscapes(os.Stderr)
 	return &Streams{
 		In: os.Stdin, InTerminal: terminal.Is(os.Stdin),
-		Forget: func() { terminal.Discard(os.Stdin) },
-		Out:    NewOutput(os.Stdout, terminal.Is(os.Stdout)),
-		Err:    &Console{W: os.Stderr, Terminal: onTerminal, Dumb: dumb},
+		DiscardInput: func() { terminal.Discard(os.Stdin) },
+		Out:          NewOutput(os.Stdout, terminal.Is(os.Stdout)),
+		Err:          &Console{W: os.Stderr, Terminal: onTerminal, Dumb: dumb},
 	}
 }
 
-// An Output is stdout, which carries results and nothing else.
+// An Output is standard output, which carries results and nothing else. It is buffered.
 type Output struct {
 	*bufio.Writer
 	Terminal bool
 }
 
+// NewOutput returns an Output that writes to w. terminal says that w is a terminal.
 func NewOutput(w io.Writer, terminal bool) *Output {
 	return &Output{bufio.NewWriterSize(w, 64<<10), terminal}
 }
 
-// Foreign prints text that is somebody else's: to a terminal, without what could do something there other than be read; elsewhere as it is.
-func (o *Output) Foreign(text string) {
+// PrintUntrusted prints text of a server. On a terminal, control characters are escaped.
+func (o *Output) PrintUntrusted(text string) {
 	if o.Terminal {
 		text = printable.Text(text)
 	}
 	_, _ = o.WriteString(text) // an error stays in the writer, for flush
 }
 
-// Lines is foreign, with a line end if the text has none.
-func (o *Output) Lines(text string) {
-	o.Foreign(text)
+// PrintUntrustedLine is PrintUntrusted, with a line end if text has none.
+func (o *Output) PrintUntrustedLine(text string) {
+	o.PrintUntrusted(text)
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		_ = o.WriteByte('\n')
 	}
 }
 
-// Print prints text of our own making, some of which may be foreign.
+// Print prints text of this program, in which control characters are escaped.
 func (o *Output) Print(text string) { _, _ = o.WriteString(printable.Text(text)) }
 
-// JSON prints JSON, and a line end: to a terminal, without what could do something there other than be read; elsewhere as it is.
-func (o *Output) JSON(text []byte) {
+// PrintJSON prints JSON and a line end. On a terminal, control characters are escaped.
+func (o *Output) PrintJSON(text []byte) {
 	if o.Terminal {
 		text = []byte(printable.JSON(string(text)))
 	}
@@ -81,7 +84,7 @@ func (o *Output) JSON(text []byte) {
 	_ = o.WriteByte('\n')
 }
 
-// Flush hands over what was printed. The error, if any, is an [outputError].
+// Flush writes what is buffered. Its error is an [*OutputError].
 func (o *Output) Flush() error {
 	if err := o.Writer.Flush(); err != nil {
 		return &OutputError{Err: err}
@@ -89,13 +92,13 @@ func (o *Output) Flush() error {
 	return nil
 }
 
-// An OutputError says that results could not be printed.
+// An OutputError reports that results could not be written to standard output.
 type OutputError struct{ Err error }
 
 func (e *OutputError) Error() string { return e.Err.Error() }
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// A Prompter reads what somebody at the terminal answers.
+// A Prompter asks questions and reads the answers of the person at the terminal.
 type Prompter interface {
 	// Begin waits until nobody else is asked, and throws away what was typed before: it was no
 	// answer, and must not agree to anything. Nobody else is asked until end is called. The error
@@ -106,4 +109,5 @@ type Prompter interface {
 	Line(ctx context.Context, prompt string) (string, error)
 }
 
-const AtTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"
+// HintTerminal is the hint of an error that a question could not be asked.
+const HintTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"

@@ -10,9 +10,9 @@ import (
 func TestOutput(t *testing.T) {
 	var b bytes.Buffer
 	o := NewOutput(&b, false)
-	o.Lines("a")
-	o.Lines("b\n")
-	o.Lines("")
+	o.PrintUntrustedLine("a")
+	o.PrintUntrustedLine("b\n")
+	o.PrintUntrustedLine("")
 	o.Print("ours \x1b[1m\u202e\n")
 	assert.NilError(t, o.Flush())
 	assert.Equal(t, b.String(), "a\nb\nours \\u202e\n")
@@ -20,7 +20,7 @@ func TestOutput(t *testing.T) {
 	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n", true: `{"a":"\u202e"}` + "\n"} {
 		b.Reset()
 		o := NewOutput(&b, terminal)
-		o.JSON([]byte("{\"a\":\"\u202e\"}"))
+		o.PrintJSON([]byte("{\"a\":\"\u202e\"}"))
 		assert.NilError(t, o.Flush())
 		assert.Equal(t, b.String(), want)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Table shows rows in columns.
+// Table formats rows as columns, two spaces apart. Control characters are escaped.
 func Table(rows [][]string) string {
 	var widths []int
 	for _, row := range rows {

@@ -1,3 +1,4 @@
+// Package termtest provides streams that write to buffers, for tests of commands.
 package termtest
 
 import (
@@ -7,15 +8,15 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// Captured are streams into buffers, for tests.
+// Captured is streams with the buffers that they write to.
 type Captured struct {
 	*term.Streams
 	Stdout, Stderr *bytes.Buffer
 }
 
-// Capture returns streams; terminal says whether all of them are one.
+// Capture returns streams with empty input. terminal says whether all three are terminals.
 func Capture(terminal bool) Captured {
 	c := Captured{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}
-	c.Streams = &term.Streams{In: strings.NewReader(""), InTerminal: terminal, Forget: func() {}, Out: term.NewOutput(c.Stdout, terminal), Err: &term.Console{W: c.Stderr, Terminal: terminal}}
+	c.Streams = &term.Streams{In: strings.NewReader(""), InTerminal: terminal, DiscardInput: func() {}, Out: term.NewOutput(c.Stdout, terminal), Err: &term.Console{W: c.Stderr, Terminal: terminal}}
 	return c
 }

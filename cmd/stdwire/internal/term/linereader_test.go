@@ -13,7 +13,7 @@ import (
 
 func TestTypist(t *testing.T) {
 	var b bytes.Buffer
-	p := NewTypist(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"), &Console{W: &b, Terminal: true}, func() {})
+	p := NewLineReader(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"), &Console{W: &b, Terminal: true}, func() {})
 	for i, want := range []string{"one", "", "", "three"} {
 		text, err := p.Line(t.Context(), "?")
 		if i == 2 {
@@ -35,7 +35,7 @@ func TestLineBegunBefore(t *testing.T) {
 	in, typing := io.Pipe()
 	defer in.Close()
 	var b bytes.Buffer
-	p := NewTypist(in, &Console{W: &b, Terminal: true}, func() {})
+	p := NewLineReader(in, &Console{W: &b, Terminal: true}, func() {})
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
@@ -55,7 +55,7 @@ func TestLinesComeAboveAPrompt(t *testing.T) {
 	c.prompt("Name [\x1b[2Ja\nb] >")
 	c.Status("still busy")
 	c.Printf("log")
-	c.answered(true)
+	c.endPrompt(true)
 	c.Status("busy")
 	assert.Equal(t, b.String(), "busy\r\x1b[KName [a b] > \nlog\nName [a b] > busy")
 }
