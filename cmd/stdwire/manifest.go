@@ -17,13 +17,13 @@ func manifestCommand() command.Command {
 		Summary: "print what the built-in server offers, as JSON",
 		Help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
 		Make: func() (command.Grammar, command.Runner) {
-			b := new(target.Builtin)
+			b := new(target.BuiltinFlags)
 			return command.Grammar{Flags: b.Flags()}, func(_ context.Context, std *term.Streams) error { return printManifest(b, std) }
 		},
 	}
 }
 
-func printManifest(b *target.Builtin, std *term.Streams) error {
+func printManifest(b *target.BuiltinFlags, std *term.Streams) error {
 	o, err := b.Open(slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

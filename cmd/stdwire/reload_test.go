@@ -175,7 +175,7 @@ func newConfig(t *testing.T, servers map[string]any) (m *serve.Mounted, path str
 	ownHome(t)
 	path = filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, servers), 0o600))
-	return &serve.Mounted{Configuration: target.Configuration{Files: []string{path}}}, path
+	return &serve.Mounted{ConfigFlags: target.ConfigFlags{Files: []string{path}}}, path
 }
 
 type obj = map[string]any

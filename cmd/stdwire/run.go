@@ -30,7 +30,7 @@ The first word is a built-in service, or else the id of a server of the configur
   stdwire run --allow-exec - < session.txt
   stdwire run github issues_list --state open -o json`,
 		Make: func() (command.Grammar, command.Runner) {
-			b, f := new(target.Builtin), new(serve.Found)
+			b, f := new(target.BuiltinFlags), new(serve.Found)
 			var words, how []string
 			run := func(ctx context.Context, std *term.Streams) error {
 				if len(words) == 0 {
@@ -53,7 +53,7 @@ The first word is a built-in service, or else the id of a server of the configur
 
 // behindOwnFlags takes the flags of this command off the words that are to be completed, and does what they say: with --write there is more to
 // complete. Where they are not whole, or one of them is to be completed itself, nothing is left to complete.
-func behindOwnFlags(b *target.Builtin, f *serve.Found, words []string) []string {
+func behindOwnFlags(b *target.BuiltinFlags, f *serve.Found, words []string) []string {
 	if len(words) < 3 || words[0] != "__complete" || words[1] != "run" {
 		return words
 	}
@@ -70,7 +70,7 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-func runOperation(ctx context.Context, std *term.Streams, b *target.Builtin, f *serve.Found, words []string) error {
+func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, f *serve.Found, words []string) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	o, err := b.Open(log)
 	if err != nil {

@@ -115,14 +115,14 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 }
 
 // everything is the built-in catalog with all gates open, on a directory with a few files.
-func everything(t *testing.T) *target.Offer {
+func everything(t *testing.T) *target.BuiltinServer {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"a.txt": "alpha\nbeta\n", "b.txt": "gamma\n", "sub/c.txt": "delta\n"} {
 		assert.NilError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
-	o, err := (&target.Builtin{Roots: []string{"main=" + dir}, Write: true, Exec: true, Eval: runtime.GOOS != "windows"}).Open(slog.New(slog.DiscardHandler))
+	o, err := (&target.BuiltinFlags{Roots: []string{"main=" + dir}, Write: true, Exec: true, Eval: runtime.GOOS != "windows"}).Open(slog.New(slog.DiscardHandler))
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.Check(t, o.Close()) })
 	return o

@@ -45,7 +45,7 @@ func TestTrust(t *testing.T) {
 	got = run(t, "trust", "other")
 	assert.Equal(t, got.code, 7)
 	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:], `  command    sh -c "curl \x1b[2K evil\u202e" ""
-  in         `+target.Exact(dir)+`
+  in         `+target.QuoteWord(dir)+`
   cwd        "sub dir"
   env        LD_PRELOAD=./x.so
   env        T=${T}
@@ -185,7 +185,7 @@ func TestSelectedServer(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t, cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
 
-	assert.Equal(t, (&target.Target{Selected: target.Selected{ID: "npx"}}).Launched(), "npx")
+	assert.Equal(t, (&target.Target{Configured: target.ConfiguredServer{ID: "npx"}}).LaunchedName(), "npx")
 
 	// An input from a flag's file, the environment, or who sits there.
 	got = run(t, "tools", "-s", "own")
@@ -255,7 +255,7 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `
   command    x ${input:key}
-  in         `+target.Exact(dir)+`
+  in         `+target.QuoteWord(dir)+`
   era        legacy
   startTimeoutMs 0
   callTimeoutMs 1000
@@ -265,6 +265,6 @@ func TestTrustShowsTheWholeEffect(t *testing.T) {
   disabled   true
   tools      "{\"allow\":[\"a*\"],\"deny\":[\"ab\"]}"
   input      key: "your password\u202e" (a password)
-  in place of `+target.Exact(own+":1:14")+`
+  in place of `+target.QuoteWord(own+":1:14")+`
 `))
 }

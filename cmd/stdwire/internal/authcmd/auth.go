@@ -33,12 +33,12 @@ func authCommands() command.Subcommands {
 
 // An account is a server with a URL, as somebody is known to it.
 type account struct {
-	selected target.Selected
+	selected target.ConfiguredServer
 	url      string        // that it has, or that was given
 	oauth    *config.OAuth // nil if nothing is configured
 }
 
-func (a *account) flags() []command.Flag { return a.selected.Configuration.Flags() }
+func (a *account) flags() []command.Flag { return a.selected.ConfigFlags.Flags() }
 
 // word takes the server.
 func (a *account) word(word string) error {
@@ -70,13 +70,13 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	if !a.given() {
 		return command.Usagef("which server?").WithHint("its id in the configuration, or its URL")
 	}
-	if extra := a.selected.Configuration.Given(); a.url != "" && extra != "" {
+	if extra := a.selected.ConfigFlags.Given(); a.url != "" && extra != "" {
 		return command.Usagef("%s is for a server of the configuration", extra)
 	}
 	if a.url != "" {
 		return nil
 	}
-	if err := a.selected.Find(ctx, std); err != nil {
+	if err := a.selected.Resolve(ctx, std); err != nil {
 		return err
 	}
 	e := a.selected.Endpoint

@@ -48,7 +48,7 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	if err := l.find(ctx, std); err != nil {
 		return err
 	}
-	pages := elicit.Pages{Std: std, Browse: l.browse}
+	pages := elicit.LoginPages{Std: std, Browse: l.browse}
 	grant := auth.AuthorizationCode{Show: pages.Show, Patience: l.patience}
 	if grant.Patience < 0 {
 		grant.Patience = 365 * 24 * time.Hour // for ever

@@ -85,7 +85,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 		std.Err.Printf("there are no credentials for any server")
 	}
 	if a.given() && !usable {
-		return &command.Failure{Code: "auth_required", Server: a.name(), Why: "there are no credentials for it that are good", Hint: "log in: " + target.LoginTo(a.selected.ID, a.url)}
+		return &command.Failure{Code: "auth_required", Server: a.name(), Why: "there are no credentials for it that are good", Hint: "log in: " + target.LoginCommand(a.selected.ID, a.url)}
 	}
 	return nil
 }

@@ -97,10 +97,10 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		c.Target.Options.OnLog, c.Target.Options.LogLevel = logLines(std), mcp.LevelInfo
 	}
 	return c.Target.Use(ctx, std, func(cl *client.Client) error {
-		if err := c.Target.Selected.Permit(c.Tool); err != nil {
+		if err := c.Target.Configured.CheckAllowed(c.Tool); err != nil {
 			return err
 		}
-		tool, err := target.FindTool(c.Target.Selected.Tools(cl, ctx), c.Tool)
+		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
 		if err != nil {
 			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.CanAsk() {
 				f.Hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"
@@ -115,7 +115,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
-		v := &output.View{Std: std, Output: c.output, Save: saver}
+		v := &output.Printer{Std: std, Format: c.output, Save: saver}
 		return v.ToolResult(c.Tool, result)
 	})
 }

@@ -145,7 +145,7 @@ func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Clie
 	}
 	var result mcp.CompleteResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		return (&output.View{Std: std, Output: c.output}).NoResult(c.words[1], raw, err)
+		return (&output.Printer{Std: std, Format: c.output}).InvalidResult(c.words[1], raw, err)
 	}
 	if c.output == "json" {
 		return nil

@@ -40,7 +40,7 @@ func InspectCommand() command.Command {
 				began := time.Now()
 				return t.Use(ctx, std, func(c *client.Client) error {
 					if tool != "" {
-						if err := t.Selected.Permit(tool); err != nil {
+						if err := t.Configured.CheckAllowed(tool); err != nil {
 							return err
 						}
 						return InspectTool(ctx, c, std, t.Kinds()[0], tool, form)
@@ -125,7 +125,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	}
 	began := time.Now()
 	count := 0
-	tools := output.Kinds()[0].Within(listTimeout)
+	tools := output.Kinds()[0].WithTimeout(listTimeout)
 	for _, err := range tools.Items(ctx, c) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
 			count = -1

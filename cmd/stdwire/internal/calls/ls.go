@@ -61,7 +61,7 @@ func kindNames() (names []string) {
 func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind, form string) error {
 	var parts []string
 	for _, k := range kinds {
-		part, err := k.All(ctx, c, form)
+		part, err := k.Overview(ctx, c, form)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
 		case err != nil:

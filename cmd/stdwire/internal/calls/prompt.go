@@ -101,7 +101,7 @@ func (p *Prompt) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
-		return p.Get(ctx, &output.View{Std: std, Output: p.Output, Save: saver}, c)
+		return p.Get(ctx, &output.Printer{Std: std, Format: p.Output, Save: saver}, c)
 	})
 }
 
@@ -129,7 +129,7 @@ func (p *Prompt) Check(definition *mcp.Prompt) error {
 }
 
 // Get gets the prompt, and prints it.
-func (p *Prompt) Get(ctx context.Context, v *output.View, c *client.Client) error {
+func (p *Prompt) Get(ctx context.Context, v *output.Printer, c *client.Client) error {
 	follow := following{std: v.Std, what: p.Name}
 	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
 		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.Name, Arguments: p.arguments}, append(progress, client.Timeout(p.Timeout))...)
@@ -141,15 +141,15 @@ func (p *Prompt) Get(ctx context.Context, v *output.View, c *client.Client) erro
 		}
 		return err
 	}
-	if v.Output == "json" {
+	if v.Format == "json" {
 		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.GetPromptResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		return v.NoResult(p.Name, raw, err)
+		return v.InvalidResult(p.Name, raw, err)
 	}
 	for i, message := range result.Messages {
-		if v.Output == "text" {
+		if v.Format == "text" {
 			if i > 0 {
 				v.Std.Out.Print("\n")
 			}

@@ -77,7 +77,7 @@ func (r *Read) run(ctx context.Context, std *term.Streams) error {
 	}
 	return r.target.Use(ctx, std, func(c *client.Client) error {
 		show := func(uri string) error {
-			v := &output.View{Std: std, Output: r.Output, Save: saver}
+			v := &output.Printer{Std: std, Format: r.Output, Save: saver}
 			return r.Show(ctx, v, c, uri)
 		}
 		if w != nil {
@@ -93,9 +93,9 @@ func (r *Read) run(ctx context.Context, std *term.Streams) error {
 }
 
 // Show reads a resource, and prints it.
-func (r *Read) Show(ctx context.Context, v *output.View, c *client.Client, uri string) error {
+func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, uri string) error {
 	if c.Capabilities().Resources == nil {
-		return target.Without("resources")
+		return target.Unsupported("resources")
 	}
 	follow := following{std: v.Std, what: uri}
 	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
@@ -104,20 +104,20 @@ func (r *Read) Show(ctx context.Context, v *output.View, c *client.Client, uri s
 	if err != nil {
 		return unreadable(ctx, c, uri, err)
 	}
-	if v.Output == "json" {
+	if v.Format == "json" {
 		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.ReadResourceResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		return v.NoResult(uri, raw, err)
+		return v.InvalidResult(uri, raw, err)
 	}
 	for i := range result.Contents {
-		if v.Output == "text" && len(result.Contents)+len(r.URIs) > 2 {
+		if v.Format == "text" && len(result.Contents)+len(r.URIs) > 2 {
 			v.Std.Out.Print("==> " + printable.Line(result.Contents[i].URI) + " <==\n")
 		}
 		v.Resource(&result.Contents[i])
 	}
-	if len(result.Contents) == 0 && v.Output == "text" {
+	if len(result.Contents) == 0 && v.Format == "text" {
 		v.Std.Err.Printf("%s: there is nothing in it", printable.Line(uri))
 	}
 	return v.Err

@@ -19,7 +19,7 @@ func configCheckCommand() command.Command {
 		Help: "Every server is listed: ready; disabled; untrusted, which stdwire trust is for; or broken, with the reason on stderr. A variable without a value makes a server broken; " +
 			"what it wants to ask the user for does not. The exit code is 8 if there is an error. Nothing is started.",
 		Make: func() (command.Grammar, command.Runner) {
-			var from target.Configuration
+			var from target.ConfigFlags
 			var output, profile string
 			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json"), target.ProfileFlag(&profile)}, from.Flags()...)
 			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return checkConfig(std, &from, profile, output) }
@@ -45,20 +45,20 @@ type finding struct {
 	Message  string `json:"message"`
 }
 
-func checkConfig(std *term.Streams, from *target.Configuration, profile, output string) error {
+func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output string) error {
 	c, env, err := from.Load()
 	if err != nil {
 		return err
 	}
 	servers, err := c.Select(profile)
 	if err != nil {
-		return target.Misconfigured(err)
+		return target.ConfigFailure(err)
 	}
 	all := []checked{}
 	for _, s := range servers {
 		one, unresolved := checkServer(s, env)
 		if one.State == "unknown" { // the store cannot be read
-			return target.Misconfigured(unresolved)
+			return target.ConfigFailure(unresolved)
 		}
 		if e, ok := errors.AsType[*config.ResolveError](unresolved); ok {
 			c.Diagnostics = append(c.Diagnostics, config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID, Message: e.Reason()})

@@ -124,7 +124,7 @@ func (im *importing) choose(std *term.Streams, f *config.File) ([]*config.Server
 	chosen := slices.DeleteFunc(slices.Clone(f.Servers), func(s *config.Server) bool { return !wanted(s.ID) })
 	for _, id := range im.ids {
 		if _, err := (&config.Config{Servers: f.Servers}).Server(id); err != nil {
-			return nil, target.Misconfigured(err)
+			return nil, target.ConfigFailure(err)
 		}
 	}
 	return chosen, nil

@@ -17,7 +17,7 @@ func configShowCommand() command.Command {
 		Help: "The form is stdwire's own, whatever the files have. Values of variables and headers, users and queries of URLs, and arguments that may be secrets are …; variables are " +
 			"shown as they are written.",
 		Make: func() (command.Grammar, command.Runner) {
-			var from target.Configuration
+			var from target.ConfigFlags
 			var profile string
 			var ids []string
 			word := func(w string) error {
@@ -30,18 +30,18 @@ func configShowCommand() command.Command {
 	}
 }
 
-func showConfig(std *term.Streams, from *target.Configuration, profile string, ids []string) error {
+func showConfig(std *term.Streams, from *target.ConfigFlags, profile string, ids []string) error {
 	c, _, err := from.Load()
 	if err != nil {
 		return err
 	}
 	servers, err := c.Select(profile)
 	if err != nil {
-		return target.Misconfigured(err)
+		return target.ConfigFailure(err)
 	}
 	for _, id := range ids {
 		if _, err := c.Server(id); err != nil {
-			return target.Misconfigured(err)
+			return target.ConfigFailure(err)
 		}
 	}
 	var shown []*config.Server

@@ -16,7 +16,7 @@ func configWhereCommand() command.Command {
 		Summary: "list the files that are searched, and what was found",
 		Help:    "What wins comes first. A file is used; absent; empty, if it has no place for servers; shadowed, if one before it in the same directory has; or broken, which stdwire config check explains.",
 		Make: func() (command.Grammar, command.Runner) {
-			var from target.Configuration
+			var from target.ConfigFlags
 			var output string
 			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, from.Flags()[:1]...)
 			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return whereConfig(std, &from, output) }
@@ -24,7 +24,7 @@ func configWhereCommand() command.Command {
 	}
 }
 
-func whereConfig(std *term.Streams, from *target.Configuration, output string) error {
+func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) error {
 	c, env, err := from.Load()
 	if err != nil {
 		return err

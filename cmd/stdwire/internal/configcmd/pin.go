@@ -65,10 +65,10 @@ func (p *pinning) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case p.action == "":
 		return command.Usagef("what about them?").WithHint("there are diff, accept and rm")
-	case p.target.Selected.ID == "":
+	case p.target.Configured.ID == "":
 		return command.Usagef("which server?").WithHint("say which: -s ID")
 	}
-	id := p.target.Selected.ID
+	id := p.target.Configured.ID
 	lock, err := target.OpenPins()
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *pinning) run(ctx context.Context, std *term.Streams) error {
 	if p.action == "rm" {
 		return p.done(lock.Forget(id, p.names...))
 	}
-	return p.target.UseAs(ctx, std, gateway.Declare, func(c *client.Client) error {
+	return p.target.UseWith(ctx, std, gateway.Declare, func(c *client.Client) error {
 		server, err := gateway.Pinned(id, c)
 		if err != nil {
 			return err

@@ -51,7 +51,7 @@ func (tr *trusting) word(word string) error {
 }
 
 func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
-	c, env, err := new(target.Configuration).Load()
+	c, env, err := new(target.ConfigFlags).Load()
 	if err != nil {
 		return err
 	}
@@ -161,9 +161,9 @@ func (tr *trusting) consider(ctx context.Context, std *term.Streams, store *conf
 	var shown string
 	switch {
 	case one.server != nil:
-		shown = target.Definition(one.server)
+		shown = target.DescribeServer(one.server)
 	case one.profile != nil:
-		shown = target.ProfileDefinition(one.profile)
+		shown = target.DescribeProfile(one.profile)
 	default:
 		shown = one.waiting.Definition
 	}
@@ -216,7 +216,7 @@ func revoke(std *term.Streams, store *config.Store, found []trustable) error {
 func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []trustable, err error) {
 	for _, f := range c.Files {
 		if f.Project && f.Err != nil {
-			return nil, target.Misconfigured(f.Err)
+			return nil, target.ConfigFailure(f.Err)
 		}
 	}
 	path := tr.what

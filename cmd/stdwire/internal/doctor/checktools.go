@@ -27,7 +27,7 @@ func (chart *Chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 	all := map[pin.Kind][]json.RawMessage{}
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
 	for _, k := range output.Kinds() {
-		k = k.Within(timeout)
+		k = k.WithTimeout(timeout)
 		list, err := k.JSON(ctx, c)
 		severity := Warns
 		if k.Name == "tools" {
@@ -41,17 +41,17 @@ func (chart *Chart) lists(ctx context.Context, c *client.Client, timeout time.Du
 			for definition := range jsonscan.Elements(list) {
 				all[kind] = append(all[kind], definition)
 			}
-		case target.Is[*client.UndeclaredError](err):
+		case target.IsError[*client.UndeclaredError](err):
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := strings.Replace(k.Name, "templates", "resources", 1)
 			if jsonscan.Member(capabilities, capability) != nil {
 				chart.add(severity, fmt.Sprintf("it declares %s, and does not know %s", capability, k.Method), "it should do the one or leave out the other")
 			}
-		case target.Is[*client.TooLargeError](err):
+		case target.IsError[*client.TooLargeError](err):
 			f := target.Explain(err)
 			chart.add(severity, k.Method+": "+f.Why, "")
 			return all
-		case target.Is[*client.LostError](err):
+		case target.IsError[*client.LostError](err):
 			chart.add(Broke, fmt.Sprintf("it has ended at %s: %s", k.Method, target.Explain(err).Why), "")
 			return nil
 		default:

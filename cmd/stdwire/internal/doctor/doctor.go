@@ -40,7 +40,7 @@ func DoctorCommand() command.Command {
 
 // A doctor is what the command line says of which servers are looked at, and how.
 type doctor struct {
-	from         target.Configuration
+	from         target.ConfigFlags
 	profile      string
 	ids          []string // none: all
 	remote       target.Remote
@@ -140,14 +140,14 @@ func (d *doctor) patients(std *term.Streams) ([]*patient, error) {
 			},
 		}}, nil
 	}
-	c, err := d.from.Choose(d.profile)
+	c, err := d.from.Select(d.profile)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Only(d.ids); err != nil {
+	if err := c.Keep(d.ids); err != nil {
 		return nil, err
 	}
-	target.PrintDiagnostics(std, c.About(""))
+	target.PrintDiagnostics(std, c.DiagnosticsFor(""))
 	store := config.UserStore(c.Env)
 	files := ""
 	for _, file := range d.from.Files {
@@ -156,9 +156,9 @@ func (d *doctor) patients(std *term.Streams) ([]*patient, error) {
 	var all []*patient
 	for _, s := range c.Servers {
 		all = append(all, &patient{
-			id: s.ID, server: s, told: c.About(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
+			id: s.ID, server: s, told: c.DiagnosticsFor(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
-				return target.Reach(ctx, s, c.Env, o, nil)
+				return target.StartServer(ctx, s, c.Env, o, nil)
 			},
 			trusted: func() error { return store.Check(s) },
 		})

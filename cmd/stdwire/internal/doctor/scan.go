@@ -66,7 +66,7 @@ func inventory(ctx context.Context, c *client.Client, id string, listTimeout tim
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
 	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
 	for _, k := range output.Kinds() {
-		k = k.Within(listTimeout)
+		k = k.WithTimeout(listTimeout)
 		list, err := k.JSON(ctx, c)
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // it has none

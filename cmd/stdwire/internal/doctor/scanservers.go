@@ -30,16 +30,16 @@ func (s *scanning) flags() []command.Flag {
 
 // several reports whether it is those of the configuration.
 func (s *scanning) several() bool {
-	return s.all || s.profile != "" || s.one.Selected.ID == "" && s.one.Words == nil && s.one.Remote.URL == "" && s.one.Selected.Files != nil
+	return s.all || s.profile != "" || s.one.Configured.ID == "" && s.one.Words == nil && s.one.Remote.URL == "" && s.one.Configured.Files != nil
 }
 
 func (s *scanning) check() error {
 	t := s.one
 	switch {
-	case t.Selected.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
+	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
 		return command.Usagef("there are the servers of the configuration, and another server: which of them is it?")
-	case t.Builtin.Given() != "":
-		return command.Usagef("%s is for stdwire's own server", t.Builtin.Given())
+	case t.Builtin.FirstFlag() != "":
+		return command.Usagef("%s is for stdwire's own server", t.Builtin.FirstFlag())
 	case t.ServerLogs:
 		return command.Usagef("--server-logs is for one server").WithHint("say which: -s ID")
 	}
@@ -51,7 +51,7 @@ func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []sc
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
-	c, err := s.one.Selected.Choose(s.profile)
+	c, err := s.one.Configured.Select(s.profile)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -88,7 +88,7 @@ func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []sc
 		if a.err != nil && a.server != nil {
 			f := target.Explain(a.err)
 			if f == nil {
-				f = command.AsFailure(ctx, target.Misconfigured(a.err)) // which names the server
+				f = command.AsFailure(ctx, target.ConfigFailure(a.err)) // which names the server
 			} else {
 				f.Server = c.Servers[i].ID
 			}
@@ -109,7 +109,7 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 	o := server.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: slog.New(slog.DiscardHandler)})
 	o.Era = cmp.Or(target.Eras[s.one.Era], o.Era)
 	o.StartTimeout = cmp.Or(s.one.StartTimeout, o.StartTimeout)
-	c, err := target.Reach(ctx, server, env, o, nil)
+	c, err := target.StartServer(ctx, server, env, o, nil)
 	if err != nil {
 		return found, err
 	}

@@ -1,3 +1,5 @@
+// Package elicit asks the person at the terminal what a server wants to know: by forms, field by
+// field, and by web pages, after consent. Secrets are not asked for.
 package elicit
 
 import (
@@ -12,21 +14,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An asker asks whoever sits at the terminal what a server wants to know (2026-07-28, Elicitation): one question at a time, whoever asks how many.
-type asker struct {
-	server  string // as the user knows it
+// An Asker answers the elicitation requests of a server (2026-07-28, Elicitation). It asks one
+// question at a time.
+type Asker struct {
+	server  string // the name that the user knows it by
 	console *term.Console
 	term.Prompter
-	browse func(url string) error // shows a web page, outside of this program
+	browse func(url string) error // opens a web page in the browser
 }
 
-func NewAsker(server string, console *term.Console, p term.Prompter) *asker {
-	return &asker{server: server, console: console, Prompter: p, browse: Browse}
+// NewAsker returns an Asker for the questions of server.
+func NewAsker(server string, console *term.Console, p term.Prompter) *Asker {
+	return &Asker{server: server, console: console, Prompter: p, browse: Browse}
 }
 
-// Answer has a client with these options ask. A question ends with its own context: that of the
-// call that it belongs to, or else of the connection.
-func (a *asker) Answer(o *client.Options) {
+// Answer sets the callback of o for elicitation requests. A question ends with the context of its
+// call, or else of the connection.
+func (a *Asker) Answer(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.OnElicit = a.elicit
 }
@@ -36,8 +40,8 @@ var (
 	ErrDropped  = errors.New("left without an answer")
 )
 
-// elicit asks a question. There is no error: who goes away has cancelled.
-func (a *asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
+// elicit asks a question. Cancelling is an answer, not an error.
+func (a *Asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	end, err := a.Begin(ctx)
 	if err != nil {
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
@@ -45,9 +49,9 @@ func (a *asker) elicit(ctx context.Context, params mcp.ElicitParams) (*mcp.Elici
 	defer end()
 	var content []byte
 	if params.Mode == mcp.ElicitURL {
-		err = a.page(ctx, params)
+		err = a.askToOpen(ctx, params)
 	} else {
-		content, err = a.form(ctx, params)
+		content, err = a.askForm(ctx, params)
 	}
 	switch {
 	case err == nil:
@@ -69,8 +73,8 @@ const (
 	skipWord    = ".skip"
 )
 
-// ask reads one answer. The error is one of the ways out, or that of line.
-func (a *asker) ask(ctx context.Context, prompt string) (string, error) {
+// ask reads one line. The error is one of those above, or that of [term.Prompter.Line].
+func (a *Asker) ask(ctx context.Context, prompt string) (string, error) {
 	text, err := a.Line(ctx, prompt)
 	switch strings.TrimSpace(text) {
 	case declineWord:
@@ -81,8 +85,9 @@ func (a *asker) ask(ctx context.Context, prompt string) (string, error) {
 	return text, err
 }
 
-// choose asks until the answer is one of the words, or its first letter, and returns that letter. An empty line is fallback, if that is not 0.
-func (a *asker) choose(ctx context.Context, prompt string, fallback byte, words ...string) (byte, error) {
+// askChoice asks until the answer is one of words or its first letter, and returns that letter. An
+// empty line means fallback, unless that is 0.
+func (a *Asker) askChoice(ctx context.Context, prompt string, fallback byte, words ...string) (byte, error) {
 	for {
 		text, err := a.ask(ctx, prompt)
 		if err != nil {
@@ -101,13 +106,14 @@ func (a *asker) choose(ctx context.Context, prompt string, fallback byte, words 
 	}
 }
 
-// introduce says who asks and why. What is the server's stands indented, so that it cannot pass for what this program says.
-func (a *asker) introduce(what, message string) {
+// printRequest prints who asks and why. The text of the server is indented, so that it cannot be
+// mistaken for a message of this program.
+func (a *Asker) printRequest(what, message string) {
 	a.console.Printf("%s %s:", printable.Line(a.server), what)
-	a.quote(message)
+	a.printQuoted(message)
 }
 
-func (a *asker) quote(text string) {
+func (a *Asker) printQuoted(text string) {
 	const most = 4000 // characters
 	for line := range strings.SplitSeq(printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
 		a.console.Printf("  %s", line)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Browse has the system's browser show a web page. It returns when the page is on its way, or the error is known. The browser lives on.
+// Browse opens a web page in the system's browser. It returns once the browser has started or
+// failed to.
 func Browse(url string) error {
 	words := []string{"xdg-open"}
 	switch runtime.GOOS {

@@ -4,5 +4,5 @@ package elicit
 
 import "os/exec"
 
-// detach does nothing: the command hands over to the browser, and ends.
+// detach does nothing: the command passes the page to the browser and ends.
 func detach(*exec.Cmd) {}

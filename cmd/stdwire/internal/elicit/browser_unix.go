@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// detach sees that Ctrl-C in this terminal does not end the browser.
+// detach keeps Ctrl-C in this terminal from ending the browser.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }

@@ -14,27 +14,27 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A field is one property of a form, as it is asked.
+// A field is a property of a form.
 type field struct {
 	name, title, description string
 	shape                    arguments.Shape
 	required                 bool
-	standard                 []byte // the value that an empty line stands for; nil if it stands for none
-	choices                  []choiceOf
-	numbered                 bool // the choices may be given by number
-	several                  bool // any number of them
+	defaultValue             []byte // the value of an empty line; nil: an empty line has none
+	choices                  []choice
+	numbered                 bool // choices may be given by number
+	multiple                 bool // any number of choices
 	check                    *schema.Schema
 }
 
-// A choiceOf is one of the values of a field.
-type choiceOf struct {
+// A choice is one of the values of a field.
+type choice struct {
 	value []byte // JSON
 	text  string // of the value
 	title string
 }
 
 func newField(name string, s arguments.Shape, required bool) *field {
-	f := &field{name: name, shape: s, required: required, standard: s.Keyword("default")}
+	f := &field{name: name, shape: s, required: required, defaultValue: s.Keyword("default")}
 	f.title, _ = jsonscan.Text(s.Keyword("title"))
 	const longest = 200
 	if f.title = printable.TruncateRunes(printable.Line(f.title), longest); f.title == "" {
@@ -43,11 +43,11 @@ func newField(name string, s arguments.Shape, required bool) *field {
 	f.description, _ = jsonscan.Text(s.Keyword("description"))
 	choices := s
 	if slices.Contains(s.Types(), "array") {
-		choices, f.several = s.Items()
+		choices, f.multiple = s.Items()
 	}
-	f.choices = choicesOf(choices)
-	f.several = f.several && f.choices != nil
-	f.numbered = !slices.ContainsFunc(f.choices, func(c choiceOf) bool {
+	f.choices = schemaChoices(choices)
+	f.multiple = f.multiple && f.choices != nil
+	f.numbered = !slices.ContainsFunc(f.choices, func(c choice) bool {
 		_, err := strconv.Atoi(c.text)
 		return err == nil
 	})
@@ -55,14 +55,14 @@ func newField(name string, s arguments.Shape, required bool) *field {
 	return f
 }
 
-// choicesOf are the only values that a schema allows, nil if it allows others, too.
-func choicesOf(s arguments.Shape) (choices []choiceOf) {
+// schemaChoices returns the values that a schema allows, or nil if it is not an enumeration.
+func schemaChoices(s arguments.Shape) (choices []choice) {
 	var names []string
 	for name := range jsonscan.Elements(s.Keyword("enumNames")) {
-		names = append(names, plainValue(name))
+		names = append(names, displayValue(name))
 	}
 	for value := range s.Values() {
-		c := choiceOf{value: value, text: plainValue(value)}
+		c := choice{value: value, text: displayValue(value)}
 		if len(choices) < len(names) {
 			c.title = names[len(choices)]
 		}
@@ -74,21 +74,21 @@ func choicesOf(s arguments.Shape) (choices []choiceOf) {
 			if only == nil {
 				return nil
 			}
-			choices = append(choices, choiceOf{only, plainValue(only), plainValue(s.Part(at).Keyword("title"))})
+			choices = append(choices, choice{only, displayValue(only), displayValue(s.Part(at).Keyword("title"))})
 		}
 	}
 	return choices
 }
 
-// plainValue shows a JSON value: a text without quotes.
-func plainValue(value []byte) string {
+// displayValue formats a JSON value; a string has no quotes.
+func displayValue(value []byte) string {
 	if text, ok := jsonscan.Text(value); ok {
 		return printable.Line(text)
 	}
 	return printable.Line(string(value))
 }
 
-// secret reports whether the field must not be in a form.
+// secret reports whether the field asks for a secret, which a form must not.
 func (f *field) secret() bool {
 	format, _ := jsonscan.Text(f.shape.Keyword("format"))
 	types := f.shape.Types()
@@ -100,7 +100,7 @@ func (f *field) secret() bool {
 	return free && looksSecret(f.name, f.title, f.description)
 }
 
-// heading says what is asked: Title: description (integer, minimum 1, required).
+// heading returns the question, as in: Title: description (integer, minimum 1, required).
 func (f *field) heading() string {
 	text := f.title
 	if f.description != "" {
@@ -108,9 +108,9 @@ func (f *field) heading() string {
 	}
 	var facts []string
 	switch {
-	case f.several && f.numbered:
+	case f.multiple && f.numbered:
 		facts = append(facts, "any of these, by number, as in 1,3")
-	case f.several:
+	case f.multiple:
 		facts = append(facts, "any of these, with commas between them")
 	case f.choices != nil:
 		facts = append(facts, "one of these")
@@ -121,7 +121,7 @@ func (f *field) heading() string {
 	}
 	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"} {
 		if value := f.shape.Keyword(name); value != nil {
-			facts = append(facts, name+" "+printable.TruncateRunes(plainValue(value), 100))
+			facts = append(facts, name+" "+printable.TruncateRunes(displayValue(value), 100))
 		}
 	}
 	if f.required {
@@ -132,7 +132,7 @@ func (f *field) heading() string {
 	return text + " (" + strings.Join(facts, ", ") + ")"
 }
 
-// options are the lines that show the choices.
+// options returns the lines that list the choices.
 func (f *field) options() (lines []string) {
 	const most, longest = 200, 200
 	for i, c := range f.choices {
@@ -152,16 +152,16 @@ func (f *field) options() (lines []string) {
 	return lines
 }
 
-// prompt shows what an empty line stands for.
+// prompt returns the prompt, with the value of an empty line.
 func (f *field) prompt() string {
-	if f.standard == nil {
+	if f.defaultValue == nil {
 		return ">"
 	}
-	return "[" + printable.TruncateRunes(f.shown(f.standard), 60) + "] >"
+	return "[" + printable.TruncateRunes(f.format(f.defaultValue), 60) + "] >"
 }
 
-// shown is a value as it would be typed.
-func (f *field) shown(value []byte) string {
+// format returns a value as it is typed.
+func (f *field) format(value []byte) string {
 	switch text := string(value); {
 	case text == "true":
 		return "y"
@@ -169,24 +169,24 @@ func (f *field) shown(value []byte) string {
 		return "n"
 	case text == `""` || text == "[]":
 		return emptyWord
-	case f.several:
+	case f.multiple:
 		var parts []string
 		for element := range jsonscan.Elements(value) {
-			parts = append(parts, plainValue(element))
+			parts = append(parts, displayValue(element))
 		}
 		return strings.Join(parts, ", ")
 	}
-	return plainValue(value)
+	return displayValue(value)
 }
 
-const emptyWord = `""` // stands for the text that is empty, or none of the choices
+const emptyWord = `""` // what is typed for the empty string, or for none of the choices
 
-// parse makes a value of what was typed, and checks it.
+// parse returns the value of what was typed, after checking it.
 func (f *field) parse(text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("that is not UTF-8")
 	}
-	value, err := f.read(text)
+	value, err := f.parseValue(text)
 	if err != nil || f.check == nil {
 		return value, err
 	}
@@ -200,13 +200,13 @@ func (f *field) parse(text string) ([]byte, error) {
 	return value, nil
 }
 
-func (f *field) read(text string) ([]byte, error) {
+func (f *field) parseValue(text string) ([]byte, error) {
 	trimmed := strings.TrimSpace(text)
 	switch {
-	case f.several:
-		return f.readSeveral(trimmed)
+	case f.multiple:
+		return f.parseChoices(trimmed)
 	case f.choices != nil:
-		return f.readChoice(trimmed)
+		return f.parseChoice(trimmed)
 	case slices.Contains(f.shape.Types(), "boolean"):
 		switch strings.ToLower(trimmed) {
 		case "y", "yes", "true":
@@ -223,17 +223,17 @@ func (f *field) read(text string) ([]byte, error) {
 	return f.shape.Coerce(text), nil
 }
 
-// readChoice reads one of the choices: its number, its value or its title.
-func (f *field) readChoice(text string) ([]byte, error) {
+// parseChoice parses a choice by its number, value or title.
+func (f *field) parseChoice(text string) ([]byte, error) {
 	if n, err := strconv.Atoi(text); err == nil && f.numbered {
 		if n < 1 || n > len(f.choices) {
 			return nil, fmt.Errorf("there is no %d, but 1 to %d", n, len(f.choices))
 		}
 		return f.choices[n-1].value, nil
 	}
-	for _, same := range []func(c choiceOf) bool{
-		func(c choiceOf) bool { return c.text == text },
-		func(c choiceOf) bool { return strings.EqualFold(c.text, text) || strings.EqualFold(c.title, text) },
+	for _, same := range []func(c choice) bool{
+		func(c choice) bool { return c.text == text },
+		func(c choice) bool { return strings.EqualFold(c.text, text) || strings.EqualFold(c.title, text) },
 	} {
 		if i := slices.IndexFunc(f.choices, same); i >= 0 {
 			return f.choices[i].value, nil
@@ -242,13 +242,13 @@ func (f *field) readChoice(text string) ([]byte, error) {
 	return nil, fmt.Errorf("%q is none of them", text)
 }
 
-func (f *field) readSeveral(text string) ([]byte, error) {
+func (f *field) parseChoices(text string) ([]byte, error) {
 	if text == emptyWord {
 		return []byte("[]"), nil
 	}
 	list := []byte{'['}
 	for part := range strings.SplitSeq(text, ",") {
-		value, err := f.readChoice(strings.TrimSpace(part))
+		value, err := f.parseChoice(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}

@@ -11,9 +11,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// form asks field by field, and shows all answers before they are sent (2026-07-28, Elicitation, "Form Mode Elicitation Requests"). The content fits the schema.
-func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, error) {
-	a.introduce("asks", params.Message)
+// askForm asks field by field and shows all answers before they are sent (2026-07-28, Elicitation,
+// "Form Mode Elicitation Requests"). The content that it returns fits the schema.
+func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, error) {
+	a.printRequest("asks", params.Message)
 	fields := FormFields(params.RequestedSchema)
 	for _, f := range fields {
 		if f.secret() {
@@ -26,7 +27,7 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 			a.console.Printf("It wants an answer, and does not say which: %s.", printable.Line(wrong.Error()))
 			return nil, errDeclined
 		}
-		answer, err := a.choose(ctx, "Do you agree? [y/n]", 0, "yes", "no")
+		answer, err := a.askChoice(ctx, "Do you agree? [y/n]", 0, "yes", "no")
 		if err == nil && answer == 'n' {
 			err = errDeclined
 		}
@@ -37,11 +38,11 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 	for {
 		content := new(arguments.Tree)
 		for _, f := range fields {
-			value, err := a.fill(ctx, f)
+			value, err := a.askField(ctx, f)
 			if err != nil {
 				return nil, err
 			}
-			if f.standard = value; value != nil { // what is asked again starts from here
+			if f.defaultValue = value; value != nil { // what is asked again starts from here
 				content.Put(f.name, &arguments.Node{JSON: value})
 			}
 		}
@@ -50,8 +51,8 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 			a.console.Printf("That does not fit together: %s", printable.Line(wrong.Error()))
 			continue
 		}
-		a.review(fields)
-		answer, err := a.choose(ctx, "Send this to "+printable.Line(a.server)+"? [y]es, [n]o, [e]dit:", 0, "yes", "no", "edit")
+		a.printAnswers(fields)
+		answer, err := a.askChoice(ctx, "Send this to "+printable.Line(a.server)+"? [y]es, [n]o, [e]dit:", 0, "yes", "no", "edit")
 		switch {
 		case err != nil:
 			return nil, err
@@ -63,7 +64,7 @@ func (a *asker) form(ctx context.Context, params mcp.ElicitParams) ([]byte, erro
 	}
 }
 
-// FormFields are the properties of a form, in its order.
+// FormFields returns the properties of a form in its order.
 func FormFields(text []byte) (fields []*field) {
 	s := arguments.ShapeOf(text)
 	must := s.Required()
@@ -77,8 +78,8 @@ func FormFields(text []byte) (fields []*field) {
 	return fields
 }
 
-// fill asks for the value of a field until it fits; nil if it is left out.
-func (a *asker) fill(ctx context.Context, f *field) ([]byte, error) {
+// askField asks for the value of a field until it fits. It returns nil if the field is left out.
+func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 	a.console.Printf("\n%s", f.heading())
 	for _, line := range f.options() {
 		a.console.Printf("%s", line)
@@ -88,7 +89,7 @@ func (a *asker) fill(ctx context.Context, f *field) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value := f.standard
+		value := f.defaultValue
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
@@ -113,20 +114,20 @@ func (a *asker) fill(ctx context.Context, f *field) ([]byte, error) {
 	}
 }
 
-// review shows what is to be sent.
-func (a *asker) review(fields []*field) {
+// printAnswers prints what is about to be sent.
+func (a *Asker) printAnswers(fields []*field) {
 	const longest = 4000 // of one value, in characters: as much as a person types at once
 	a.console.Printf("\nThe answer:")
 	for _, f := range fields {
-		if f.standard == nil {
+		if f.defaultValue == nil {
 			a.console.Printf("  %s: left out", f.title)
 			continue
 		}
-		a.console.Printf("  %s: %s", f.title, printable.TruncateRunes(f.shown(f.standard), longest))
+		a.console.Printf("  %s: %s", f.title, printable.TruncateRunes(f.format(f.defaultValue), longest))
 	}
 }
 
-// checkForm checks a whole form, as the server will see it.
+// checkForm validates the content of a form against its whole schema.
 func checkForm(text, content []byte) error {
 	compiled, err := schema.Compile(text, schema.AssertFormats())
 	if err != nil {

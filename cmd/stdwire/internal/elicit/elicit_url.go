@@ -13,10 +13,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// page asks whether a web page may be opened, and opens it (2026-07-28, Elicitation, "Safe URL Handling"). Nobody but the browser ever looks at the page.
-func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
-	a.introduce("wants you to visit a web page", params.Message)
-	u, err := webPage(params.URL)
+// askToOpen asks whether a web page may be opened, and opens it (2026-07-28, Elicitation, "Safe URL
+// Handling"). This program never fetches the page.
+func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
+	a.printRequest("wants you to visit a web page", params.Message)
+	u, err := parsePageURL(params.URL)
 	if err != nil {
 		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), term.Width))
 		a.console.Printf("That is not opened: %v.", err)
@@ -24,10 +25,10 @@ func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
 	}
 	a.console.Printf("  host  %s", Ascii(u.Host))
 	a.console.Printf("  URL   %s", Ascii(params.URL))
-	for _, doubt := range doubts(u) {
+	for _, doubt := range urlWarnings(u) {
 		a.console.Printf("Mind: %s.", doubt)
 	}
-	answer, err := a.choose(ctx, "Open it in your browser? [y/N]", 'n', "yes", "no")
+	answer, err := a.askChoice(ctx, "Open it in your browser? [y/N]", 'n', "yes", "no")
 	if err != nil {
 		return err
 	}
@@ -40,8 +41,8 @@ func (a *asker) page(ctx context.Context, params mcp.ElicitParams) error {
 	return nil
 }
 
-// webPage reads a URL that a browser may be started with. The error tells why it must not be.
-func webPage(text string) (*url.URL, error) {
+// parsePageURL parses the URL of a page. The error says why no browser may be started with it.
+func parsePageURL(text string) (*url.URL, error) {
 	const longest = 8 << 10 // nobody looks through more
 	u, err := url.Parse(text)
 	switch {
@@ -57,8 +58,8 @@ func webPage(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// doubts are what a person should know of a URL before opening it.
-func doubts(u *url.URL) (list []string) {
+// urlWarnings returns what a person should know about a URL before opening it.
+func urlWarnings(u *url.URL) (list []string) {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil {
 		list = append(list, "what stands before the @ is not the host; the host is "+Ascii(u.Host))
@@ -72,7 +73,7 @@ func doubts(u *url.URL) (list []string) {
 	return list
 }
 
-// Ascii shows text with everything but printable ASCII escaped: letters of other scripts can look the same.
+// Ascii escapes everything but printable ASCII, because letters of other scripts can look the same.
 func Ascii(text string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {

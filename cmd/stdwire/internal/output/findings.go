@@ -9,7 +9,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 )
 
-// ScanText shows findings by server, the one with the worst first. What is to be done is said once for each rule.
+// ScanText formats findings by server, the server with the worst first. The remedy of a rule
+// appears once.
 func ScanText(found []scan.Finding) string {
 	var ids []string
 	for _, f := range found {
@@ -45,7 +46,7 @@ func ScanText(found []scan.Finding) string {
 	return b.String()
 }
 
-// A ScanSummary is what a scan comes to.
+// A ScanSummary counts what a scan looked at and found.
 type ScanSummary struct {
 	Servers   int            `json:"servers"`
 	Tools     int            `json:"tools"`
@@ -69,7 +70,7 @@ func (s *ScanSummary) Count(servers []scan.Server, found []scan.Finding) {
 	}
 }
 
-// Text is a line: 3 findings (1 high, 2 low) in 29 tools of 1 server; 1 ignored.
+// Text returns one line, as in: 3 findings (1 high, 2 low) in 29 tools of 1 server; 1 ignored.
 func (s *ScanSummary) Text() string {
 	var severities, things []string
 	total := 0

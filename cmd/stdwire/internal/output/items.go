@@ -10,7 +10,7 @@ import (
 )
 
 func ToolItem(tool *mcp.Tool) item {
-	return item{Signature(tool), describing(tool.Description, tool.DisplayName(), tool.Name)}
+	return item{Signature(tool), displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
 }
 
 func resourceItem(r *mcp.Resource) item {
@@ -25,7 +25,7 @@ func resourceItem(r *mcp.Resource) item {
 	if facts != nil {
 		head = append(head, "("+strings.Join(facts, ", ")+")")
 	}
-	return item{head, describing(r.Description, cmp.Or(r.Title, r.Name), "")}
+	return item{head, displayDescription(r.Description, cmp.Or(r.Title, r.Name), "")}
 }
 
 func templateItem(t *mcp.ResourceTemplate) item {
@@ -41,10 +41,10 @@ func promptItem(p *mcp.Prompt) item {
 			optional = append(optional, "["+name+"]")
 		}
 	}
-	return item{called(p.Name, append(required, optional...)), describing(p.Description, cmp.Or(p.Title, p.Name), p.Name)}
+	return item{joinSignature(p.Name, append(required, optional...)), displayDescription(p.Description, cmp.Or(p.Title, p.Name), p.Name)}
 }
 
-// PromptSignature shows how a prompt is called: name(required, [optional]).
+// PromptSignature returns how a prompt is called, as in name(required, [optional]).
 func PromptSignature(p *mcp.Prompt) string {
 	return printable.TruncateRunes(strings.Join(promptItem(p).head, " "), 500)
 }

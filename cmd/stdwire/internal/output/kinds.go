@@ -16,16 +16,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind is something that servers have lists of.
+// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts.
 type Kind struct {
-	Name   string // as it is typed, and read
+	Name   string // on the command line and in messages
 	Method string
-	member string // of a page
+	member string // of a page of the list
 	Pages  func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]
 	Items  func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
 }
 
-// Kinds are in the order of the list.
+// Kinds returns the kinds in the order of stdwire ls.
 func Kinds() []Kind {
 	return []Kind{
 		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages, ItemsOf((*client.Client).Tools, ToolItem)},
@@ -35,7 +35,7 @@ func Kinds() []Kind {
 	}
 }
 
-// ItemsOf shows each of what the client lists.
+// ItemsOf returns a function that lists items by list and show.
 func ItemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error] {
 	return func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
 		return func(yield func(item, error) bool) {
@@ -52,7 +52,7 @@ func ItemsOf[T any](list func(*client.Client, context.Context, ...client.CallOpt
 	}
 }
 
-// List prints all that there is of a kind.
+// List prints all things of a kind.
 func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, output string) error {
 	switch output {
 	case "json":
@@ -87,7 +87,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 	return nil
 }
 
-// JSON returns what all pages have as one array, every byte of each element as the server wrote it.
+// JSON returns the elements of all pages as one array, byte for byte as the server wrote them.
 func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	list := []byte{'['}
 	for page, err := range k.Pages(c, ctx) {
@@ -107,15 +107,16 @@ func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// An item is how one of a list is shown: what is typed to use it, in words that may be wrapped, and what it is for.
+// An item is how an element of a list is shown: how it is used, as words that may be wrapped, and
+// what it is for.
 type item struct {
 	head        []string
 	description string
 }
 
-const maxDescription = 4 // lines of it in a list
+const maxDescription = 4 // the lines of it in a list
 
-// long is an item with how its description begins.
+// long returns an item with the beginning of its description.
 func (i item) long() string {
 	text := i.short(0)
 	if i.description == "" {
@@ -129,11 +130,12 @@ func (i item) long() string {
 	return text + strings.Join(lines, "\n") + "\n"
 }
 
-// short is an item without its description.
+// short returns an item without its description.
 func (i item) short(indent int) string { return command.WrapWords(i.head, indent, indent+8) + "\n" }
 
-// describing returns the first paragraph of a description, or else the name for people if it says more than the other.
-func describing(description, title, name string) string {
+// displayDescription returns the first paragraph of a description, or else the title if it differs
+// from the name.
+func displayDescription(description, title, name string) string {
 	if paragraph := firstParagraph(description); paragraph != "" {
 		return paragraph
 	}
@@ -143,7 +145,7 @@ func describing(description, title, name string) string {
 	return ""
 }
 
-// firstParagraph is what stands before the first empty line, in one.
+// firstParagraph returns the text before the first empty line, on one line.
 func firstParagraph(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
@@ -155,8 +157,8 @@ func firstParagraph(text string) string {
 	return strings.Join(lines, " ")
 }
 
-// All is the part of a list of everything that is about one kind; "" if there is nothing of it for people to see.
-func (k *Kind) All(ctx context.Context, c *client.Client, output string) (string, error) {
+// Overview returns the part of a list of everything for one kind, or "" if it has nothing to show.
+func (k *Kind) Overview(ctx context.Context, c *client.Client, output string) (string, error) {
 	if output == "json" {
 		list, err := k.JSON(ctx, c)
 		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err

@@ -17,29 +17,29 @@ func ListTimeoutFlag(target *time.Duration) command.Flag {
 	return command.DurationFlag(target, "--timeout", "how long the server may take for each list")
 }
 
-// Within is the kind with lists that have to be there in full within a time, all their pages
-// together; negative is for ever, and 0 leaves each page the time of a call.
-func (k Kind) Within(timeout time.Duration) Kind {
+// WithTimeout returns the kind with a time limit for each list, all pages together. A negative
+// timeout is no limit; 0 leaves each page the time of a call.
+func (k Kind) WithTimeout(timeout time.Duration) Kind {
 	if timeout == 0 {
 		return k
 	}
 	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
 	k.Pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
-		return inTime(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+		return withTimeout(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 			return pages(c, ctx, append(options, limit)...)
 		})
 	}
 	k.Items = func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
-		return inTime(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[item, error] {
+		return withTimeout(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[item, error] {
 			return items(ctx, c, append(options, limit)...)
 		})
 	}
 	return k
 }
 
-// inTime yields what a list has when all of it is there, or the time is up: what is done with it
-// takes none of that time.
-func inTime[T any](ctx context.Context, method string, timeout time.Duration, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+// withTimeout collects a list within a time limit and then yields it. The time that the caller
+// spends on its elements does not count.
+func withTimeout[T any](ctx context.Context, method string, timeout time.Duration, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		limited, cancel := ctx, context.CancelFunc(func() {})
 		if timeout > 0 {

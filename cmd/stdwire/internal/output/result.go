@@ -13,34 +13,34 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ToolResult prints the result of a tool. If the tool says that it failed, that is the error.
-func (v *View) ToolResult(tool string, raw []byte) error {
-	if v.Output == "json" {
+// ToolResult prints the result of a tool. If the tool reports a failure, that is the error.
+func (v *Printer) ToolResult(tool string, raw []byte) error {
+	if v.Format == "json" {
 		v.Std.Out.PrintJSON(raw)
 	}
 	var result mcp.CallToolResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		f := v.NoResult(tool, raw, err)
+		f := v.InvalidResult(tool, raw, err)
 		f.Tool = tool
 		return f
 	}
 	if result.IsError {
-		return toolFailure(v.Std, tool, &result, v.Output)
+		return toolFailure(v.Std, tool, &result, v.Format)
 	}
 	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent) // of a server that is built on stdwire
 	if v.Save != nil {
-		if name, content, rest, ok := encodedFile(e.Data); ok {
+		if name, content, rest, ok := decodeFile(e.Data); ok {
 			path, _ := jsonscan.Text(jsonscan.Member(e.Data, "path"))
-			v.bytes("file "+path, fileName(name, ""), content)
+			v.printBinary("file "+path, fileName(name, ""), content)
 			e.Data = rest
 		}
 	}
-	enveloped = enveloped && v.Output == "text"
+	enveloped = enveloped && v.Format == "text"
 	switch {
 	case enveloped:
 		printData(v.Std, e.Data)
 	case len(result.Content) > 0:
-	case v.Output == "text":
+	case v.Format == "text":
 		printData(v.Std, result.StructuredContent)
 	default:
 		v.text(string(result.StructuredContent))
@@ -53,15 +53,16 @@ func (v *View) ToolResult(tool string, raw []byte) error {
 	return v.Err
 }
 
-// NoResult is the failure of a server whose result is none. The request was carried out; whatever it gave must not be lost.
-func (v *View) NoResult(what string, raw []byte, err error) *command.Failure {
-	if v.Output != "json" {
+// InvalidResult returns the failure for a result that is not valid. It prints the result, because
+// the request was carried out and its result must not be lost.
+func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Failure {
+	if v.Format != "json" {
 		v.Std.Out.PrintJSON(raw)
 	}
 	return &command.Failure{Code: "internal", What: what, Why: fmt.Sprintf("the result is not one: %v", err)}
 }
 
-// printData prints what a tool returned, for people. That it is not all there is is said on stderr.
+// printData prints the data of a tool for people. It says on stderr if the data is not complete.
 func printData(std *term.Streams, data []byte) {
 	text, note := render.Data(data, std.Out.Terminal)
 	_, _ = std.Out.WriteString(text)
@@ -70,7 +71,8 @@ func printData(std *term.Streams, data []byte) {
 	}
 }
 
-// toolFailure is the failure of a tool. What does not fit into a line is printed on stderr before, unless it is on stdout already.
+// toolFailure returns the failure that a tool reports. Text that does not fit on one line is
+// printed on stderr first, unless it is on stdout.
 func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, output string) *command.Failure {
 	var texts []string
 	for _, block := range result.Content {

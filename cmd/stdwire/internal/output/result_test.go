@@ -36,7 +36,7 @@ func TestPrintResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, terminal := range []bool{false, true} {
 				c := termtest.Capture(terminal)
-				assert.NilError(t, (&View{Std: c.Streams, Output: "text"}).ToolResult("t", []byte(tt.result)))
+				assert.NilError(t, (&Printer{Std: c.Streams, Format: "text"}).ToolResult("t", []byte(tt.result)))
 				assert.NilError(t, c.Out.Flush())
 				want := tt.piped
 				if terminal && tt.terminal != "" {
@@ -46,7 +46,7 @@ func TestPrintResult(t *testing.T) {
 				assert.Equal(t, c.Stderr.String(), tt.stderr)
 			}
 			c := termtest.Capture(true)
-			assert.NilError(t, (&View{Std: c.Streams, Output: "json"}).ToolResult("t", []byte(tt.result)))
+			assert.NilError(t, (&Printer{Std: c.Streams, Format: "json"}).ToolResult("t", []byte(tt.result)))
 			assert.NilError(t, c.Out.Flush())
 			assert.Equal(t, c.Stdout.String(), tt.result+"\n", "every byte, to a terminal too")
 		})
@@ -70,7 +70,7 @@ func TestRawContent(t *testing.T) {
 	} {
 		for _, terminal := range []bool{false, true} {
 			c := termtest.Capture(terminal)
-			err := (&View{Std: c.Streams, Output: "raw"}).ToolResult("t", []byte(tt.result))
+			err := (&Printer{Std: c.Streams, Format: "raw"}).ToolResult("t", []byte(tt.result))
 			if terminal && tt.failed != "" {
 				assert.ErrorContains(t, err, tt.failed, tt.name)
 				assert.Equal(t, err.(*command.Failure).ExitCode(), 2)
@@ -91,7 +91,7 @@ func TestRawContent(t *testing.T) {
 // What stands beside the data of an envelope is shown, and saved.
 func TestPictureBesideAnEnvelope(t *testing.T) {
 	c := termtest.Capture(false)
-	v := &View{Std: c.Streams, Output: "text"}
+	v := &Printer{Std: c.Streams, Format: "text"}
 	assert.NilError(t, v.ToolResult("t", []byte(`{"content":[{"type":"text","text":"{…}"},{"type":"image","mimeType":"image/png","data":"AA=="}],"structuredContent":{"success":true,"data":"hi","error":null}}`)))
 	assert.NilError(t, c.Out.Flush())
 	assert.Equal(t, c.Stdout.String(), "hi\n[image image/png 1 B → --save DIR]\n")
@@ -100,7 +100,7 @@ func TestPictureBesideAnEnvelope(t *testing.T) {
 func TestResultThatIsNone(t *testing.T) {
 	for _, form := range []string{"text", "json", "raw"} {
 		c := termtest.Capture(false)
-		err := (&View{Std: c.Streams, Output: form}).ToolResult("t", []byte(`{"content":5}`))
+		err := (&Printer{Std: c.Streams, Format: form}).ToolResult("t", []byte(`{"content":5}`))
 		assert.ErrorContains(t, err, "the result is not one")
 		assert.Equal(t, err.(*command.Failure).ExitCode(), 1)
 		assert.NilError(t, c.Out.Flush())
@@ -117,7 +117,7 @@ func TestToolFailure(t *testing.T) {
 		{"envelope", `{"content":[{"type":"text","text":"{}"}],"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no x"}},"isError":true}`, "not_found: no x", ""},
 	} {
 		c := termtest.Capture(true)
-		f := (&View{Std: c.Streams, Output: "text"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
+		f := (&Printer{Std: c.Streams, Format: "text"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
 		assert.Equal(t, f.ExitCode(), 5, tt.name)
 		assert.Equal(t, f.Why, tt.why)
 		assert.Equal(t, c.Stderr.String(), tt.stderr)
@@ -125,13 +125,13 @@ func TestToolFailure(t *testing.T) {
 		assert.Equal(t, c.Stdout.String(), "", "there is no result")
 
 		c = termtest.Capture(false)
-		assert.Equal(t, (&View{Std: c.Streams, Output: "raw"}).ToolResult("t", []byte(tt.result)).(*command.Failure).Why, f.Why)
+		assert.Equal(t, (&Printer{Std: c.Streams, Format: "raw"}).ToolResult("t", []byte(tt.result)).(*command.Failure).Why, f.Why)
 		assert.Equal(t, c.Stderr.String(), tt.stderr)
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stdout.String(), "")
 
 		c = termtest.Capture(true)
-		f = (&View{Std: c.Streams, Output: "json"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
+		f = (&Printer{Std: c.Streams, Format: "json"}).ToolResult("t", []byte(tt.result)).(*command.Failure)
 		assert.Equal(t, f.ExitCode(), 5)
 		assert.Equal(t, c.Stderr.String(), "")
 		assert.NilError(t, c.Out.Flush())

@@ -28,13 +28,14 @@ func SaveFlag(dir *string) command.Flag {
 	}}
 }
 
-// A Saver writes new files into one directory: never outside of it, whatever a server calls them, and never over another. A nil one saves nothing.
+// A Saver writes new files into one directory. It neither writes outside the directory, whatever
+// name a server gives, nor overwrites a file. A nil Saver saves nothing.
 type Saver struct {
 	dir  string
 	root *os.Root
 }
 
-// OpenSaver opens the directory, and makes it first if it is not there. Without a name there is no saver.
+// OpenSaver opens the directory and creates it if needed. It returns nil if dir is "".
 func OpenSaver(dir string) (*Saver, error) {
 	if dir == "" {
 		return nil, nil
@@ -55,7 +56,8 @@ func (s *Saver) Close() {
 	}
 }
 
-// write writes a file of that name, or with a number behind it if there is one already, and returns its path.
+// write writes a file of that name, with a number appended if the name is taken, and returns its
+// path.
 func (s *Saver) write(name string, data []byte) (string, error) {
 	const most = 10_000
 	extension := path.Ext(name)
@@ -90,7 +92,7 @@ func (s *Saver) failure(name string, err error) error {
 	return &command.Failure{Code: "internal", What: "--save", Why: fmt.Sprintf("%s was not saved in %s: %v", name, s.dir, err)}
 }
 
-// resourceFile is the name of the file that a resource's bytes are saved in: the last part of its URI.
+// resourceFile returns the name of the file that a resource is saved in: the last part of its URI.
 func resourceFile(uri, mimeType string) string {
 	name := uri
 	if u, err := url.Parse(uri); err == nil {
@@ -104,7 +106,8 @@ func resourceFile(uri, mimeType string) string {
 	return fileName(name, mimeType)
 }
 
-// fileName makes of a stranger's name one that is safe everywhere, with the extension of the MIME type if it has none.
+// fileName returns a file name that is safe on every system, with the extension of the MIME type if
+// name has none.
 func fileName(name, mimeType string) string {
 	const longest = 100
 	name = strings.Map(func(r rune) rune {
@@ -129,20 +132,21 @@ func fileName(name, mimeType string) string {
 	return atomicfile.Name(name)
 }
 
-// usualExtension reports whether a text is one, by its looks.
+// usualExtension reports whether text looks like a file extension.
 func usualExtension(text string) bool {
 	const longest = 8
 	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
 	return text != "" && len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) })
 }
 
-// extensions are those that are not the second half of their MIME type.
+// extensions maps MIME types to those extensions that are not their second half.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-icon": ".ico", "audio/mpeg": ".mp3", "audio/wave": ".wav", "text/plain": ".txt", "text/markdown": ".md",
 	"application/gzip": ".gz", "application/octet-stream": ".bin",
 }
 
-// extension is the usual one for a MIME type. What the system knows of them does not count: the same content gets the same name everywhere.
+// extension returns the file extension of a MIME type. It ignores the system's table, so that the
+// same content has the same name everywhere.
 func extension(mimeType string) string {
 	kind, _, _ := strings.Cut(strings.ToLower(mimeType), ";")
 	kind = strings.TrimSpace(kind)

@@ -6,13 +6,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Signature shows how a tool is called, in words that may be wrapped: name(required: string, [optional: integer], nested: {a: string}[]).
+// Signature returns how a tool is called, as words that may be wrapped: name(required: string,
+// [optional: integer], nested: {a: string}[]).
 func Signature(tool *mcp.Tool) []string {
-	return called(tool.Name, arguments.Parameters(arguments.ShapeOf(tool.InputSchema), 0))
+	return joinSignature(tool.Name, arguments.Parameters(arguments.ShapeOf(tool.InputSchema), 0))
 }
 
-// called puts a name before parameters, each of which becomes a word.
-func called(name string, words []string) []string {
+// joinSignature joins a name and parameters, each of which becomes a word.
+func joinSignature(name string, words []string) []string {
 	for i := range len(words) - 1 {
 		words[i] += ","
 	}

@@ -117,7 +117,7 @@ func (st *Standing) admitProfiles(c *config.Config, by Release) (profiles map[st
 }
 
 // note remembers what was found, for whoever asks.
-func (st *Standing) note(c *target.Chosen, profiles map[string][]string, waiting []ops.Waiting, wanted map[string]offering) {
+func (st *Standing) note(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting, wanted map[string]offering) {
 	watched := []string{st.m.store.Path}
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
@@ -135,14 +135,14 @@ func (st *Standing) note(c *target.Chosen, profiles map[string][]string, waiting
 func waitingServer(s *config.Server, why string) ops.Waiting {
 	return ops.Waiting{
 		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(), Project: s.Project, SHA256: s.TrustDigest(),
-		Definition: target.Definition(s),
+		Definition: target.DescribeServer(s),
 	}
 }
 
 func waitingProfile(p *config.Profile, why string) ops.Waiting {
 	return ops.Waiting{
 		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(), Project: p.Project, SHA256: p.TrustDigest(),
-		Definition: target.ProfileDefinition(p),
+		Definition: target.DescribeProfile(p),
 	}
 }
 

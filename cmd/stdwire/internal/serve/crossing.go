@@ -70,7 +70,7 @@ func (x *crossing) name() string {
 
 func (x *crossing) run(ctx context.Context, std *term.Streams) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
-	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(target.Untold[*client.StartError]{Handler: log.Handler()})}.New(nil)
+	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(target.SuppressHandler[*client.StartError]{Handler: log.Handler()})}.New(nil)
 	defer g.Close()
 	behind := x.server(std, log)
 	if err := g.Add(behind); err != nil {

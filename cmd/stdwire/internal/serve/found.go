@@ -25,7 +25,7 @@ import (
 
 // A Found is the servers of the configuration whose tools stdwire run has, each from when it is named. Nothing is read before that.
 type Found struct {
-	target.Configuration
+	target.ConfigFlags
 	profile string
 	save    string // directory; "": nothing is saved
 
@@ -39,20 +39,20 @@ type Found struct {
 	Asks       bool     // who sits at the terminal is asked what servers want to know
 
 	prompter term.Prompter // reads the answers, for all servers
-	chosen   *target.Chosen
+	chosen   *target.Selection
 	gateway  *gateway.Gateway
 	added    []string // services
 	cause    error    // of what failed last; nil if it did not
 }
 
 func (f *Found) Flags() []command.Flag {
-	return append(f.Configuration.Flags(), target.ProfileFlag(&f.profile), output.SaveFlag(&f.save))
+	return append(f.ConfigFlags.Flags(), target.ProfileFlag(&f.profile), output.SaveFlag(&f.save))
 }
 
 // Begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
 func (f *Found) Begin(ctx context.Context, std *term.Streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
 	f.prompter = std.Prompter()
-	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(target.Untold[*host.UnavailableError]{Handler: log.Handler()})
+	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.own, service) {
 			f.own = append(f.own, service)
@@ -72,7 +72,7 @@ func (f *Found) End() {
 // open reads the configuration, and makes the gateway. Only the first time it does something.
 func (f *Found) open() error {
 	if f.chosen == nil {
-		chosen, err := f.Choose(f.profile)
+		chosen, err := f.Select(f.profile)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (f *Found) start(s *config.Server) error {
 	if slices.Contains(f.added, service) {
 		return nil
 	}
-	for _, d := range f.chosen.About(s.ID) {
+	for _, d := range f.chosen.DiagnosticsFor(s.ID) {
 		if d.Severity == config.Warning && !f.remembered {
 			f.std.Err.Printf("warning: %v", d)
 		}
@@ -218,12 +218,12 @@ func (f *Found) unknown(word string) error {
 func (f *Found) admit(s *config.Server) error {
 	switch {
 	case s.Err != nil:
-		return target.Misconfigured(s.Err)
+		return target.ConfigFailure(s.Err)
 	case s.Disabled:
 		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + s.Position.String(), Hint: "enable it there"}
 	}
 	if err := config.UserStore(f.chosen.Env).Check(s); err != nil {
-		return target.Misconfigured(err)
+		return target.ConfigFailure(err)
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (f *Found) Show(op *dispatch.Operation, e dispatch.Envelope) (shown bool, e
 	if result == nil || !slices.Contains(f.added, op.Service()) {
 		return false, nil
 	}
-	v := &output.View{Std: f.std, Output: "text", Save: f.saver}
+	v := &output.Printer{Std: f.std, Format: "text", Save: f.saver}
 	return true, v.ToolResult(op.Action(), result)
 }
 

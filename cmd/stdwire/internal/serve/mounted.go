@@ -22,7 +22,7 @@ import (
 
 // A Mounted is what of the configuration stdwire serve offers.
 type Mounted struct {
-	target.Configuration
+	target.ConfigFlags
 	Profile string
 	All     bool   // of what is configured
 	Pins    string // "", block, warn, off
@@ -43,7 +43,7 @@ type Mounted struct {
 }
 
 func (m *Mounted) flags() []command.Flag {
-	return append(m.Configuration.Flags(),
+	return append(m.ConfigFlags.Flags(),
 		target.ProfileFlag(&m.Profile),
 		command.SwitchFlag(&m.All, "--servers", "offer what all servers of the configuration have"),
 		command.ChoiceFlag(&m.Pins, "--pins", "a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)", "block", "warn", "off"),
@@ -86,7 +86,7 @@ func (m *Mounted) check() error {
 
 // Mount has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
 func (m *Mounted) Mount(s *server.Server, catalog *dispatch.Catalog, std *term.Streams, log *slog.Logger) (*Standing, error) {
-	c, err := m.Choose(m.Profile)
+	c, err := m.Select(m.Profile)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (m *Mounted) server(s *config.Server, resolve func() (*config.Endpoint, err
 				return nil, err
 			}
 			c, err := target.Connect(ctx, endpoint, o, written)
-			return c, target.SayLogin(s.ID, err)
+			return c, target.AddLoginHint(s.ID, err)
 		},
 	}
 }

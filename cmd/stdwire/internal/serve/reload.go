@@ -146,7 +146,7 @@ func (st *Standing) Files() []string {
 func (st *Standing) Reload(ctx context.Context, by Release) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
-	c, err := st.m.Choose(st.m.Profile)
+	c, err := st.m.Select(st.m.Profile)
 	if err != nil {
 		st.tell([]string{fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v", err)})
 		return err
@@ -178,7 +178,7 @@ func (st *Standing) tell(lines []string) {
 // does, and returns what was changed for that, "" for nothing. What is the same is left alone. A
 // server whose configuration has an error stays as it was, and is not offered if it was not; nor is
 // one that is not trusted as it is now.
-func (st *Standing) apply(c *target.Chosen, by Release) string {
+func (st *Standing) apply(c *target.Selection, by Release) string {
 	var lines []string
 	for _, d := range c.Diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))

@@ -45,7 +45,7 @@ func ServeCommand() command.Command {
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
 		Make: func() (command.Grammar, command.Runner) {
-			b, m, w := new(target.Builtin), new(Mounted), new(web)
+			b, m, w := new(target.BuiltinFlags), new(Mounted), new(web)
 			flags := append(append(b.ServerFlags(), m.flags()...), w.flags()...)
 			return command.Grammar{Flags: flags}, func(ctx context.Context, std *term.Streams) error { return serveMCP(ctx, std, b, m, w) }
 		},
@@ -56,7 +56,7 @@ func ServeCommand() command.Command {
 // told of it as a change: some look only once, and none waits for long.
 const settleWithin = 5 * time.Second
 
-func serveMCP(ctx context.Context, std *term.Streams, b *target.Builtin, m *Mounted, w *web) (err error) {
+func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *Mounted, w *web) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.Builtin, m *Moun
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
-	o := &target.Offer{Catalog: dispatch.NewCatalog(m.gates()...)}
+	o := &target.BuiltinServer{Catalog: dispatch.NewCatalog(m.gates()...)}
 	options := server.Options{Logger: log}
-	if !m.wanted() || b.Offers() {
+	if !m.wanted() || b.HasFlags() {
 		if o, err = b.Open(log, m.gates()...); err != nil {
 			return err
 		}

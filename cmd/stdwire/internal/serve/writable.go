@@ -24,7 +24,7 @@ func (m *Mounted) refuseProgram(o offering) error {
 			return err
 		}
 	}
-	return m.writable.Command("its program", e.Command, false)
+	return m.writable.RefuseCommand("its program", e.Command, false)
 }
 
 // withRemedy is the text of an error and the way out of it.
@@ -36,7 +36,7 @@ func withRemedy(err error) string {
 }
 
 // refuseWritable is the error for what a gateway relies on, and its clients could write to.
-func (m *Mounted) refuseWritable(c *target.Chosen) error {
+func (m *Mounted) refuseWritable(c *target.Selection) error {
 	if len(m.writable) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (m *Mounted) refuseWritable(c *target.Chosen) error {
 	}
 	for _, words := range slices.Concat(m.before, m.after) {
 		hook := client.Command{Path: words[0], Args: words[1:]}
-		if err := m.writable.Command(fmt.Sprintf("the hook %q", words[0]), hook, true); err != nil {
+		if err := m.writable.RefuseCommand(fmt.Sprintf("the hook %q", words[0]), hook, true); err != nil {
 			return err
 		}
 	}

@@ -96,7 +96,7 @@ func (s *Shell) showTools(ctx context.Context, words []string) error {
 	return s.on(ctx, func(c *connection) error {
 		c.tools.forget() // it is looked at anyway
 		if len(words) > 0 {
-			if err := c.selected.Permit(words[0]); err != nil {
+			if err := c.selected.CheckAllowed(words[0]); err != nil {
 				return err
 			}
 			return calls.InspectTool(ctx, c.Client, s.Std, s.target.Kinds()[0], words[0], s.output)

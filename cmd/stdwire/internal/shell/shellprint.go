@@ -9,7 +9,9 @@ import (
 )
 
 // view is where the shell prints what a server returned.
-func (s *Shell) view() *output.View { return &output.View{Std: s.Std, Output: s.output, Save: s.saver} }
+func (s *Shell) view() *output.Printer {
+	return &output.Printer{Std: s.Std, Format: s.output, Save: s.saver}
+}
 
 // showKinds prints the lists of some kinds.
 func (s *Shell) showKinds(ctx context.Context, c *connection, of []output.Kind) error {
@@ -24,7 +26,7 @@ func (s *Shell) showKinds(ctx context.Context, c *connection, of []output.Kind) 
 func (s *Shell) showResources(ctx context.Context, _ []string) error {
 	return s.on(ctx, func(c *connection) error {
 		if c.Capabilities().Resources == nil {
-			return target.Without("resources")
+			return target.Unsupported("resources")
 		}
 		c.resources.forget()
 		c.templates.forget()
@@ -35,7 +37,7 @@ func (s *Shell) showResources(ctx context.Context, _ []string) error {
 func (s *Shell) showPrompts(ctx context.Context, _ []string) error {
 	return s.on(ctx, func(c *connection) error {
 		if c.Capabilities().Prompts == nil {
-			return target.Without("prompts")
+			return target.Unsupported("prompts")
 		}
 		c.prompts.forget()
 		return s.showKinds(ctx, c, output.Kinds()[3:])
@@ -61,7 +63,7 @@ func (s *Shell) getPrompt(ctx context.Context, words []string) error {
 	}
 	return s.on(ctx, func(c *connection) error {
 		if c.Capabilities().Prompts == nil {
-			return target.Without("prompts")
+			return target.Unsupported("prompts")
 		}
 		definition, err := calls.FindPrompt(ctx, c.Client, p.Name)
 		if err == nil {

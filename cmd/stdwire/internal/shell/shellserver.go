@@ -20,8 +20,8 @@ import (
 // A connection is a server that a shell has started, and what is known of it.
 type connection struct {
 	*client.Client
-	selected  *target.Selected // which says what tools there are
-	ready     time.Duration    // what it took to start
+	selected  *target.ConfiguredServer // which says what tools there are
+	ready     time.Duration            // what it took to start
 	tools     listing[*mcp.Tool]
 	prompts   listing[*mcp.Prompt]
 	resources listing[*mcp.Resource]
@@ -100,7 +100,7 @@ func (c *connection) allTemplates(ctx context.Context) ([]*mcp.ResourceTemplate,
 
 // tool finds a tool. One that is not among those that are known may be new, and the server silent about it.
 func (c *connection) tool(ctx context.Context, name string) (*mcp.Tool, error) {
-	if err := c.selected.Permit(name); err != nil {
+	if err := c.selected.CheckAllowed(name); err != nil {
 		return nil, err
 	}
 	for {
@@ -125,13 +125,13 @@ func (c *connection) tool(ctx context.Context, name string) (*mcp.Tool, error) {
 
 // connect starts the server.
 func (s *Shell) connect(ctx context.Context) error {
-	c := &connection{selected: &s.target.Selected, watched: make(chan struct{})}
+	c := &connection{selected: &s.target.Configured, watched: make(chan struct{})}
 	began := time.Now()
 	cl, err := s.target.Connect(ctx, s.Std, func(o *client.Options) {
 		s.timeout = cmp.Or(s.timeout, o.CallTimeout, 5*time.Minute)
 		o.CallTimeout = s.timeout
 		o.Hooks.Frame = s.trace.Frame
-		toolsChanged := func(tools []*mcp.Tool, err error) { c.tools.changed(c.selected.Permitted(tools), err) }
+		toolsChanged := func(tools []*mcp.Tool, err error) { c.tools.changed(c.selected.Allowed(tools), err) }
 		o.OnToolsChanged, o.OnPromptsChanged = toolsChanged, c.prompts.changed
 		o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
 			c.resources.changed(resources, err)
@@ -141,7 +141,7 @@ func (s *Shell) connect(ctx context.Context) error {
 			o.OnToolsChanged = func(tools []*mcp.Tool, err error) {
 				toolsChanged(tools, err)
 				if err == nil {
-					s.Std.Err.Printf("note: the tools have changed: there are %d", len(c.selected.Permitted(tools)))
+					s.Std.Err.Printf("note: the tools have changed: there are %d", len(c.selected.Allowed(tools)))
 				}
 			}
 		}

@@ -6,5 +6,5 @@ import (
 	"syscall"
 )
 
-// Refused is why a connection cannot be made to an address at which nobody listens.
+// Refused is the error of connecting to an address at which nothing listens.
 const Refused = syscall.ECONNREFUSED

@@ -1,3 +1,5 @@
+// Package socket is the control socket of a running gateway: where it is, listening on it, and
+// finding those of other processes. Only the user who started the gateway can reach it.
 package socket
 
 import (
@@ -13,10 +15,12 @@ import (
 	"time"
 )
 
-// maxSocketPath is how long the path of a socket may be, in bytes, wherever this runs: Linux takes 107, macOS and the BSDs 103.
+// maxSocketPath is the maximum length of the path of a socket in bytes: Linux allows 107, macOS and
+// the BSDs 103.
 const maxSocketPath = 103
 
-// SocketDirs are where gateways have their sockets, the best place first. All are looked into, because a gateway may have been started with another environment.
+// SocketDirs returns the directories of sockets, the preferred one first. All of them are searched,
+// because a gateway may have been started with another environment.
 func SocketDirs() (dirs []string) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
 		if _, err := os.Stat(dir); err == nil { // it is for the system to make
@@ -32,8 +36,9 @@ func SocketDirs() (dirs []string) {
 	return dirs
 }
 
-// ListenLocally opens a socket that only this user reaches, in the first place that is fit for one, and returns its path. Under that name it is listening from the beginning: one that refuses is
-// dead.
+// ListenLocally listens on a socket that only this user can reach, in the first directory that is
+// suitable, and returns its path. A socket of that name that refuses connections belongs to a
+// process that has ended.
 func ListenLocally() (listener net.Listener, path string, err error) {
 	name := fmt.Sprintf("%d-%.6s.sock", os.Getpid(), rand.Text())
 	failed := []error{errors.New("there is no place for a socket")}
@@ -76,7 +81,7 @@ func listenAt(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// private reports, as nil or an error, whether a directory is this user's, and nobody else can enter it.
+// private returns an error unless a directory belongs to this user and nobody else can enter it.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
@@ -92,7 +97,8 @@ func private(dir string) error {
 	return nil
 }
 
-// Sockets returns the sockets that are there, of gateways that live or not. Directories that are not private are not looked into: whoever put something there is not to be talked to.
+// Sockets returns the paths of the sockets, of gateways that run or have ended. Directories that
+// are not private are ignored, because another user may listen there.
 func Sockets() (paths []string) {
 	for _, dir := range SocketDirs() {
 		if private(dir) != nil {
@@ -108,7 +114,8 @@ func Sockets() (paths []string) {
 	return paths
 }
 
-// ReachSocket connects to a socket. One whose owner is dead is removed, and the error is [fs.ErrNotExist].
+// ReachSocket connects to a socket. It removes a socket whose process has ended; the error is then
+// [fs.ErrNotExist].
 func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 	const patience = 3 * time.Second
 	dialer := net.Dialer{Timeout: patience}
@@ -120,7 +127,7 @@ func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// SweepSockets removes the sockets of gateways that have died without doing so.
+// SweepSockets removes the sockets of gateways that ended without removing them.
 func SweepSockets(ctx context.Context) {
 	for _, path := range Sockets() {
 		if conn, err := ReachSocket(ctx, path); err == nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/stdwire/stdwire/client/streamable"
 )
 
-// OpenCredentials is where the user's credentials for servers with a URL are kept.
+// OpenCredentials returns the store of the user's credentials for servers at a URL.
 func OpenCredentials() (auth.FileStore, error) {
 	dir, err := StateFile("credentials")
 	return auth.FileStore{Dir: dir}, err
 }
 
-// Authorizer authorizes the requests to the server at a URL, as its configuration says; o is nil if that says nothing. What has a user uses byUser to get a
-// token; with nil, only what is kept.
+// Authorizer returns the authorizer of requests to the server at a URL. o is the oauth member of
+// its configuration, or nil. byUser obtains a token from the user; with nil, only stored
+// credentials are used.
 func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Authorizer, error) {
 	store, err := OpenCredentials()
 	if err != nil {
@@ -37,7 +38,7 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 	return options.New(endpoint)
 }
 
-// dialAuthorized is the way to the server at a URL, with the credentials that there are for it.
+// dialAuthorized returns the transport to the server at a URL, with the stored credentials for it.
 func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client.Transport {
 	options := streamable.Options{Header: header}
 	if o == nil || !o.Off {
@@ -49,7 +50,7 @@ func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client
 	return options.Dial(endpoint)
 }
 
-// PublicURL shows a URL without what may be secret in it, and says whether that is all of it.
+// PublicURL returns a URL without what may be secret in it, and whether that is all of it.
 func PublicURL(text string) (shown string, whole bool) {
 	u, err := url.Parse(text)
 	if err != nil {

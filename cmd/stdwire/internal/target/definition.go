@@ -10,35 +10,36 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 )
 
-// Definition shows all of a server that decides what it does, exactly: every word as it is written, with what would not show itself spelled out.
-func Definition(s *config.Server) string {
+// DescribeServer returns everything in a definition that decides what the server does, quoted so
+// that nothing is hidden.
+func DescribeServer(s *config.Server) string {
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	if s.URL != "" {
-		row("url", Exact(s.URL))
+		row("url", QuoteWord(s.URL))
 	} else {
-		row("command", exactly(append([]string{s.Command}, s.Args...)))
-		row("in", Exact(s.Workspace))
+		row("command", quoteWords(append([]string{s.Command}, s.Args...)))
+		row("in", QuoteWord(s.Workspace))
 	}
 	if s.Dir != "" {
-		row("cwd", Exact(s.Dir))
+		row("cwd", QuoteWord(s.Dir))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		row("env", Exact(name)+"="+Exact(s.Env[name]))
+		row("env", QuoteWord(name)+"="+QuoteWord(s.Env[name]))
 	}
 	if s.EnvFile != "" {
-		row("envFile", Exact(s.EnvFile))
+		row("envFile", QuoteWord(s.EnvFile))
 	}
 	if s.InheritEnv != nil {
-		row("inheritEnv", exactly(s.InheritEnv))
+		row("inheritEnv", quoteWords(s.InheritEnv))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		row("header", Exact(name)+": "+Exact(s.Headers[name]))
+		row("header", QuoteWord(name)+": "+QuoteWord(s.Headers[name]))
 	}
 	if o := s.OAuth; o != nil {
 		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
 			if f.value != "" {
-				row("oauth", f.name+": "+Exact(f.value))
+				row("oauth", f.name+": "+QuoteWord(f.value))
 			}
 		}
 		if o.ForItself {
@@ -52,7 +53,7 @@ func Definition(s *config.Server) string {
 		}
 	}
 	for _, f := range s.Settings() {
-		row(f.Name, Exact(f.Value))
+		row(f.Name, QuoteWord(f.Value))
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Inputs)) {
 		input := s.Inputs[id]
@@ -60,38 +61,38 @@ func Definition(s *config.Server) string {
 		if input.Password {
 			hidden = " (a password)"
 		}
-		row("input", Exact(id)+": "+Exact(input.Description)+hidden)
+		row("input", QuoteWord(id)+": "+QuoteWord(input.Description)+hidden)
 	}
 	if s.Hides.File != "" {
-		row("in place of", Exact(s.Hides.String()))
+		row("in place of", QuoteWord(s.Hides.String()))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// ProfileDefinition shows all of a profile, as definition does with a server.
-func ProfileDefinition(p *config.Profile) string {
+// DescribeProfile returns all of a profile, as DescribeServer does.
+func DescribeProfile(p *config.Profile) string {
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
-	row("servers", exactly(p.Servers))
+	row("servers", quoteWords(p.Servers))
 	for _, s := range p.Elsewhere {
-		row("elsewhere", Exact(s.ID)+" at "+Exact(s.Position.String()))
+		row("elsewhere", QuoteWord(s.ID)+" at "+QuoteWord(s.Position.String()))
 	}
 	if p.Hides.File != "" {
-		row("in place of", Exact(p.Hides.String()))
+		row("in place of", QuoteWord(p.Hides.String()))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func exactly(words []string) string {
+func quoteWords(words []string) string {
 	var all []string
 	for _, word := range words {
-		all = append(all, Exact(word))
+		all = append(all, QuoteWord(word))
 	}
 	return strings.Join(all, " ")
 }
 
-// Exact shows a word so that it cannot be taken for another.
-func Exact(word string) string {
+// QuoteWord quotes a word so that it cannot be mistaken for another.
+func QuoteWord(word string) string {
 	plain := word != "" && !strings.ContainsFunc(word, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`"'\`, c)
 	})

@@ -14,7 +14,7 @@ func ProfileFlag(profile *string) command.Flag {
 	}}
 }
 
-// PrintDiagnostics prints what is wrong.
+// PrintDiagnostics prints the diagnostics of a configuration.
 func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
 	for _, d := range all {
 		std.Err.Printf("%v: %v", d.Severity, d)

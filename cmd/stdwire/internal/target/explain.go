@@ -20,38 +20,38 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// causes has the class of what an error of the client is about, when it comes from the start of a connection and when it comes from a call. The first that
-// matches counts.
+// causes maps errors of the client to codes of failures, for the start of a connection and for a
+// call. The first match counts.
 var causes = []struct {
 	matches     func(error) bool
 	start, call string // of exits
 	hint        string
 }{
-	{Is[*client.SpawnError], "spawn_failed", "internal", ""},
-	{Is[*auth.Error], "auth_required", "auth_required", "log in again: stdwire auth login"},
-	{Matches(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
-	{Matches(context.DeadlineExceeded), "", "call_timeout", "it may need longer: --timeout 30m"},
-	{Is[*client.ExitError], "start_exit", "server_died", ""},
-	{unauthorized, "auth_required", "auth_required", sayWho},
-	{Is[*streamable.StatusError], "unreachable", "server_died", ""},
-	{Matches(streamable.ErrCut), "unreachable", "server_died", ""},
-	{Is[*net.OpError], "unreachable", "server_died", ""},
-	{Matches(framing.ErrTooLarge), "too_large", "too_large", ""},
-	{Matches(rpc.ErrClosed), "unreachable", "server_died", ""},
-	{Is[*client.InputRequiredError], "", "tool_is_error", ""},
-	{Is[*client.RoundsError], "", "tool_is_error", ""},
-	{Is[*client.QuestionError], "", "tool_is_error", ""},
-	{Is[*client.TaskCancelledError], "", "tool_is_error", ""},
-	{Is[*client.OutputError], "", "tool_is_error", ""},
-	{Matches(client.ErrNotAgreed), "", "refused", ""},
-	{Is[*rpc.Error], "unreachable", "tool_is_error", ""},
+	{IsError[*client.SpawnError], "spawn_failed", "internal", ""},
+	{IsError[*auth.Error], "auth_required", "auth_required", "log in again: stdwire auth login"},
+	{MatchesError(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
+	{MatchesError(context.DeadlineExceeded), "", "call_timeout", "it may need longer: --timeout 30m"},
+	{IsError[*client.ExitError], "start_exit", "server_died", ""},
+	{unauthorized, "auth_required", "auth_required", hintAuthorization},
+	{IsError[*streamable.StatusError], "unreachable", "server_died", ""},
+	{MatchesError(streamable.ErrCut), "unreachable", "server_died", ""},
+	{IsError[*net.OpError], "unreachable", "server_died", ""},
+	{MatchesError(framing.ErrTooLarge), "too_large", "too_large", ""},
+	{MatchesError(rpc.ErrClosed), "unreachable", "server_died", ""},
+	{IsError[*client.InputRequiredError], "", "tool_is_error", ""},
+	{IsError[*client.RoundsError], "", "tool_is_error", ""},
+	{IsError[*client.QuestionError], "", "tool_is_error", ""},
+	{IsError[*client.TaskCancelledError], "", "tool_is_error", ""},
+	{IsError[*client.OutputError], "", "tool_is_error", ""},
+	{MatchesError(client.ErrNotAgreed), "", "refused", ""},
+	{IsError[*rpc.Error], "unreachable", "tool_is_error", ""},
 	{func(error) bool { return true }, "unreachable", "internal", ""},
 }
 
-// sayWho is the hint where a server wants to know who is there.
-const sayWho = "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"
+// hintAuthorization is the hint for a server that requires authorization.
+const hintAuthorization = "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"
 
-func Is[E error](err error) bool {
+func IsError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
@@ -61,11 +61,12 @@ func unauthorized(err error) bool {
 	return ok && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
 }
 
-func Matches(target error) func(error) bool {
+func MatchesError(target error) func(error) bool {
 	return func(err error) bool { return errors.Is(err, target) }
 }
 
-// Explain makes a failure of an error of the client, or returns the one that it already is; nil if it is neither.
+// Explain returns an error of the client as a failure. It returns nil if err is neither that nor a
+// failure.
 func Explain(err error) *command.Failure {
 	if f, ok := errors.AsType[*command.Failure](err); ok {
 		return f
@@ -88,10 +89,10 @@ func Explain(err error) *command.Failure {
 	return nil
 }
 
-// explainCall is explain for an error of one call.
+// explainCall is Explain for an error of one call.
 func explainCall(e *client.CallError) *command.Failure {
 	f := &command.Failure{Tool: e.Tool, What: cmp.Or(e.Tool, e.Name, e.Method), Why: e.Err.Error()}
-	if what := offers[e.Method]; what != "" && errors.Is(e, rpc.ErrMethodNotFound) {
+	if what := methodFeatures[e.Method]; what != "" && errors.Is(e, rpc.ErrMethodNotFound) {
 		f.Code, f.Why = "not_found", "the server has no "+what
 		return f
 	}
@@ -110,26 +111,27 @@ func explainCall(e *client.CallError) *command.Failure {
 	if f.Code == "tool_is_error" && !strings.HasPrefix(e.Method, "tools/") {
 		f.Code = "refused"
 	}
-	if why, hint := unasked(e.Err); why != "" {
+	if why, hint := explainUnasked(e.Err); why != "" {
 		f.Why, f.Hint = why, hint
 	}
 	return f
 }
 
-// offers are what a server may be without, by the methods that it does not know then.
-var offers = map[string]string{
+// methodFeatures maps methods to the feature that a server lacks if it does not know the method.
+var methodFeatures = map[string]string{
 	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources", mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
 	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts", mcp.MethodComplete: "completions",
 	mcp.MethodSubscribe: "way to tell of changes", mcp.MethodListen: "way to tell of changes",
 }
 
-// Without is the failure for a server that does not say that it has something of the kind.
-func Without(what string) *command.Failure {
+// Unsupported returns the failure for a server that does not declare a capability.
+func Unsupported(what string) *command.Failure {
 	return &command.Failure{Code: "not_found", Why: "the server has no " + what}
 }
 
-// unasked tells of an error that a server wants to ask something and found nobody to answer it; why is "" if it is another one.
-func unasked(err error) (why, hint string) {
+// explainUnasked explains that a server asked something that nobody could answer. why is "" for
+// another error.
+func explainUnasked(err error) (why, hint string) {
 	if asks, ok := errors.AsType[*client.InputRequiredError](err); ok {
 		var methods []string
 		for _, q := range asks.Result.InputRequests {
@@ -138,7 +140,7 @@ func unasked(err error) (why, hint string) {
 			}
 		}
 		slices.Sort(methods)
-		return missing(methods)
+		return explainMissing(methods)
 	}
 	refused, ok := errors.AsType[*rpc.Error](err)
 	switch {
@@ -146,7 +148,7 @@ func unasked(err error) (why, hint string) {
 	case refused.Code == mcp.CodeMissingRequiredClientCapability:
 		var data mcp.MissingRequiredClientCapabilityData
 		if mcp.Unmarshal(refused.Data, &data) == nil && data.RequiredCapabilities.Elicitation != nil {
-			return missing([]string{mcp.MethodElicit})
+			return explainMissing([]string{mcp.MethodElicit})
 		}
 	case refused.Code == mcp.CodeURLElicitationRequired:
 		var data mcp.URLElicitationRequiredData
@@ -158,8 +160,8 @@ func unasked(err error) (why, hint string) {
 	return "", ""
 }
 
-// missing says what a server asks for that it does not get.
-func missing(methods []string) (why, hint string) {
+// explainMissing explains which of the server's requests nobody answers.
+func explainMissing(methods []string) (why, hint string) {
 	if slices.Equal(methods, []string{mcp.MethodElicit}) {
 		return "the server wants to ask something, and nobody is there to answer", term.HintTerminal
 	}

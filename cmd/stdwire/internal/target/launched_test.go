@@ -11,7 +11,7 @@ func TestWhoAsks(t *testing.T) {
 	for command, want := range map[string]string{
 		"/usr/bin/weather --token x": "weather", "npx -y @a/b --token=x": "npx @a/b", "npx": "npx", "uvx --index=https://u:p@x pkg": "uvx pkg", "docker run image": "docker",
 	} {
-		assert.Equal(t, (&Target{Words: strings.Fields(command)}).Launched(), want)
+		assert.Equal(t, (&Target{Words: strings.Fields(command)}).LaunchedName(), want)
 	}
-	assert.Equal(t, NewTarget().Launched(), "built-in")
+	assert.Equal(t, NewTarget().LaunchedName(), "built-in")
 }

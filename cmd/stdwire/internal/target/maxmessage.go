@@ -14,7 +14,7 @@ const (
 	mostMegabytes = 1000     // of a message, which is held in memory
 )
 
-// maxMessageFlag is the flag --max-message. Unless it is given, the target stays 0.
+// maxMessageFlag is the flag --max-message. Without the flag target stays 0.
 func maxMessageFlag(target *int) command.Flag {
 	return command.Flag{Name: "--max-message", Value: "MB", Help: "how large a message of the server may be (default 67)", Set: func(value string) error {
 		n, err := strconv.Atoi(value)
@@ -26,8 +26,8 @@ func maxMessageFlag(target *int) command.Flag {
 	}}
 }
 
-// explainTooLarge says that the server has sent too large a message, and how to allow it. It
-// reports false if that is not what the error is about.
+// explainTooLarge explains that a message of the server was too large and how to allow it. It
+// returns false for another error.
 func explainTooLarge(f *command.Failure, err error) bool {
 	large, ok := errors.AsType[*client.TooLargeError](err)
 	if !ok {

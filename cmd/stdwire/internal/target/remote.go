@@ -11,9 +11,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
-// A Remote is a server at a URL.
+// A Remote is a server at a URL, given by flags.
 type Remote struct {
-	URL    string // "" if there is none
+	URL    string // "" if not given
 	Header http.Header
 }
 
@@ -56,14 +56,14 @@ func (r *Remote) setHeader(value string) error {
 	return nil
 }
 
-// isToken reports a name that a header may have (RFC 9110, section 5.6.2).
+// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 	})
 }
 
-// Host is what messages call the server.
+// Host returns the name of the server in messages.
 func (r *Remote) Host() string {
 	u, err := url.Parse(r.URL)
 	if err != nil {

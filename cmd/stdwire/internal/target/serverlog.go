@@ -6,8 +6,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A ServerLog copies a server's stderr to the console, line by line: two servers' lines, or a line and the status, are not mixed up, and nothing in
-// them works on a terminal.
+// A ServerLog copies the stderr of a server to the console in whole lines, so that lines of two
+// servers, or a line and the status, do not mix. Control characters are escaped on a terminal.
 type ServerLog struct {
 	Console *term.Console
 	line    []byte
@@ -27,7 +27,7 @@ func (l *ServerLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush prints what is there of a line.
+// flush prints the incomplete line.
 func (l *ServerLog) flush() {
 	if len(l.line) > 0 {
 		l.Console.Printf("%s", strings.TrimRight(string(l.line), "\r\n"))

@@ -1,3 +1,7 @@
+// Package target finds the server that a command talks to and connects to it. Selection is the same
+// for all commands: -s ID from the configuration, --url URL, the command after "--", or else
+// stdwire's own server as a child process. The package also explains the errors of the client as
+// failures of a command.
 package target
 
 import (
@@ -19,25 +23,24 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Target is the server that a command talks to: one from the configuration, at a URL, the command that stands behind "--", or else stdwire's own server as a child
-// process.
+// A Target is the server that a command talks to.
 type Target struct {
-	Selected     Selected
+	Configured   ConfiguredServer
 	Remote       Remote
-	Words        []string // of the command
-	Builtin      Builtin  // if there is none of these
+	Words        []string     // the command after "--"
+	Builtin      BuiltinFlags // if there is no other
 	Era          string
 	StartTimeout time.Duration
-	ListTimeout  time.Duration // for all of one list; 0: the command has no such flag
-	maxMessage   int           // bytes; 0: it is up to the client, or to the configuration
+	ListTimeout  time.Duration // for each list; 0: the command has no such flag
+	maxMessage   int           // in bytes; 0: the default of the client or the configuration
 	ServerLogs   bool
-	Options      client.Options // what the command wants to hear of
+	Options      client.Options // callbacks of the command
 }
 
 func NewTarget() *Target { return &Target{} }
 
 func (t *Target) Flags() []command.Flag {
-	return append(append(append(t.Selected.flags(), t.Remote.Flags()...), t.Builtin.ServerFlags()...),
+	return append(append(append(t.Configured.flags(), t.Remote.Flags()...), t.Builtin.ServerFlags()...),
 		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
@@ -45,7 +48,8 @@ func (t *Target) Flags() []command.Flag {
 	)
 }
 
-// StartTimeoutFlag is the flag --start-timeout. Unless it is given, the target is 0: it is up to the client, or to the configuration.
+// StartTimeoutFlag is the flag --start-timeout. Without the flag target stays 0, for the default of
+// the client or the configuration.
 func StartTimeoutFlag(target *time.Duration) command.Flag {
 	*target = 60 * time.Second
 	start := command.DurationFlag(target, "--start-timeout", "how long the server may take to start and answer")
@@ -55,11 +59,11 @@ func StartTimeoutFlag(target *time.Duration) command.Flag {
 
 func (t *Target) Command(words []string) { t.Words = words }
 
-// Name is what messages call the server.
+// Name returns the name of the server in messages.
 func (t *Target) Name() string {
 	switch {
-	case t.Selected.ID != "":
-		return t.Selected.ID
+	case t.Configured.ID != "":
+		return t.Configured.ID
 	case t.Remote.URL != "":
 		return t.Remote.Host()
 	case t.Words != nil:
@@ -68,15 +72,15 @@ func (t *Target) Name() string {
 	return "built-in"
 }
 
-// check reports what was given of which only one can be.
+// check returns an error if flags contradict each other.
 func (t *Target) check() error {
-	own := t.Builtin.Given()
-	switch extra := t.Selected.Given(); {
-	case t.Selected.ID == "" && extra != "":
+	own := t.Builtin.FirstFlag()
+	switch extra := t.Configured.Given(); {
+	case t.Configured.ID == "" && extra != "":
 		return command.Usagef("%s is for a server of the configuration", extra).WithHint("say which: -s ID")
-	case t.Selected.ID != "" && (t.Remote.URL != "" || t.Words != nil):
-		return command.Usagef("there is a server's id, -s %s, and another server: which of them is it?", t.Selected.ID)
-	case t.Selected.ID != "" && own != "":
+	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
+		return command.Usagef("there is a server's id, -s %s, and another server: which of them is it?", t.Configured.ID)
+	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Remote.URL == "" && t.Remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
@@ -90,8 +94,9 @@ func (t *Target) check() error {
 	return nil
 }
 
-// Launched is how who asks is called: the name, and what a launcher launches. Not all arguments, among which may be secrets.
-func (t *Target) Launched() string {
+// LaunchedName returns the name of the server in questions: the command and the package that a
+// launcher such as npx runs, without other arguments, which may be secret.
+func (t *Target) LaunchedName() string {
 	name := t.Name()
 	if t.Words == nil || !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
 		return name
@@ -104,25 +109,26 @@ func (t *Target) Launched() string {
 	return name
 }
 
-// start returns what to run.
-func (t *Target) start() (client.Command, error) {
+// serverCommand returns the command to run.
+func (t *Target) serverCommand() (client.Command, error) {
 	if t.Words != nil {
 		return client.Command{Path: t.Words[0], Args: t.Words[1:]}, nil
 	}
-	if t.Selected.Endpoint != nil {
-		return t.Selected.Endpoint.Command, nil
+	if t.Configured.Endpoint != nil {
+		return t.Configured.Endpoint.Command, nil
 	}
 	self, err := os.Executable()
 	return client.Command{Path: self, Args: t.Builtin.serveArgs()}, err
 }
 
-// Use connects to the server, lets f talk to it, and sees that nothing is left of it. An error of f becomes a [*failure] that names the server.
+// Use connects to the server, calls f and ends the server. An error of f becomes a
+// [*command.Failure] that names the server.
 func (t *Target) Use(ctx context.Context, std *term.Streams, f func(*client.Client) error) error {
-	return t.UseAs(ctx, std, nil, f)
+	return t.UseWith(ctx, std, nil, f)
 }
 
-// UseAs is use with the last word on the client's options.
-func (t *Target) UseAs(ctx context.Context, std *term.Streams, adjust func(*client.Options), f func(*client.Client) error) error {
+// UseWith is Use with adjust called on the options of the client.
+func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*client.Options), f func(*client.Client) error) error {
 	c, err := t.Connect(ctx, std, adjust)
 	if err != nil {
 		return err
@@ -140,12 +146,13 @@ func (t *Target) UseAs(ctx context.Context, std *term.Streams, adjust func(*clie
 	return nil
 }
 
-// Connect connects to the server. Adjust, if not nil, has the last word on the client's options. The error is a [*failure] that names the server.
+// Connect connects to the server. adjust, if not nil, is called on the options of the client. The
+// error is a [*command.Failure] that names the server.
 func (t *Target) Connect(ctx context.Context, std *term.Streams, adjust func(*client.Options)) (*client.Client, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	if err := t.Selected.Find(ctx, std); err != nil {
+	if err := t.Configured.Resolve(ctx, std); err != nil {
 		return nil, err
 	}
 	if t.ServerLogs && t.dial() != nil {
@@ -160,7 +167,7 @@ func (t *Target) Connect(ctx context.Context, std *term.Streams, adjust func(*cl
 	return c, nil
 }
 
-// Disconnect ends the connection, and the server if it was started here.
+// Disconnect closes the connection and ends a server that was started here.
 func (t *Target) Disconnect(std *term.Streams, c *client.Client) error {
 	stop := std.Err.StatusAfter(time.Second, func(elapsed time.Duration) string {
 		return t.Name() + ": still stopping " + elapsed.Round(time.Second).String()
@@ -182,8 +189,8 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	o := t.Options
 	o.Name = t.Name()
 	o.Info = mcp.Implementation{Name: "stdwire", Version: command.Version()}
-	if t.Selected.server != nil {
-		o = t.Selected.server.Options(o)
+	if t.Configured.server != nil {
+		o = t.Configured.server.Options(o)
 	}
 	if t.Era != "" {
 		o.Era = Eras[t.Era]
@@ -192,7 +199,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	o.Limits.MaxFrame = cmp.Or(t.maxMessage, o.Limits.MaxFrame)
 	o.Logger = slog.New(slog.NewTextHandler(std.Err, nil))
 	if std.CanAsk() {
-		elicit.NewAsker(t.Launched(), std.Err, std.Prompter()).Answer(&o)
+		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
 	}
 	if adjust != nil {
 		adjust(&o)
@@ -205,7 +212,7 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 		defer stop()
 		return o.Connect(ctx, dial)
 	}
-	cmd, err := t.start()
+	cmd, err := t.serverCommand()
 	if err != nil {
 		return nil, err
 	}
@@ -219,16 +226,16 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 	return o.Spawn(ctx, cmd)
 }
 
-// Eras are the values of --era; the zero value finds out.
+// Eras maps the values of --era. Without the flag the client detects the era.
 var Eras = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}
 
-// dial is the way to a server with a URL; nil if it has none.
+// dial returns the transport to a server at a URL, or nil.
 func (t *Target) dial() client.Transport {
 	switch {
 	case t.Remote.URL != "":
 		return t.Remote.Dial()
-	case t.Selected.Endpoint != nil && t.Selected.Endpoint.URL != "":
-		return t.Selected.dial()
+	case t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != "":
+		return t.Configured.dial()
 	}
 	return nil
 }
@@ -243,7 +250,7 @@ func Downloads(path string) string {
 	return ""
 }
 
-// Diagnose says what an error means to who ran the command. tail is what the server last wrote to stderr.
+// Diagnose returns an error as a failure of the command. tail is the end of the server's stderr.
 func (t *Target) Diagnose(err error, tail string) error {
 	f := Explain(err)
 	if f == nil {
@@ -254,15 +261,16 @@ func (t *Target) Diagnose(err error, tail string) error {
 		f.Stderr = tail
 	}
 	if f.Code == "auth_required" {
-		f.Hint = t.wayIn(err)
+		f.Hint = t.loginHint(err)
 	}
 	return f
 }
 
-// Config is how the server is reached, as it would stand in a configuration. Headers are no part of it: they are given on the command line because they are kept nowhere.
+// Config returns how the server is reached, as a configuration would say it. It omits headers of
+// the command line, which are stored nowhere.
 func (t *Target) Config() scan.Config {
-	if t.Selected.server != nil {
-		return ConfigOf(t.Selected.server)
+	if t.Configured.server != nil {
+		return ConfigOf(t.Configured.server)
 	}
 	c := scan.Config{URL: t.Remote.URL}
 	if len(t.Words) > 1 {
@@ -271,7 +279,7 @@ func (t *Target) Config() scan.Config {
 	return c
 }
 
-// ConfigOf is how a server is reached, as it stands in its configuration: variables are not replaced.
+// ConfigOf returns how a server is reached, with its variables not expanded.
 func ConfigOf(s *config.Server) scan.Config {
 	c := scan.Config{Args: s.Args, Env: s.Env, URL: s.URL}
 	for name, value := range s.Headers {

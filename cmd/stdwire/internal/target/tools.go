@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// FindTool returns the definition of a tool. The error names the tools that there are.
+// FindTool returns the definition of a tool. The error lists the tools of the server.
 func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error) {
 	var names []string
 	for tool, err := range tools {
@@ -25,7 +25,8 @@ func FindTool(tools iter.Seq2[*mcp.Tool, error], name string) (*mcp.Tool, error)
 	return nil, NotFound("tool", name, names, "stdwire tools")
 }
 
-// NotFound is the failure for something of a kind that a server does not have. It names what there is, or if that is too much the command that lists it.
+// NotFound returns the failure for a name that the server does not have. It lists the names, or if
+// they are many the command that does.
 func NotFound(kind, name string, names []string, lists string) *command.Failure {
 	f := &command.Failure{Code: "not_found", What: name, Why: "there is no such " + kind}
 	if kind == "tool" {

@@ -17,12 +17,12 @@ type writableRoot struct {
 	info os.FileInfo
 }
 
-// A WritableRoots is all of them. What decides what is started, who is trusted and what is recorded
-// must not lie there, or --write would be as much as --allow-exec.
+// WritableRoots are all of them. Nothing that decides what is started, whom to trust or what is
+// recorded may lie in one, because --write would then be as powerful as --allow-exec.
 type WritableRoots []writableRoot
 
-// openWritable looks at the directories. One that is not there is none; serving it fails for that.
-func openWritable(dirs []string) (all WritableRoots) {
+// openWritableRoots returns the directories that exist.
+func openWritableRoots(dirs []string) (all WritableRoots) {
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err == nil {
 			all = append(all, writableRoot{dir, info})
@@ -31,14 +31,14 @@ func openWritable(dirs []string) (all WritableRoots) {
 	return all
 }
 
-// maxLinks is how many symbolic links a path may lead through.
+// maxLinks is the number of symbolic links that a path may lead through.
 const maxLinks = 255
 
-// over returns the root that a path leads through or ends in, "" if none. The path need not be
-// there: then it is the root in which it, or a directory on the way to it, could be made.
-// Directories are compared as the system does, whatever the case of their names, and each symbolic
-// link on the way counts, as it could be made to lead elsewhere.
-func (all WritableRoots) over(path string) string {
+// rootOf returns the root that a path leads through or ends in, or "". If the path does not exist,
+// that is the root in which it, or a directory on the way to it, could be created. Directories are
+// compared by identity, because names may differ in case, and every symbolic link on the way
+// counts, because it could be made to lead elsewhere.
+func (all WritableRoots) rootOf(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return ""
@@ -59,7 +59,7 @@ func (all WritableRoots) over(path string) string {
 				break
 			}
 		}
-		next, linked := withoutFirstLink(path)
+		next, linked := resolveFirstLink(path)
 		if !linked {
 			return ""
 		}
@@ -68,9 +68,9 @@ func (all WritableRoots) over(path string) string {
 	return all[0].dir // nobody can follow it
 }
 
-// withoutFirstLink puts what the first symbolic link of a path says in its place; false if there is
-// none.
-func withoutFirstLink(path string) (string, bool) {
+// resolveFirstLink replaces the first symbolic link of a path by its target. It returns false if
+// there is none.
+func resolveFirstLink(path string) (string, bool) {
 	volume := filepath.VolumeName(path)
 	separator := string(filepath.Separator)
 	at, rest := volume+separator, strings.Split(strings.Trim(path[len(volume):], separator), separator)
@@ -88,9 +88,9 @@ func withoutFirstLink(path string) (string, bool) {
 	return "", false
 }
 
-// Refuse is the error for something that clients could write to; nil if they cannot.
+// Refuse returns an error if clients could write to path.
 func (all WritableRoots) Refuse(what, path string) error {
-	root := all.over(path)
+	root := all.rootOf(path)
 	if root == "" {
 		return nil
 	}
@@ -98,9 +98,9 @@ func (all WritableRoots) Refuse(what, path string) error {
 		WithHint("move it elsewhere, serve a directory that it is not in, or leave out --write; if clients may run any program anyway, say --allow-exec")
 }
 
-// Command is the error for a command of which clients could write to the program, or to what it
-// runs: an argument that is the file of a program, or with data any argument that is a file.
-func (all WritableRoots) Command(what string, c client.Command, data bool) error {
+// RefuseCommand returns an error if clients could write to the program of a command, or to an
+// argument that is the file of a program; with data, to any argument that is a file.
+func (all WritableRoots) RefuseCommand(what string, c client.Command, data bool) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (all WritableRoots) Command(what string, c client.Command, data bool) error
 		if err := all.Refuse(what, local(c.Path)); err != nil {
 			return err
 		}
-	} else if err := all.onPath(what, c); err != nil {
+	} else if err := all.refusePath(what, c); err != nil {
 		return err
 	}
 	for _, arg := range c.Args {
@@ -128,9 +128,9 @@ func (all WritableRoots) Command(what string, c client.Command, data bool) error
 	return nil
 }
 
-// onPath looks for a program as it is looked for when it is started, and refuses the directories
-// before it too: clients could put another there.
-func (all WritableRoots) onPath(what string, c client.Command) error {
+// refusePath looks up a program in PATH as its start does, and also refuses the directories before
+// it, where clients could create another program of that name.
+func (all WritableRoots) refusePath(what string, c client.Command) error {
 	path, ok := c.Env["PATH"]
 	if !ok {
 		path = os.Getenv("PATH")
@@ -149,7 +149,7 @@ func (all WritableRoots) onPath(what string, c client.Command) error {
 	return nil
 }
 
-// isProgram reports whether a file is likely to be run by the program that it is an argument of.
+// isProgram reports whether a file is probably run by the program that it is an argument of.
 func isProgram(name string, info os.FileInfo) bool {
 	const endings = ".js .mjs .cjs .ts .mts .cts .py .pyz .rb .pl .php .lua .sh .bash .ps1 .bat .cmd .jar .wasm .exe .dll .so .dylib"
 	return info.Mode().Perm()&0o111 != 0 || slices.Contains(strings.Fields(endings), strings.ToLower(filepath.Ext(name)))

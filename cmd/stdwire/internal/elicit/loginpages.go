@@ -12,24 +12,25 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Pages shows the pages where a user agrees, in the browser.
-type Pages struct {
+// LoginPages opens the pages on which a user authorizes this program.
+type LoginPages struct {
 	Std    *term.Streams
 	Browse func(url string) error
 
 	mu    sync.Mutex
 	ended bool
-	wg    sync.WaitGroup // counts up only while not ended
+	wg    sync.WaitGroup // incremented only while not ended
 }
 
-// Show has the browser show a page. Whoever sits at the terminal can give the address that the browser ended at, where that is on another machine. It ends with ctx.
-func (p *Pages) Show(ctx context.Context, page string) error {
-	u, err := webPage(page)
+// Show opens a page in the browser. Where the browser is on another machine, the user can enter the
+// address that it was redirected to. Show ends with ctx.
+func (p *LoginPages) Show(ctx context.Context, page string) error {
+	u, err := parsePageURL(page)
 	if err != nil {
 		return fmt.Errorf("its page is not opened: %w", err)
 	}
 	p.Std.Err.Printf("To log in, open this page of %s:\n\n  %s\n", Ascii(u.Host), Ascii(page))
-	for _, doubt := range doubts(u) {
+	for _, doubt := range urlWarnings(u) {
 		p.Std.Err.Printf("Mind: %s.", doubt)
 	}
 	if !p.Std.CanAsk() {
@@ -41,35 +42,35 @@ func (p *Pages) Show(ctx context.Context, page string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
-		p.wg.Go(func() { p.wait(ctx, u.Query().Get("redirect_uri")) })
+		p.wg.Go(func() { p.readRedirect(ctx, u.Query().Get("redirect_uri")) })
 	}
 	return nil
 }
 
-// Done waits until nobody waits for a line any more, which ends with the login.
-func (p *Pages) Done() {
+// Done waits until no line is read any more. Call it after the login has ended.
+func (p *LoginPages) Done() {
 	p.mu.Lock()
 	p.ended = true
 	p.mu.Unlock()
 	p.wg.Wait()
 }
 
-// wait takes the address that a browser elsewhere ended at to where it should have been.
-func (p *Pages) wait(ctx context.Context, redirect string) {
+// readRedirect reads the address that a browser elsewhere was redirected to and requests it here.
+func (p *LoginPages) readRedirect(ctx context.Context, redirect string) {
 	lines := p.Std.Prompter()
 	for {
 		line, err := lines.Line(ctx, "If the browser is on another machine, and ends at an address that does not answer, that address:")
 		if err != nil {
 			return
 		}
-		if err := forward(ctx, redirect, line); err != nil {
+		if err := requestRedirect(ctx, redirect, line); err != nil {
 			p.Std.Err.Printf("That does not help: %s.", printable.Line(err.Error()))
 		}
 	}
 }
 
-// forward asks for an address of the redirection in the browser's place.
-func forward(ctx context.Context, redirect, address string) error {
+// requestRedirect requests an address of the redirect URI in place of the browser.
+func requestRedirect(ctx context.Context, redirect, address string) error {
 	to, err := url.Parse(redirect)
 	if err != nil {
 		return err

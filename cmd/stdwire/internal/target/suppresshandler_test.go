@@ -16,7 +16,7 @@ import (
 // What is told anyway is not logged, however it is wrapped, and whatever the log has been given.
 func TestUntold(t *testing.T) {
 	var b bytes.Buffer
-	plain := slog.New(Untold[*client.StartError]{Handler: slog.NewTextHandler(&b, nil)})
+	plain := slog.New(SuppressHandler[*client.StartError]{Handler: slog.NewTextHandler(&b, nil)})
 	told := fmt.Errorf("wrapped: %w", &client.StartError{Err: errors.New("no")})
 	for _, log := range []*slog.Logger{plain, plain.With("a", 1), plain.WithGroup("g"), plain.With("a", 1).WithGroup("g").With("b", 2)} {
 		log.Warn("left out", slog.String("server", "x"), slog.Any("error", told))

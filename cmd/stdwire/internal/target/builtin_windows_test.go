@@ -9,7 +9,7 @@ import (
 
 // What is not offered is not passed over in silence.
 func TestAllowEvalOnWindows(t *testing.T) {
-	b := Builtin{Eval: true}
+	b := BuiltinFlags{Eval: true}
 	_, err := b.Open(slog.New(slog.DiscardHandler))
 	assert.ErrorContains(t, err, "--allow-eval: proc.eval runs scripts by sh")
 }

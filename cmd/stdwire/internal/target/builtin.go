@@ -15,9 +15,9 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Builtin is what stdwire's own server offers: which directories, and what may be done.
-type Builtin struct {
-	args  []string // flags as they were given
+// BuiltinFlags are the flags of stdwire's own server.
+type BuiltinFlags struct {
+	args  []string // the flags as given
 	Roots []string // see [fs.ParseRoot]
 	Write bool
 	Exec  bool
@@ -28,9 +28,9 @@ type Builtin struct {
 	tools   string // "", operation, service
 }
 
-// Flags are those that say what there is.
-func (b *Builtin) Flags() []command.Flag {
-	return b.remembered(
+// Flags returns the flags that decide which operations exist.
+func (b *BuiltinFlags) Flags() []command.Flag {
+	return b.recordArgs(
 		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true, Help: "directory that files are in; may be repeated, the first is the default (default .)", Set: func(value string) error {
 			_, err := fs.ParseRoot(value)
 			b.Roots = append(b.Roots, value)
@@ -50,16 +50,17 @@ func (b *Builtin) Flags() []command.Flag {
 	)
 }
 
-// ServerFlags are flags, and those that say how it is offered to MCP clients.
-func (b *Builtin) ServerFlags() []command.Flag {
-	return append(b.Flags(), b.remembered(
+// ServerFlags returns Flags and the flags that decide how they are offered to MCP clients.
+func (b *BuiltinFlags) ServerFlags() []command.Flag {
+	return append(b.Flags(), b.recordArgs(
 		command.ChoiceFlag(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
 		command.ChoiceFlag(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
 	)...)
 }
 
-// remembered are flags that go on to a server that is started.
-func (b *Builtin) remembered(flags ...command.Flag) []command.Flag {
+// recordArgs makes flags record themselves in args, for a server that is started with the same
+// flags.
+func (b *BuiltinFlags) recordArgs(flags ...command.Flag) []command.Flag {
 	for i := range flags {
 		f := flags[i]
 		flags[i].Set = func(value string) error {
@@ -74,8 +75,8 @@ func (b *Builtin) remembered(flags ...command.Flag) []command.Flag {
 	return flags
 }
 
-// Given is one of the flags that were; "" if none was.
-func (b *Builtin) Given() string {
+// FirstFlag returns one of the given flags, or "".
+func (b *BuiltinFlags) FirstFlag() string {
 	if b.args == nil {
 		return ""
 	}
@@ -83,21 +84,21 @@ func (b *Builtin) Given() string {
 	return name
 }
 
-// serveArgs are the arguments with which stdwire serves the same.
-func (b *Builtin) serveArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
+// serveArgs returns the arguments with which stdwire serves the same operations.
+func (b *BuiltinFlags) serveArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
 
-// An Offer is the built-in catalog, and what is behind it.
-type Offer struct {
+// A BuiltinServer is the catalog of the built-in operations with its roots and processes.
+type BuiltinServer struct {
 	Catalog *dispatch.Catalog
 	roots   *fs.Roots
 	procs   *proc.Service
 }
 
-// Offers reports whether a flag was given that is about what there is.
-func (b *Builtin) Offers() bool { return b.Roots != nil || b.Write || b.Exec || b.Eval }
+// HasFlags reports whether a flag was given that decides which operations exist.
+func (b *BuiltinFlags) HasFlags() bool { return b.Roots != nil || b.Write || b.Exec || b.Eval }
 
-// directories are the roots as they were given, or the one that there is without.
-func (b *Builtin) directories() (list []fs.Root, err error) {
+// rootDirs returns the roots, by default the working directory.
+func (b *BuiltinFlags) rootDirs() (list []fs.Root, err error) {
 	given := b.Roots
 	if given == nil {
 		given = []string{"."}
@@ -112,28 +113,27 @@ func (b *Builtin) directories() (list []fs.Root, err error) {
 	return list, nil
 }
 
-// Writable are the roots in which clients may change files, unless they may run any program and so
-// change all files.
-func (b *Builtin) Writable() WritableRoots {
+// Writable returns the roots in which clients may change files. It returns nil if they may run any
+// program, and so can change all files.
+func (b *BuiltinFlags) Writable() WritableRoots {
 	if !b.Write || b.Exec && b.allow == nil || b.Eval {
 		return nil
 	}
-	list, _ := b.directories() // an error was told when they were opened
+	list, _ := b.rootDirs() // an error was told when they were opened
 	var dirs []string
 	for _, root := range list {
 		dirs = append(dirs, root.Dir)
 	}
-	return openWritable(dirs)
+	return openWritableRoots(dirs)
 }
 
-// Open makes the catalog, with these gates open beside those that the flags open. Closing is the
-// caller's.
-func (b *Builtin) Open(log *slog.Logger, gates ...dispatch.Gate) (*Offer, error) {
+// Open returns the catalog, with gates open beside those that the flags open. The caller closes it.
+func (b *BuiltinFlags) Open(log *slog.Logger, gates ...dispatch.Gate) (*BuiltinServer, error) {
 	if b.Eval && !proc.HasEval {
 		return nil, command.Usagef("--allow-eval: proc.eval runs scripts by sh, which this system does not " +
 			"have; leave it out, and offer programs with --allow-exec")
 	}
-	list, err := b.directories()
+	list, err := b.rootDirs()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (b *Builtin) Open(log *slog.Logger, gates ...dispatch.Gate) (*Offer, error)
 			gates = append(gates, g.gate)
 		}
 	}
-	o := &Offer{Catalog: dispatch.NewCatalog(gates...)}
+	o := &BuiltinServer{Catalog: dispatch.NewCatalog(gates...)}
 	if o.roots, err = fs.OpenRoots(list); err != nil {
 		return nil, command.Usagef("%v", err)
 	}
@@ -158,13 +158,13 @@ func (b *Builtin) Open(log *slog.Logger, gates ...dispatch.Gate) (*Offer, error)
 	return o, nil
 }
 
-const endWithin = 5 * time.Second // for processes that were started
+const shutdownTimeout = 5 * time.Second // for processes to end
 
-// Close ends what was started, and closes the roots.
-func (o *Offer) Close() error {
+// Close ends the processes and closes the roots.
+func (o *BuiltinServer) Close() error {
 	var err error
 	if o.procs != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 		defer cancel()
 		err = o.procs.Shutdown(ctx)
 	}
@@ -174,7 +174,7 @@ func (o *Offer) Close() error {
 	return err
 }
 
-func (b *Builtin) Options(log *slog.Logger) server.Options {
+func (b *BuiltinFlags) Options(log *slog.Logger) server.Options {
 	o := server.Options{Logger: log, Instructions: b.instructions(), TrustClients: b.confirm == "trust"}
 	if b.tools == "service" {
 		o.Tools = server.ToolPerService
@@ -182,8 +182,8 @@ func (b *Builtin) Options(log *slog.Logger) server.Options {
 	return o
 }
 
-// instructions tell a model what it cannot see in the tools.
-func (b *Builtin) instructions() string {
+// instructions returns what a model cannot see from the tools.
+func (b *BuiltinFlags) instructions() string {
 	text := []string{"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}
 	if !b.Write {
 		text = append(text, "Files can be read but not changed.")

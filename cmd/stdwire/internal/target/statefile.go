@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
-// OpenPins opens the user's file of pins (XDG Base Directory Specification).
+// OpenPins opens the user's file of pins.
 func OpenPins() (*pin.Lock, error) {
 	path, err := StateFile("pins.json")
 	if err != nil {
@@ -22,7 +22,8 @@ func OpenPins() (*pin.Lock, error) {
 	return lock, nil
 }
 
-// StateFile is where something is kept from one run to the next.
+// StateFile returns the path of a file that is kept between runs (XDG Base Directory
+// Specification).
 func StateFile(name string) (string, error) {
 	home, err := os.UserHomeDir()
 	path := config.StateFile(&config.Environment{Home: home, LookupEnv: os.LookupEnv}, name)

@@ -8,9 +8,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// encodedFile returns the bytes of a file that a tool has read, where its data has them as base64
-// (see fs.ReadOutput): the file's name, what it holds, and the rest of the data.
-func encodedFile(data []byte) (name string, content, rest []byte, ok bool) {
+// decodeFile decodes the content of a binary file in the data of fs_read (see fs.ReadOutput). rest
+// is the data without the content.
+func decodeFile(data []byte) (name string, content, rest []byte, ok bool) {
 	if encoding, _ := jsonscan.Text(jsonscan.Member(data, "encoding")); encoding != "base64" {
 		return "", nil, nil, false
 	}

@@ -14,25 +14,25 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// wayIn is the hint for who was not let in by the server.
-func (t *Target) wayIn(err error) string {
-	login := LoginTo(t.Selected.ID, t.Remote.URL)
+// loginHint returns the hint for a request that the server refused.
+func (t *Target) loginHint(err error) string {
+	login := LoginCommand(t.Configured.ID, t.Remote.URL)
 	var o config.OAuth
-	if e := t.Selected.Endpoint; e != nil && e.OAuth != nil {
+	if e := t.Configured.Endpoint; e != nil && e.OAuth != nil {
 		o = *e.OAuth
 	}
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
-	case t.ownAuthorization():
-		return "what it was given as Authorization is not good, or not good enough: " + sayWho
+	case t.hasAuthorization():
+		return "what it was given as Authorization is not good, or not good enough: " + hintAuthorization
 	case o.Off:
 		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
 	case o.ForItself:
 		return "look at its \"oauth\" in the configuration, which has the client that it is to know"
-	case Is[*auth.Error](err):
+	case IsError[*auth.Error](err):
 		return "log in again: " + login
 	case !ok:
-		return sayWho
+		return hintAuthorization
 	}
 	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate")) // a broken one says nothing
 	for _, c := range challenges {
@@ -45,20 +45,20 @@ func (t *Target) wayIn(err error) string {
 			return "log in: " + login + "; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN"
 		}
 	}
-	return sayWho
+	return hintAuthorization
 }
 
-// SayLogin adds to an error of the connection to a server behind a gateway how somebody can log in there, if that may be what is wrong: whoever reads it is not
-// at the command line.
-func SayLogin(id string, err error) error {
-	if refused, ok := errors.AsType[*streamable.StatusError](err); Is[*auth.Error](err) || ok && refused.Status == http.StatusUnauthorized {
-		return fmt.Errorf("%w (log in: %s)", err, LoginTo(id, ""))
+// AddLoginHint adds to an error of a server behind a gateway the command with which to log in, if
+// that may be the remedy. The reader of the error is not at the command line.
+func AddLoginHint(id string, err error) error {
+	if refused, ok := errors.AsType[*streamable.StatusError](err); IsError[*auth.Error](err) || ok && refused.Status == http.StatusUnauthorized {
+		return fmt.Errorf("%w (log in: %s)", err, LoginCommand(id, ""))
 	}
 	return err
 }
 
-// LoginTo is the command with which somebody logs in to a server, by its id or its URL.
-func LoginTo(id, url string) string {
+// LoginCommand returns the command that logs in to a server, by its id or its URL.
+func LoginCommand(id, url string) string {
 	if id == "" {
 		shown, whole := PublicURL(url)
 		if !whole {
@@ -69,12 +69,13 @@ func LoginTo(id, url string) string {
 	return "stdwire auth login " + shellwords.Quote(id)
 }
 
-// ownAuthorization says whether the server gets an Authorization that was written down for it, beside which none is obtained.
-func (t *Target) ownAuthorization() bool {
+// hasAuthorization reports whether an Authorization header is configured for the server. No token
+// is obtained then.
+func (t *Target) hasAuthorization() bool {
 	if t.Remote.Header.Get("Authorization") != "" {
 		return true
 	}
-	return t.Selected.Endpoint != nil && HasAuthorization(t.Selected.Endpoint.Headers)
+	return t.Configured.Endpoint != nil && HasAuthorization(t.Configured.Endpoint.Headers)
 }
 
 func HasAuthorization(headers map[string]string) bool {

@@ -16,13 +16,13 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A Configuration is which files the command line takes servers from, and what it says of them.
-type Configuration struct {
-	Files  []string // none: those that are searched for
+// ConfigFlags are the flags that select configuration files and set inputs.
+type ConfigFlags struct {
+	Files  []string // none: the files that are searched for
 	Inputs map[string]string
 }
 
-func (c *Configuration) Flags() []command.Flag {
+func (c *ConfigFlags) Flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--config", Value: "FILE", Many: true, Help: "a file with servers, in place of those that are searched for; of several the later one wins", Set: func(value string) error {
 			if value == "" {
@@ -35,7 +35,7 @@ func (c *Configuration) Flags() []command.Flag {
 	}
 }
 
-func (c *Configuration) setInput(value string) error {
+func (c *ConfigFlags) setInput(value string) error {
 	id, value, ok := strings.Cut(value, "=")
 	if !ok || id == "" {
 		return command.Usagef("--input: that is none").WithHint("it looks like this: --input key=VALUE, or --input key=@FILE")
@@ -54,8 +54,8 @@ func (c *Configuration) setInput(value string) error {
 	return nil
 }
 
-// Given names a flag that was given; "" if none was.
-func (c *Configuration) Given() string {
+// Given returns the name of a given flag, or "".
+func (c *ConfigFlags) Given() string {
 	switch {
 	case c.Files != nil:
 		return "--config"
@@ -65,8 +65,8 @@ func (c *Configuration) Given() string {
 	return ""
 }
 
-// Load finds out what is configured.
-func (c *Configuration) Load() (*config.Config, *config.Environment, error) {
+// Load loads the configuration.
+func (c *ConfigFlags) Load() (*config.Config, *config.Environment, error) {
 	env, err := config.System("")
 	if err != nil {
 		return nil, nil, err
@@ -75,26 +75,27 @@ func (c *Configuration) Load() (*config.Config, *config.Environment, error) {
 	return config.Load(env, c.Files...), env, nil
 }
 
-// A Selected is a server from the configuration.
-type Selected struct {
-	Configuration
-	ID       string // "" if none is
+// A ConfiguredServer is a server of the configuration, given by -s.
+type ConfiguredServer struct {
+	ConfigFlags
+	ID       string // "" if not given
 	server   *config.Server
 	Endpoint *config.Endpoint
 }
 
-func (s *Selected) flags() []command.Flag {
+func (s *ConfiguredServer) flags() []command.Flag {
 	return append([]command.Flag{{Name: "-s", Value: "ID", Help: "a server from the configuration, see stdwire config", Set: func(value string) error {
 		if value == "" {
 			return errors.New("the id is empty")
 		}
 		s.ID = value
 		return nil
-	}}}, s.Configuration.Flags()...)
+	}}}, s.ConfigFlags.Flags()...)
 }
 
-// Find looks the server up, and sees that it may be started. It does nothing if none is selected, or it was found already.
-func (s *Selected) Find(ctx context.Context, std *term.Streams) error {
+// Resolve finds the server in the configuration and checks that it may be started. It does nothing
+// if no server is given, or the second time.
+func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error {
 	if s.ID == "" || s.Endpoint != nil {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (s *Selected) Find(ctx context.Context, std *term.Streams) error {
 	}
 	server, err := c.Server(s.ID)
 	if err != nil {
-		return Misconfigured(err)
+		return ConfigFailure(err)
 	}
 	for _, d := range c.Diagnostics {
 		if d.Server == s.ID && d.Severity == config.Warning {
@@ -115,20 +116,20 @@ func (s *Selected) Find(ctx context.Context, std *term.Streams) error {
 		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + server.Position.String(), Hint: "enable it there"}
 	}
 	if err := config.UserStore(env).Check(server); err != nil {
-		return Misconfigured(err)
+		return ConfigFailure(err)
 	}
 	if std.CanAsk() {
 		env.Ask = AskInput(ctx, std.Prompter(), s.ID)
 	}
 	endpoint, err := server.Resolve(env)
 	if err != nil {
-		return Misconfigured(err)
+		return ConfigFailure(err)
 	}
 	s.server, s.Endpoint = server, endpoint
 	return nil
 }
 
-// AskInput asks whoever sits at the terminal for the inputs of a server.
+// AskInput returns a function that asks for the inputs of a server at the terminal.
 func AskInput(ctx context.Context, p term.Prompter, server string) func(config.Input) (string, error) {
 	return func(input config.Input) (string, error) {
 		if input.Password {
@@ -144,8 +145,8 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 	}
 }
 
-// dial is for a server with a URL.
-func (s *Selected) dial() client.Transport {
+// dial returns the transport of a server at a URL.
+func (s *ConfiguredServer) dial() client.Transport {
 	header := make(http.Header)
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
@@ -153,8 +154,8 @@ func (s *Selected) dial() client.Transport {
 	return dialAuthorized(s.Endpoint.URL, header, s.Endpoint.OAuth)
 }
 
-// Misconfigured makes a failure of an error of the configuration.
-func Misconfigured(err error) error {
+// ConfigFailure returns an error of the configuration as a failure.
+func ConfigFailure(err error) error {
 	f := &command.Failure{Code: "config", Why: err.Error()}
 	if e, ok := errors.AsType[*config.UntrustedError](err); ok {
 		f.Code = "untrusted"

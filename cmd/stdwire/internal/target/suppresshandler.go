@@ -1,0 +1,34 @@
+package target
+
+import (
+	"context"
+	"log/slog"
+)
+
+// A SuppressHandler drops log records with an error of type E, because the program reports that
+// error itself.
+type SuppressHandler[E error] struct{ slog.Handler }
+
+// Handle implements [slog.Handler].
+func (u SuppressHandler[E]) Handle(ctx context.Context, record slog.Record) error {
+	told := false
+	record.Attrs(func(a slog.Attr) bool {
+		err, _ := a.Value.Any().(error)
+		told = IsError[E](err)
+		return !told
+	})
+	if told {
+		return nil
+	}
+	return u.Handler.Handle(ctx, record)
+}
+
+// WithAttrs implements [slog.Handler].
+func (u SuppressHandler[E]) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return SuppressHandler[E]{Handler: u.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements [slog.Handler].
+func (u SuppressHandler[E]) WithGroup(name string) slog.Handler {
+	return SuppressHandler[E]{Handler: u.Handler.WithGroup(name)}
+}
