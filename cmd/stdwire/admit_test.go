@@ -60,10 +60,10 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 
 	// One of them, and then all.
 	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
-	assert.ErrorContains(t, st.Release(t.Context(), one), "it has changed again")
+	assert.ErrorContains(t, st.Accept(t.Context(), one), "it has changed again")
 	st.sees("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
-	assert.NilError(t, st.Release(t.Context(), one))
+	assert.NilError(t, st.Accept(t.Context(), one))
 	st.sees("a b")
 	assert.Equal(t, waiting(), "server c new, server d changed")
 	st.reloads()
@@ -97,7 +97,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first")
-	assert.NilError(t, st.Release(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
+	assert.NilError(t, st.Accept(t.Context(), ops.Release{Kind: ops.WaitingServer, Name: "a"}))
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)
 	assert.Equal(t, values(), "first second")

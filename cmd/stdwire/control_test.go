@@ -379,7 +379,7 @@ func TestControlIsBounded(t *testing.T) {
 	g := serving(t, obj{"a": good()})
 	path := socket.Sockets()[0]
 	var open []net.Conn
-	for range serve.MaxControllers {
+	for range serve.MaxControlConns {
 		conn, err := net.Dial("unix", path)
 		assert.NilError(t, err)
 		open = append(open, conn)

@@ -36,12 +36,12 @@ func configured(t *testing.T, servers string) (path string) {
 }
 
 // charts runs the doctor, and returns what it says by the names of the servers.
-func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Chart) {
+func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Report) {
 	t.Helper()
 	got := run(t, append([]string{"doctor", "-o", "json"}, args...)...)
-	var document struct{ Servers []doctor.Chart }
+	var document struct{ Servers []doctor.Report }
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document), got.stderr)
-	all = map[string]doctor.Chart{}
+	all = map[string]doctor.Report{}
 	for _, c := range document.Servers {
 		all[c.ID] = c
 	}
@@ -69,7 +69,7 @@ func TestDoctor(t *testing.T) {
 	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
 	if runtime.GOOS == "windows" {
 		stubborn = "warning: it does not heed the end of its stdin, and was killed after "
-		if len(all["stays"].Symptoms) > 0 && strings.Contains(all["stays"].Symptoms[0].What, "was killed") {
+		if len(all["stays"].Findings) > 0 && strings.Contains(all["stays"].Findings[0].What, "was killed") {
 			stays = stubborn // without a console that both have
 		}
 	}
@@ -78,31 +78,31 @@ func TestDoctor(t *testing.T) {
 		findings []string
 	}{
 		"own": {doctor.Fine, nil}, "fine": {doctor.Fine, nil},
-		"crash":    {doctor.Broke, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
-		"gone":     {doctor.Broke, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
-		"silent":   {doctor.Broke, []string{"broken: no answer to server/discover after "}},
-		"chatty":   {doctor.Broke, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
-		"refuse":   {doctor.Broke, []string{"broken: it refuses to begin: go away"}},
-		"noisy":    {doctor.Warns, []string{"warning: it writes to stdout " + hello}},
-		"twice":    {doctor.Warns, []string{"warning: it answers what nobody has asked: 1 message"}},
+		"crash":    {doctor.Broken, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
+		"gone":     {doctor.Broken, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
+		"silent":   {doctor.Broken, []string{"broken: no answer to server/discover after "}},
+		"chatty":   {doctor.Broken, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
+		"refuse":   {doctor.Broken, []string{"broken: it refuses to begin: go away"}},
+		"noisy":    {doctor.Warning, []string{"warning: it writes to stdout " + hello}},
+		"twice":    {doctor.Warning, []string{"warning: it answers what nobody has asked: 1 message"}},
 		"fatal":    {doctor.Fine, []string{"note: it ends when it is asked server/discover"}},
-		"deaf":     {doctor.Warns, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
-		"dies":     {doctor.Broke, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
-		"unlisted": {doctor.Broke, []string{"broken: tools/list: it has not come in full within 10s"}},
-		"toolless": {doctor.Broke, []string{"broken: it declares tools, and does not know tools/list"}},
-		"stays":    {doctor.Warns, []string{stays}},
-		"stubborn": {doctor.Warns, []string{stubborn}},
-		"unset":    {doctor.Broke, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
-		"nothing":  {doctor.Broke, []string{"broken: " + path + ":"}},
+		"deaf":     {doctor.Warning, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
+		"dies":     {doctor.Broken, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
+		"unlisted": {doctor.Broken, []string{"broken: tools/list: it has not come in full within 10s"}},
+		"toolless": {doctor.Broken, []string{"broken: it declares tools, and does not know tools/list"}},
+		"stays":    {doctor.Warning, []string{stays}},
+		"stubborn": {doctor.Warning, []string{stubborn}},
+		"unset":    {doctor.Broken, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
+		"nothing":  {doctor.Broken, []string{"broken: " + path + ":"}},
 		"off":      {doctor.Fine, []string{"note: it is disabled at "}},
-		"typo":     {doctor.Warns, []string{"warning: " + path + ":"}},
+		"typo":     {doctor.Warning, []string{"warning: " + path + ":"}},
 	} {
 		t.Run(id, func(t *testing.T) {
 			got, ok := all[id]
 			assert.Assert(t, ok)
-			assert.Equal(t, got.Verdict, want.verdict, "%v", got.Symptoms)
-			assert.Equal(t, len(got.Symptoms), len(want.findings), "%v", got.Symptoms)
-			for i, s := range got.Symptoms {
+			assert.Equal(t, got.Verdict, want.verdict, "%v", got.Findings)
+			assert.Equal(t, len(got.Findings), len(want.findings), "%v", got.Findings)
+			for i, s := range got.Findings {
 				assert.Assert(t, strings.HasPrefix(s.Severity+": "+s.What, want.findings[i]), "%v", s)
 			}
 			assert.Assert(t, strings.HasPrefix(got.Source, path+":"))
@@ -205,7 +205,7 @@ func TestDoctorPins(t *testing.T) {
 		t.Helper()
 		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(executable)+`","args":["serve","--root","`+filepath.ToSlash(dir)+`"`+args+`]}}}`), 0o600))
 	}
-	check := func() doctor.Chart {
+	check := func() doctor.Report {
 		t.Helper()
 		code, all := charts(t, "--config", path)
 		assert.Equal(t, code, 0)
@@ -220,8 +220,8 @@ func TestDoctorPins(t *testing.T) {
 	assert.Equal(t, check().Verdict, doctor.Fine)
 	configure(`,"--write"`)
 	got := check()
-	assert.Equal(t, got.Verdict, doctor.Warns)
-	last := got.Symptoms[len(got.Symptoms)-1]
+	assert.Equal(t, got.Verdict, doctor.Warning)
+	last := got.Findings[len(got.Findings)-1]
 	assert.Assert(t, cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
 	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
 }
@@ -231,8 +231,8 @@ func TestDoctorTrust(t *testing.T) {
 	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
 	code, all := charts(t)
 	assert.Equal(t, code, 0)
-	assert.Equal(t, all["touch"].Verdict, doctor.Warns)
-	assert.Assert(t, cmp.Contains(all["touch"].Symptoms[0].Hint, "stdwire trust touch"))
+	assert.Equal(t, all["touch"].Verdict, doctor.Warning)
+	assert.Assert(t, cmp.Contains(all["touch"].Findings[0].Hint, "stdwire trust touch"))
 	_, err := os.Stat(mark)
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
 	assert.Equal(t, run(t, "trust", "touch", "--yes").code, 0)

@@ -54,7 +54,7 @@ func execute(ctx context.Context, args []string, std *term.Streams) int {
 	if err == nil {
 		return 0
 	}
-	if status, ok := errors.AsType[relay.ChildStatus](err); ok {
+	if status, ok := errors.AsType[relay.ExitStatus](err); ok {
 		return int(status)
 	}
 	f := command.AsFailure(ctx, err)

@@ -250,6 +250,6 @@ func TestRunSaves(t *testing.T) {
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: run: --save: "))
 	for text, want := range map[string]bool{`[{"type":"x"},{"type":"y"}]`: true, `[{"type":"x"},{"a":1}]`: false, `[1]`: false, `[]`: false, `{"type":"x"}`: false, `[{"type":1}]`: false} {
-		assert.Equal(t, serve.AreBlocks([]byte(text)), want, text)
+		assert.Equal(t, serve.IsContent([]byte(text)), want, text)
 	}
 }

@@ -32,7 +32,7 @@ import (
 
 // A stand is a standing in this process, with servers that are processes, and a client.
 type stand struct {
-	*serve.Standing
+	*serve.Reloader
 	t       *testing.T
 	path    string // of the configuration
 	stderr  *lockedBuffer
@@ -77,7 +77,7 @@ func configText(t *testing.T, servers map[string]any) []byte {
 	return text
 }
 
-func newStand(t *testing.T, m *serve.Mounted, path string) *stand {
+func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	t.Helper()
 	st := &stand{t: t, path: path, stderr: new(lockedBuffer), changes: make(chan []string, 1000)}
 	std := termtest.Capture(false).Streams
@@ -87,7 +87,7 @@ func newStand(t *testing.T, m *serve.Mounted, path string) *stand {
 	s := server.Options{Logger: log}.New(server.Info{Name: "front", Version: "1"}, catalog)
 	m.Pins = "off"
 	var err error
-	st.Standing, err = m.Mount(s, catalog, std, log)
+	st.Reloader, err = m.Start(s, catalog, std, log)
 	assert.NilError(t, err)
 	st.Gateway.Settle(t.Context())
 	here, there := net.Pipe()
@@ -99,7 +99,7 @@ func newStand(t *testing.T, m *serve.Mounted, path string) *stand {
 		_ = st.c.Close()
 		_ = st.c.Wait()
 		serving.Wait()
-		st.Standing.Close()
+		st.Reloader.Close()
 	})
 	return st
 }
@@ -119,10 +119,10 @@ func (st *stand) write(text []byte) {
 }
 
 // reloads has what is configured now applied, as the operator asks for with SIGHUP.
-func (st *stand) reloads() { _ = st.Reload(st.t.Context(), serve.Release{All: true}) }
+func (st *stand) reloads() { _ = st.Reload(st.t.Context(), serve.Acceptance{All: true}) }
 
 // follows has it applied as when it was noticed that a file has changed.
-func (st *stand) follows() { _ = st.Reload(st.t.Context(), serve.Release{}) }
+func (st *stand) follows() { _ = st.Reload(st.t.Context(), serve.Acceptance{}) }
 
 // becomes writes a configuration, has it applied, and checks which servers clients see then, and what was told on stderr.
 func (st *stand) becomes(servers map[string]any, want string, told string) {
@@ -170,12 +170,12 @@ func (st *stand) pid(id string) int {
 	return 0
 }
 
-func newConfig(t *testing.T, servers map[string]any) (m *serve.Mounted, path string) {
+func newConfig(t *testing.T, servers map[string]any) (m *serve.GatewayConfig, path string) {
 	t.Helper()
 	ownHome(t)
 	path = filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, servers), 0o600))
-	return &serve.Mounted{ConfigFlags: target.ConfigFlags{Files: []string{path}}}, path
+	return &serve.GatewayConfig{ConfigFlags: target.ConfigFlags{Files: []string{path}}}, path
 }
 
 type obj = map[string]any
@@ -308,7 +308,7 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 	}
 	trust()
-	st := newStand(t, &serve.Mounted{All: true}, path)
+	st := newStand(t, &serve.GatewayConfig{All: true}, path)
 	st.sees("a b")
 	st.write(configText(t, obj{"a": good("env", obj{"X": "1"}), "b": good()}))
 	for range 2 {

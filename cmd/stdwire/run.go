@@ -30,13 +30,13 @@ The first word is a built-in service, or else the id of a server of the configur
   stdwire run --allow-exec - < session.txt
   stdwire run github issues_list --state open -o json`,
 		Make: func() (command.Grammar, command.Runner) {
-			b, f := new(target.BuiltinFlags), new(serve.Found)
+			b, f := new(target.BuiltinFlags), new(serve.ServerOperations)
 			var words, how []string
 			run := func(ctx context.Context, std *term.Streams) error {
 				if len(words) == 0 {
 					words = []string{command.HelpFlag}
 				}
-				return runOperation(ctx, std, b, f, append(behindOwnFlags(b, f, words), how...))
+				return runOperation(ctx, std, b, f, append(completionWords(b, f, words), how...))
 			}
 			list := func(ctx context.Context, std *term.Streams) error {
 				return runOperation(ctx, std, b, f, []string{command.HelpFlag})
@@ -51,9 +51,9 @@ The first word is a built-in service, or else the id of a server of the configur
 	}
 }
 
-// behindOwnFlags takes the flags of this command off the words that are to be completed, and does what they say: with --write there is more to
+// completionWords takes the flags of this command off the words that are to be completed, and does what they say: with --write there is more to
 // complete. Where they are not whole, or one of them is to be completed itself, nothing is left to complete.
-func behindOwnFlags(b *target.BuiltinFlags, f *serve.Found, words []string) []string {
+func completionWords(b *target.BuiltinFlags, f *serve.ServerOperations, words []string) []string {
 	if len(words) < 3 || words[0] != "__complete" || words[1] != "run" {
 		return words
 	}
@@ -70,7 +70,7 @@ type exitStatus int
 
 func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, f *serve.Found, words []string) error {
+func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, f *serve.ServerOperations, words []string) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	o, err := b.Open(log)
 	if err != nil {
@@ -78,19 +78,19 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	}
 	err = f.Begin(ctx, std, o.Catalog, log)
 	defer f.End()
-	f.Asks = std.CanAsk() && words[0] != "-" // which reads what is typed
+	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads what is typed
 	var without [][2]string
 	switch {
 	case err != nil:
 	case words[0] == command.HelpFlag:
-		without, err = f.Recall()
+		without, err = f.AddRemembered()
 	case words[0] == "__complete":
-		_, _ = f.Recall() // nobody is told anything meanwhile
+		_, _ = f.AddRemembered() // nobody is told anything meanwhile
 	}
 	if err != nil {
 		return errors.Join(err, o.Close())
 	}
-	dispatcher := dispatch.NewDispatcher(o.Catalog, dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Watch}})
+	dispatcher := dispatch.NewDispatcher(o.Catalog, dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Intercept}})
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
 		Program: "stdwire run", In: std.In, Out: std.Out, Err: std.Err,
 		InTerminal: std.InTerminal, OutTerminal: std.Out.Terminal,
@@ -106,5 +106,5 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	if err := o.Close(); err != nil || code == 0 {
 		return err
 	}
-	return exitStatus(f.Exit(code))
+	return exitStatus(f.ExitCode(code))
 }

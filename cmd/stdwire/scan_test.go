@@ -30,7 +30,7 @@ func TestScanFormats(t *testing.T) {
 	}
 	for file, output := range map[string]string{"scan.txt": "text", "scan.json": "json", "scan.sarif": "sarif"} {
 		c := termtest.Capture(false)
-		r := doctor.NewScanReport()
+		r := doctor.NewReportOptions()
 		r.Output, r.Ignore = output, []string{"insistence:files", "hidden-layout"}
 		err := r.Scan(c.Streams, servers)
 		assert.Error(t, err, "6 findings of severity high or worse")

@@ -134,18 +134,18 @@ func TestShellTrace(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "quiet"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	assert.Equal(t, shell.Traced(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40), `03:04:05.006 → {"a":"\u202e字字字字字"}`)
-	assert.Equal(t, shell.Traced(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36), `03:04:05.006 ← {"a":"\u202e字字字…`)
-	long := shell.Traced(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
+	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40), `03:04:05.006 → {"a":"\u202e字字字字字"}`)
+	assert.Equal(t, shell.FormatFrame(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36), `03:04:05.006 ← {"a":"\u202e字字字…`)
+	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
 	assert.Assert(t, strings.HasSuffix(long, "x… (1.5 kB more)"))
 
 	c := termtest.Capture(false)
 	tr := &shell.Tracer{On: true, Shell: &shell.Shell{Std: c.Streams}, Ready: make(chan struct{}, 1)}
-	for range shell.MaxTraced + 3 {
+	for range shell.MaxTraceLines + 3 {
 		tr.Frame(rpc.Inbound, []byte("{}"))
 	}
 	tr.Drain()
-	assert.Equal(t, strings.Count(c.Stderr.String(), "\n"), shell.MaxTraced+1)
+	assert.Equal(t, strings.Count(c.Stderr.String(), "\n"), shell.MaxTraceLines+1)
 	assert.Equal(t, lastLine(c.Stderr.String()), "note: 3 more messages are not shown")
 }
 

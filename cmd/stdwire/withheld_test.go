@@ -91,8 +91,8 @@ func TestCollisionIsAnError(t *testing.T) {
 	code, all := charts(t, "--config", path)
 	assert.Equal(t, code, 10)
 	assert.Equal(t, all["a"].Verdict, doctor.Fine)
-	assert.Equal(t, all["b"].Verdict, doctor.Broke)
-	assert.DeepEqual(t, all["b"].Symptoms, []doctor.Symptom{{Severity: doctor.Broke, What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
+	assert.Equal(t, all["b"].Verdict, doctor.Broken)
+	assert.DeepEqual(t, all["b"].Findings, []doctor.Finding{{Severity: doctor.Broken, What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
 		Hint: "stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
 	g := servingFile(t, path)
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })

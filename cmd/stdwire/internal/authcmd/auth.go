@@ -1,3 +1,5 @@
+// Package authcmd is stdwire auth: logging in to servers at a URL, logging out, and the state of
+// stored credentials.
 package authcmd
 
 import (
@@ -10,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
+// AuthCommand is stdwire auth.
 func AuthCommand() command.Command {
 	all := authCommands()
 	return command.Command{
@@ -31,16 +34,16 @@ func authCommands() command.Subcommands {
 	return command.Subcommands{authLoginCommand(), authStatusCommand(), authLogoutCommand()}
 }
 
-// An account is a server with a URL, as somebody is known to it.
+// An account is a server at a URL and the user's credentials for it.
 type account struct {
 	selected target.ConfiguredServer
-	url      string        // that it has, or that was given
-	oauth    *config.OAuth // nil if nothing is configured
+	url      string        // given, or from the configuration
+	oauth    *config.OAuth // the oauth member of the configuration, or nil
 }
 
 func (a *account) flags() []command.Flag { return a.selected.ConfigFlags.Flags() }
 
-// word takes the server.
+// word parses the server: an id or a URL.
 func (a *account) word(word string) error {
 	if a.given() || word == "" {
 		return command.Usagef("unexpected argument %q", word)
@@ -57,7 +60,7 @@ func (a *account) word(word string) error {
 
 func (a *account) given() bool { return a.url != "" || a.selected.ID != "" }
 
-// name is what messages call the server.
+// name returns the name of the server in messages.
 func (a *account) name() string {
 	if a.selected.ID != "" {
 		return a.selected.ID
@@ -65,7 +68,7 @@ func (a *account) name() string {
 	return (&target.Remote{URL: a.url}).Host()
 }
 
-// find looks the server up.
+// find finds the server in the configuration.
 func (a *account) find(ctx context.Context, std *term.Streams) error {
 	if !a.given() {
 		return command.Usagef("which server?").WithHint("its id in the configuration, or its URL")

@@ -1,3 +1,5 @@
+// Package calls holds the commands that list and use what a server has: ls, tools, call, read,
+// prompt, complete and inspect.
 package calls
 
 import (
@@ -18,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// CallCommand is stdwire call.
 func CallCommand() command.Command {
 	return command.Command{
 		Name: "call", Usage: "TOOL [NAME=VALUE | NAME:=JSON | NAME=@FILE]… [-d JSON|@FILE|-] [FLAG]… [-- SERVER-COMMAND…]",
@@ -37,7 +40,7 @@ At a terminal, what the server wants to know meanwhile is asked there. Elsewhere
 			flags := append([]command.Flag{
 				command.FormatFlag(&c.output, "text", "json", "raw"),
 				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object", Set: func(value string) error {
-					c.given, c.data = true, value
+					c.hasData, c.data = true, value
 					return nil
 				}},
 				output.SaveFlag(&c.save),
@@ -50,13 +53,13 @@ At a terminal, what the server wants to know meanwhile is asked there. Elsewhere
 	}
 }
 
-// A Call is what the command line says of one.
+// A Call holds the options of stdwire call.
 type Call struct {
 	Target      *target.Target
 	Tool        string
 	assignments []arguments.Assignment
 	data        string // of -d
-	given       bool   // -d is
+	hasData     bool   // -d is given
 	Timeout     time.Duration
 	noValidate  bool
 	watch       bool
@@ -64,6 +67,7 @@ type Call struct {
 	save        string // directory; "": nothing is saved
 }
 
+// Word parses the tool or an argument.
 func (c *Call) Word(word string) error {
 	if c.Tool == "" {
 		if word == "" {
@@ -82,7 +86,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
 	}
 	data := []byte("{}")
-	if c.given {
+	if c.hasData {
 		var err error
 		if data, err = arguments.ParseData(ctx, c.data, std.In); err != nil {
 			return err
@@ -120,11 +124,11 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// Arguments makes the arguments, and checks them.
+// Arguments builds the arguments of the call and validates them against the input schema.
 func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte, error) {
 	arguments, err := arguments.BuildArguments(data, c.assignments, tool.InputSchema)
 	if err != nil || c.noValidate {
-		return arguments, c.About(err)
+		return arguments, c.AddTool(err)
 	}
 	compiled, err := schema.Compile(tool.InputSchema)
 	if err != nil {
@@ -139,21 +143,21 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 	if err != nil {
 		err = command.BadArgs("%v", err).WithHint(printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500))
 	}
-	return arguments, c.About(err)
+	return arguments, c.AddTool(err)
 }
 
-// About adds to a failure, if it is one, the tool.
-func (c *Call) About(err error) error {
+// AddTool adds the name of the tool to err if that is a failure.
+func (c *Call) AddTool(err error) error {
 	if f, ok := errors.AsType[*command.Failure](err); ok {
 		f.Tool, f.What = c.Tool, c.Tool
 	}
 	return err
 }
 
-// Send calls the tool.
+// Send calls the tool and returns its result.
 func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
-	follow := following{std, c.Tool, c.watch}
-	return follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+	follow := progressView{std, c.Tool, c.watch}
+	return follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
 		return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments), append(progress, client.Timeout(c.Timeout))...)
 	})
 }

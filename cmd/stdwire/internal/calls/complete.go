@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// CompleteCommand is stdwire complete.
 func CompleteCommand() command.Command {
 	return command.Command{
 		Name: "complete", Usage: "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
@@ -29,14 +30,15 @@ func CompleteCommand() command.Command {
 	}
 }
 
-// A completion is what the command line says of one.
+// A completion holds the options of stdwire complete.
 type completion struct {
-	target  *target.Target
-	words   []string // prompt or resource, its name, the argument
-	value   string
-	valued  bool // there is a value
-	settled textArguments
-	output  string
+	target   *target.Target
+	words    []string // prompt or resource, its name, the argument
+	value    string
+	hasValue bool // there is a value
+	// the arguments that are given
+	known  textArguments
+	output string
 }
 
 func (c *completion) word(word string) error {
@@ -50,16 +52,16 @@ func (c *completion) word(word string) error {
 		return nil
 	}
 	if value, ok := strings.CutPrefix(word, c.words[2]+"="); ok || !strings.Contains(word, "=") {
-		if c.valued {
+		if c.hasValue {
 			return command.Usagef("unexpected argument %q: there is a value already", word)
 		}
 		if !ok {
 			value = word
 		}
-		c.value, c.valued = value, true
+		c.value, c.hasValue = value, true
 		return nil
 	}
-	return c.settled.add(word)
+	return c.known.add(word)
 }
 
 func (c *completion) run(ctx context.Context, std *term.Streams) error {
@@ -80,7 +82,8 @@ func (c *completion) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// reference finds what an argument is to be completed of. Many servers answer what they do not know with nothing, so it is looked up first.
+// reference returns the prompt or resource template of the argument. It looks them up first,
+// because many servers answer requests about unknown ones with an empty list.
 func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference, err error) {
 	kind, name, argument := c.words[0], c.words[1], c.words[2]
 	if kind == "resource" {
@@ -102,7 +105,8 @@ func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.
 	return ref, f.WithHint(output.PromptSignature(definition)).WithHint(near.DidYouMean(argument, names))
 }
 
-// findTemplate looks a resource template up. The error names those that there are. What is no template but a URI may be completed too.
+// findTemplate returns an error that lists the resource templates, if name is neither one of them
+// nor a URI.
 func findTemplate(ctx context.Context, c *client.Client, name string) error {
 	if !strings.Contains(name, "{") {
 		return nil
@@ -120,17 +124,18 @@ func findTemplate(ctx context.Context, c *client.Client, name string) error {
 	return target.NotFound("resource template", name, names, "stdwire ls templates")
 }
 
-// contextSince is the first revision in which a server is told the arguments that are settled.
-const contextSince mcp.Revision = "2025-06-18"
+// completionContextSince is the first revision in which completion/complete carries known
+// arguments.
+const completionContextSince mcp.Revision = "2025-06-18"
 
 func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Client, ref mcp.CompleteReference) error {
 	params := &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteArgument{Name: c.words[2], Value: c.value}}
 	switch {
-	case c.settled == nil:
-	case cl.Revision() < contextSince:
+	case c.known == nil:
+	case cl.Revision() < completionContextSince:
 		std.Err.Printf("note: the server speaks %s, in which it cannot be told the other arguments", cl.Revision())
 	default:
-		params.Context = &mcp.CompleteContext{Arguments: c.settled}
+		params.Context = &mcp.CompleteContext{Arguments: c.known}
 	}
 	raw, err := cl.Call(ctx, mcp.MethodComplete, params)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// InspectCommand is stdwire inspect.
 func InspectCommand() command.Command {
 	return command.Command{
 		Name: "inspect", Usage: "[TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
@@ -52,7 +53,7 @@ func InspectCommand() command.Command {
 	}
 }
 
-// InspectTool prints a tool's definition, as the server wrote it or with white space to make it readable.
+// InspectTool prints the definition of a tool, as the server wrote it (json) or indented.
 func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name, form string) error {
 	list, err := tools.JSON(ctx, c)
 	if err != nil {
@@ -79,7 +80,7 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 	return target.NotFound("tool", name, names, "stdwire tools")
 }
 
-// A Report is what there is to know of a server.
+// A Report describes a server.
 type Report struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version"`
@@ -90,10 +91,10 @@ type Report struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
 	ReadyMs      float64         `json:"ready_ms"`              // from the start of the process to the end of the handshake
-	Tools        *int            `json:"tools"`                 // how many; null if the server has none to offer
-	ListMs       float64         `json:"list_ms"`               // what it took to list them
-	Pid          int             `json:"pid,omitempty"`         // of a server that was started here
-	Environment  []string        `json:"environment,omitempty"` // names
+	Tools        *int            `json:"tools"`                 // their number; null if the server has none
+	ListMs       float64         `json:"list_ms"`               // the time of listing them
+	Pid          int             `json:"pid,omitempty"`         // of a child process
+	Environment  []string        `json:"environment,omitempty"` // the names of the variables
 	Noise        noise           `json:"noise"`
 }
 
@@ -110,6 +111,8 @@ type noise struct {
 	Repaired  int      `json:"repaired"`
 }
 
+// InspectServer prints a Report. ready is the time from the start of the process to the end of the
+// handshake.
 func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, ready, listTimeout time.Duration, form string) error {
 	info, shake := c.ServerInfo(), c.Handshake()
 	r := Report{
@@ -181,7 +184,7 @@ func (r *Report) text() string {
 	return b.String()
 }
 
-// capabilityNames shows capabilities as tools(listChanged), logging.
+// capabilityNames formats capabilities, as in tools(listChanged), logging.
 func capabilityNames(capabilities []byte) string {
 	var names []string
 	for token, value := range jsonscan.Members(capabilities) {

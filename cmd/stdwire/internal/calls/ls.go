@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
+// LsCommand is stdwire ls.
 func LsCommand() command.Command {
 	return command.Command{
 		Name: "ls", Usage: "[tools|resources|templates|prompts] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
@@ -57,7 +58,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// listAll prints all of every kind that the server has.
+// listAll prints everything of every kind that the server has.
 func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind, form string) error {
 	var parts []string
 	for _, k := range kinds {

@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// PromptCommand is stdwire prompt.
 func PromptCommand() command.Command {
 	return command.Command{
 		Name: "prompt", Usage: "NAME [ARGUMENT=TEXT | ARGUMENT=@FILE]… [-o text|json|raw] [--save DIR] [FLAG]… [-- SERVER-COMMAND…]",
@@ -41,7 +42,7 @@ func PromptCommand() command.Command {
 	}
 }
 
-// A Prompt is what the command line says of one.
+// A Prompt holds the options of stdwire prompt.
 type Prompt struct {
 	target    *target.Target
 	Name      string
@@ -51,10 +52,10 @@ type Prompt struct {
 	save      string // directory; "": nothing is saved
 }
 
-// textArguments are arguments that are always text.
+// textArguments are arguments whose values are text.
 type textArguments map[string]string
 
-// add reads an argument, and the file that it names.
+// add parses an argument and reads the file that it names.
 func (t *textArguments) add(word string) error {
 	a, err := arguments.ParseAssignment(word)
 	switch {
@@ -73,6 +74,7 @@ func (t *textArguments) add(word string) error {
 	return nil
 }
 
+// Word parses the name of the prompt or an argument.
 func (p *Prompt) Word(word string) error {
 	switch {
 	case p.Name != "":
@@ -105,7 +107,7 @@ func (p *Prompt) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// Check compares the arguments with those that the prompt has.
+// Check returns a failure if the arguments do not match those of the prompt.
 func (p *Prompt) Check(definition *mcp.Prompt) error {
 	var names, missing []string
 	for _, a := range definition.Arguments {
@@ -128,10 +130,10 @@ func (p *Prompt) Check(definition *mcp.Prompt) error {
 	return f.WithHint(output.PromptSignature(definition))
 }
 
-// Get gets the prompt, and prints it.
+// Get gets the prompt and prints it.
 func (p *Prompt) Get(ctx context.Context, v *output.Printer, c *client.Client) error {
-	follow := following{std: v.Std, what: p.Name}
-	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+	follow := progressView{std: v.Std, what: p.Name}
+	raw, err := follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
 		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.Name, Arguments: p.arguments}, append(progress, client.Timeout(p.Timeout))...)
 	})
 	if err != nil {
@@ -160,7 +162,7 @@ func (p *Prompt) Get(ctx context.Context, v *output.Printer, c *client.Client) e
 	return v.Err
 }
 
-// FindPrompt returns the definition of a prompt. The error names the prompts that there are.
+// FindPrompt returns the definition of a prompt. The error lists the prompts of the server.
 func FindPrompt(ctx context.Context, c *client.Client, name string) (*mcp.Prompt, error) {
 	var names []string
 	for prompt, err := range c.Prompts(ctx) {

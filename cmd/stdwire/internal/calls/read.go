@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
+// ReadCommand is stdwire read.
 func ReadCommand() command.Command {
 	return command.Command{
 		Name: "read", Usage: "URI… [-o text|json|raw] [--save DIR] [--watch] [FLAG]… [-- SERVER-COMMAND…]",
@@ -42,7 +43,7 @@ With --watch the server is asked to tell of changes, and what has changed is pri
 	}
 }
 
-// A Read is what the command line says of one.
+// A Read holds the options of stdwire read.
 type Read struct {
 	target  *target.Target
 	URIs    []string
@@ -69,11 +70,11 @@ func (r *Read) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer saver.Close()
-	var w *watch
+	var w *resourceWatcher
 	if r.watch {
-		w = newWatch(ctx)
+		w = newResourceWatcher(ctx)
 		defer w.stop()
-		r.target.Options.OnResourceUpdated = w.tell
+		r.target.Options.OnResourceUpdated = w.notify
 	}
 	return r.target.Use(ctx, std, func(c *client.Client) error {
 		show := func(uri string) error {
@@ -92,17 +93,17 @@ func (r *Read) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// Show reads a resource, and prints it.
+// Show reads a resource and prints it.
 func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, uri string) error {
 	if c.Capabilities().Resources == nil {
 		return target.Unsupported("resources")
 	}
-	follow := following{std: v.Std, what: uri}
-	raw, err := follow.through(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
+	follow := progressView{std: v.Std, what: uri}
+	raw, err := follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
 		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri}, append(progress, client.Timeout(r.Timeout))...)
 	})
 	if err != nil {
-		return unreadable(ctx, c, uri, err)
+		return readFailure(ctx, c, uri, err)
 	}
 	if v.Format == "json" {
 		v.Std.Out.PrintJSON(raw)
@@ -123,8 +124,9 @@ func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, ur
 	return v.Err
 }
 
-// unreadable is the failure to read a resource. If it is because there is none, it says what there may have been meant.
-func unreadable(ctx context.Context, c *client.Client, uri string, err error) error {
+// readFailure returns the failure to read a resource. If the resource does not exist, it suggests
+// similar URIs.
+func readFailure(ctx context.Context, c *client.Client, uri string, err error) error {
 	f := target.Explain(err)
 	if f == nil {
 		return err

@@ -1,9 +1,12 @@
+// Package configcmd is stdwire config, which checks, shows and imports configurations, and stdwire
+// pin, which compares the tools of a server with their definitions at the first use.
 package configcmd
 
 import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
+// ConfigCommand is stdwire config.
 func ConfigCommand() command.Command {
 	all := configCommands()
 	return command.Command{
@@ -16,7 +19,7 @@ func ConfigCommand() command.Command {
 	}
 }
 
-// configCommands are the words that may follow "config".
+// configCommands returns the commands that begin with "config".
 func configCommands() command.Subcommands {
 	return command.Subcommands{configCheckCommand(), configShowCommand(), configWhereCommand(), configImportCommand()}
 }

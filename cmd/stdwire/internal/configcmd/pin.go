@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
+// PinCommand is stdwire pin.
 func PinCommand() command.Command {
 	return command.Command{
 		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
@@ -35,20 +36,20 @@ The id is that of the configuration, also where another way to the server is giv
   stdwire pin diff -s files
   stdwire pin accept read_file -s files`,
 		Make: func() (command.Grammar, command.Runner) {
-			p := &pinning{target: target.NewTarget()}
+			p := &pinOptions{target: target.NewTarget()}
 			return command.Grammar{Flags: p.target.Flags(), Word: p.word, Command: p.target.Command}, p.run
 		},
 	}
 }
 
-// A pinning is what the command line says of pins.
-type pinning struct {
+// pinOptions are the options of stdwire pin.
+type pinOptions struct {
 	target *target.Target
 	action string
 	names  []string
 }
 
-func (p *pinning) word(word string) error {
+func (p *pinOptions) word(word string) error {
 	if p.action != "" {
 		p.names = append(p.names, word)
 		return nil
@@ -61,7 +62,7 @@ func (p *pinning) word(word string) error {
 	return nil
 }
 
-func (p *pinning) run(ctx context.Context, std *term.Streams) error {
+func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case p.action == "":
 		return command.Usagef("what about them?").WithHint("there are diff, accept and rm")
@@ -74,14 +75,14 @@ func (p *pinning) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	if p.action == "rm" {
-		return p.done(lock.Forget(id, p.names...))
+		return p.failure(lock.Forget(id, p.names...))
 	}
 	return p.target.UseWith(ctx, std, gateway.Declare, func(c *client.Client) error {
 		server, err := gateway.Pinned(id, c)
 		if err != nil {
 			return err
 		}
-		var all []compared
+		var all []comparison
 		for _, kind := range pin.Kinds() {
 			definitions, err := gateway.Definitions(ctx, c, kind)
 			if err != nil {
@@ -91,24 +92,24 @@ func (p *pinning) run(ctx context.Context, std *term.Streams) error {
 			if err != nil {
 				return &command.Failure{Code: "config", Why: err.Error()}
 			}
-			all = append(all, compared{kind, definitions, report})
+			all = append(all, comparison{kind, definitions, report})
 		}
 		if p.action == "accept" {
-			return p.done(p.accept(lock, server, all))
+			return p.failure(p.accept(lock, server, all))
 		}
 		return p.show(std, all)
 	})
 }
 
-// A compared is what a server has of a kind, beside its pins.
-type compared struct {
+// A comparison is what a server has of one kind, beside its pins.
+type comparison struct {
 	kind        pin.Kind
 	definitions []json.RawMessage
 	report      pin.Report
 }
 
-// accept pins those that are named, of whatever kind, or all.
-func (p *pinning) accept(lock *pin.Lock, server pin.Server, all []compared) error {
+// accept pins the named definitions of every kind, or all.
+func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison) error {
 	named := map[string]bool{}
 	accepted := make([][]string, len(all))
 	for i, c := range all {
@@ -135,7 +136,7 @@ func (p *pinning) accept(lock *pin.Lock, server pin.Server, all []compared) erro
 	return nil
 }
 
-func (p *pinning) done(err error) error {
+func (p *pinOptions) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -145,13 +146,13 @@ func (p *pinning) done(err error) error {
 	return &command.Failure{Code: "config", Why: err.Error()}
 }
 
-// show prints what is different, and is a failure if anything is.
-func (p *pinning) show(std *term.Streams, all []compared) error {
+// show prints the differences. It returns a failure if there are any.
+func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	different := 0
 	if another := all[0].report.Another; another != "" {
 		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n", printable.Line(another)))
 	}
-	known := slices.ContainsFunc(all, func(c compared) bool { return !c.report.First })
+	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })
 	for _, c := range all {
 		if known && c.report.First { // it is pinned when it is used for the first time
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
+// LogsCommand is stdwire logs.
 func LogsCommand() command.Command {
 	return command.Command{
 		Name: "logs", Usage: "ID [-f] [--pid N]",
@@ -17,7 +18,7 @@ func LogsCommand() command.Command {
 		Help: "Shows the latest that the processes of the server have written, 64 KiB at most, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
 			"with what comes, until Ctrl-C. Nothing in it works on a terminal: control sequences are taken out or spelled out.",
 		Make: func() (command.Grammar, command.Runner) {
-			l := new(logging)
+			l := new(logsOptions)
 			word := func(w string) error {
 				if l.id != "" || w == "" {
 					return command.Usagef("unexpected argument %q", w)
@@ -30,23 +31,23 @@ func LogsCommand() command.Command {
 	}
 }
 
-// A logging is what the command line says of logs.
-type logging struct {
+// logsOptions are the options of stdwire logs.
+type logsOptions struct {
 	id     string
 	follow bool
 	pid    int
 }
 
-func (l *logging) run(ctx context.Context, std *term.Streams) error {
+func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 	if l.id == "" {
 		return command.Usagef("of which server?").WithHint("stdwire status shows which there are")
 	}
-	all, err := running(ctx, std)
+	all, err := runningGateways(ctx, std)
 	if err != nil {
 		return err
 	}
-	defer hangUp(all)
-	among, err := of(all, l.pid)
+	defer closeAll(all)
+	among, err := withPid(all, l.pid)
 	if err != nil {
 		return err
 	}
@@ -56,10 +57,10 @@ func (l *logging) run(ctx context.Context, std *term.Streams) error {
 	}
 	const wait = 30 // seconds
 	in := ops.LogsInput{Server: l.id}
-	lines := &wholeLines{out: std.Out}
+	lines := &lineWriter{out: std.Out}
 	for {
 		var got ops.LogsOutput
-		if err := g.ask(ctx, "host.logs", in, &got); err != nil {
+		if err := g.call(ctx, "host.logs", in, &got); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -77,15 +78,16 @@ func (l *logging) run(ctx context.Context, std *term.Streams) error {
 	}
 }
 
-// wholeLines prints foreign text line by line, because half a control sequence could not be told from text.
-type wholeLines struct {
+// A lineWriter prints untrusted text in whole lines, because half of a control sequence cannot be
+// told from text.
+type lineWriter struct {
 	out  *term.Output
-	rest string // of a line that is still to be completed
+	rest string // an incomplete line
 }
 
-// add prints what has come, and before it, if something is missing between, what there is of a line
-// and a note.
-func (w *wholeLines) add(std *term.Streams, got ops.LogsOutput) {
+// add prints new output. If output is missing before it, add first prints the incomplete line and a
+// note.
+func (w *lineWriter) add(std *term.Streams, got ops.LogsOutput) {
 	if got.Missed > 0 {
 		w.end()
 		_ = w.out.Flush() // an error stays in the writer
@@ -94,7 +96,7 @@ func (w *wholeLines) add(std *term.Streams, got ops.LogsOutput) {
 	w.write(got.Text)
 }
 
-func (w *wholeLines) write(text string) {
+func (w *lineWriter) write(text string) {
 	text = w.rest + text
 	end := strings.LastIndexByte(text, '\n') + 1
 	if end == 0 && len(text) > target.MaxLogLine {
@@ -104,8 +106,8 @@ func (w *wholeLines) write(text string) {
 	w.rest = text[end:]
 }
 
-// end prints what there is of a last line.
-func (w *wholeLines) end() {
+// end prints the incomplete line.
+func (w *lineWriter) end() {
 	if w.rest != "" {
 		w.write("\n")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
+// StatusCommand is stdwire status.
 func StatusCommand() command.Command {
 	return command.Command{
 		Name: "status", Usage: "[-o text|json]",
@@ -27,11 +28,11 @@ func StatusCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
 			return command.Grammar{Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}}, func(ctx context.Context, std *term.Streams) error {
-				all, err := running(ctx, std)
+				all, err := runningGateways(ctx, std)
 				if err != nil {
 					return err
 				}
-				defer hangUp(all)
+				defer closeAll(all)
 				if output == "json" {
 					return printStatusJSON(std, all)
 				}
@@ -47,7 +48,7 @@ func StatusCommand() command.Command {
 	}
 }
 
-func printStatusJSON(std *term.Streams, all []*controlled) error {
+func printStatusJSON(std *term.Streams, all []*gatewayClient) error {
 	type gateway struct {
 		ops.About
 		Servers []ops.Status `json:"servers"`
@@ -65,8 +66,8 @@ func printStatusJSON(std *term.Streams, all []*controlled) error {
 	return err
 }
 
-// text is a gateway and its servers for people to read.
-func (g *controlled) text(now time.Time) string {
+// text formats the state of a gateway and its servers.
+func (g *gatewayClient) text(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint, age(g.Since, now), g.Version)
 	for _, file := range g.Files {
@@ -89,7 +90,7 @@ func (g *controlled) text(now time.Time) string {
 	return b.String()
 }
 
-// details are what there is to say of a server beside its state.
+// details returns what there is to say about a server beside its state.
 func details(s ops.Status, now time.Time) (all []string) {
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -109,7 +110,7 @@ func details(s ops.Status, now time.Time) (all []string) {
 	return all
 }
 
-// age is how long ago a time was, as short as it can be said; "" if there is none.
+// age formats the time since a moment in its largest unit; "" if since is "".
 func age(since string, now time.Time) string {
 	t, err := time.Parse(time.RFC3339, since)
 	if err != nil {

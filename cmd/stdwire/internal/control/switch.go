@@ -8,29 +8,33 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
+// EnableCommand is stdwire enable.
 func EnableCommand() command.Command {
 	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]", "have servers of a running gateway offered again", "is enabled",
 		"What was disabled, by this command's opposite or by the configuration, is started and offered: the servers that are named, and those of a profile. It lasts until the gateway ends.")
 }
 
+// DisableCommand is stdwire disable.
 func DisableCommand() command.Command {
 	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]", "stop servers of a running gateway, and withdraw what they offer", "is disabled",
 		"The servers that are named, and those of a profile, are stopped; calls that are under way fail, and clients are told that there are other tools. That lasts until stdwire enable or the end of the "+
 			"gateway, also if the configuration changes meanwhile. To disable one for longer, write \"disabled\": true into the configuration.")
 }
 
+// RestartCommand is stdwire restart.
 func RestartCommand() command.Command {
 	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew", "is started anew",
 		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. What its file says of it by now is let in, if it waits for that. stdwire status shows what came of it, and "+
 			"stdwire logs what it says.")
 }
 
-// switchCommand is a command that changes the state of servers with the operation of the same name.
+// switchCommand returns a command that changes the state of servers by the operation of the same
+// name.
 func switchCommand(name, usage, summary, done, help string) command.Command {
 	return command.Command{
 		Name: name, Usage: usage, Summary: summary, Help: help,
 		Make: func() (command.Grammar, command.Runner) {
-			s := &switching{operation: "host." + name, done: done}
+			s := &switchOptions{operation: "host." + name, participle: done}
 			flags := []command.Flag{pidFlag(&s.pid)}
 			if name != "restart" {
 				flags = append(flags, command.Flag{Name: "--profile", Value: "NAME", Help: "the servers of a profile, a set that the configuration has a name for", Set: func(value string) error {
@@ -47,31 +51,31 @@ func switchCommand(name, usage, summary, done, help string) command.Command {
 	}
 }
 
-// A switching is what the command line says of servers to be switched.
-type switching struct {
-	operation string
-	done      string // what is to be said of a server then
-	ids       []string
-	profile   string
-	pid       int
+// switchOptions are the options of such a command.
+type switchOptions struct {
+	operation  string
+	participle string // as in "files enabled"
+	ids        []string
+	profile    string
+	pid        int
 }
 
-// run looks for all gateways first, so that nothing is changed if something is wrong.
-func (s *switching) run(ctx context.Context, std *term.Streams) error {
+// run finds all gateways before it changes anything, so that an error changes nothing.
+func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 	if s.ids == nil && s.profile == "" {
 		return command.Usagef("which servers?").WithHint("name them; stdwire status shows which there are")
 	}
-	all, err := running(ctx, std)
+	all, err := runningGateways(ctx, std)
 	if err != nil {
 		return err
 	}
-	defer hangUp(all)
-	among, err := of(all, s.pid)
+	defer closeAll(all)
+	among, err := withPid(all, s.pid)
 	if err != nil {
 		return err
 	}
 	type change struct {
-		g    *controlled
+		g    *gatewayClient
 		what ops.Choice
 		name string
 	}
@@ -92,11 +96,11 @@ func (s *switching) run(ctx context.Context, std *term.Streams) error {
 	}
 	for _, c := range changes {
 		var after ops.Statuses
-		if err := c.g.ask(ctx, s.operation, c.what, &after); err != nil {
+		if err := c.g.call(ctx, s.operation, c.what, &after); err != nil {
 			return err
 		}
-		done := s.done
-		if s.operation == "host.restart" && c.g.waits(ops.WaitingServer, c.what.Server) {
+		done := s.participle
+		if s.operation == "host.restart" && c.g.isWaiting(ops.WaitingServer, c.what.Server) {
 			done += ", as its file has it by now"
 		}
 		std.Err.Printf("%s %s", c.name, done)

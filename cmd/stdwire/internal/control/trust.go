@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
+// TrustCommand is stdwire trust.
 func TrustCommand() command.Command {
 	return command.Command{
 		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
@@ -28,21 +29,21 @@ What is shown is all that is written down of the server, uncut; variables are sh
 
 A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
-			tr := new(trusting)
+			tr := new(trustOptions)
 			flags := []command.Flag{command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"), command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
 			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
 		},
 	}
 }
 
-// A trusting is what the command line says of trust.
-type trusting struct {
-	what   string // a file or an id; "": all of the project's
+// trustOptions are the options of stdwire trust.
+type trustOptions struct {
+	what   string // a file or an id; "": everything of the project
 	revoke bool
 	yes    bool
 }
 
-func (tr *trusting) word(word string) error {
+func (tr *trustOptions) word(word string) error {
 	if tr.what != "" || word == "" {
 		return command.Usagef("unexpected argument %q", word)
 	}
@@ -50,16 +51,16 @@ func (tr *trusting) word(word string) error {
 	return nil
 }
 
-func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
+func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 	c, env, err := new(target.ConfigFlags).Load()
 	if err != nil {
 		return err
 	}
-	waiting := gatewaysWaiting(ctx, std)
-	defer waiting.hangUp()
-	found, err := tr.choose(c, env)
+	waiting := findWaiting(ctx, std)
+	defer waiting.close()
+	found, err := tr.items(c, env)
 	if failure, ok := errors.AsType[*command.Failure](err); ok && failure.Code == "usage" && !tr.revoke {
-		if more := waiting.named(tr.what); more != nil { // of files of the user's own
+		if more := waiting.matching(tr.what); more != nil { // of files of the user's own
 			found, err = more, nil
 		}
 	}
@@ -71,12 +72,12 @@ func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
 		return revoke(std, store, found)
 	}
 	if tr.what == "" {
-		found = append(found, waiting.named("")...)
+		found = append(found, waiting.matching("")...)
 	}
 	declined := 0
 	p := std.Prompter()
 	for _, one := range found {
-		agreed, err := tr.consider(ctx, std, store, p, one)
+		agreed, err := tr.review(ctx, std, store, p, one)
 		if err != nil {
 			return err
 		}
@@ -84,13 +85,13 @@ func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
 			declined++
 			continue
 		}
-		if err := waiting.release(ctx, std, env.Dir, one); err != nil {
+		if err := waiting.accept(ctx, std, env.Dir, one); err != nil {
 			return err
 		}
 	}
 	if declined > 0 {
 		what := "server"
-		if slices.ContainsFunc(found, func(one trustable) bool { return one.profile != nil }) {
+		if slices.ContainsFunc(found, func(one trustItem) bool { return one.profile != nil }) {
 			what = "server or profile"
 		}
 		return &command.Failure{Code: "untrusted", Why: command.Plural(declined, what) + " not trusted"}
@@ -98,16 +99,16 @@ func (tr *trusting) run(ctx context.Context, std *term.Streams) error {
 	return nil
 }
 
-// A trustable is what can be agreed to: a server or a profile of the project, or what waits in a
-// running gateway.
-type trustable struct {
+// A trustItem is a definition that can be trusted: a server or profile of the project, or a change
+// that waits in a running gateway.
+type trustItem struct {
 	server  *config.Server
 	profile *config.Profile
 	waiting *ops.Waiting
-	g       *controlled // where it waits
+	g       *gatewayClient // the gateway in which it waits
 }
 
-func (one trustable) name() string {
+func (one trustItem) name() string {
 	switch {
 	case one.server != nil:
 		return one.server.ID
@@ -117,8 +118,8 @@ func (one trustable) name() string {
 	return one.waiting.Name
 }
 
-// check is what the store says of it.
-func (one trustable) check(store *config.Store) error {
+// check returns nil if the store trusts the definition.
+func (one trustItem) check(store *config.Store) error {
 	switch {
 	case one.server != nil:
 		return store.Check(one.server)
@@ -128,8 +129,8 @@ func (one trustable) check(store *config.Store) error {
 	return &config.UntrustedError{}
 }
 
-// trust has the store remember it; what is of a file of the user's own needs that not.
-func (one trustable) trust(store *config.Store) error {
+// trust records the definition in the store, unless it is from one of the user's own files.
+func (one trustItem) trust(store *config.Store) error {
 	switch {
 	case one.server != nil:
 		return store.Trust(one.server)
@@ -139,9 +140,9 @@ func (one trustable) trust(store *config.Store) error {
 	return nil
 }
 
-// consider shows something, asks about it, and remembers the answer. It reports whether it is
-// trusted now.
-func (tr *trusting) consider(ctx context.Context, std *term.Streams, store *config.Store, p term.Prompter, one trustable) (bool, error) {
+// review shows a definition, asks whether to trust it and records the answer. It reports whether
+// the definition is trusted now.
+func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *config.Store, p term.Prompter, one trustItem) (bool, error) {
 	if one.server != nil && one.server.Err != nil {
 		std.Err.Printf("error: %v", one.server.Err)
 		return false, nil
@@ -183,7 +184,7 @@ func (tr *trusting) consider(ctx context.Context, std *term.Streams, store *conf
 	return true, nil
 }
 
-func revoke(std *term.Streams, store *config.Store, found []trustable) error {
+func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
 	var servers []*config.Server
 	var profiles []*config.Profile
 	for _, one := range found {
@@ -212,8 +213,8 @@ func revoke(std *term.Streams, store *config.Store, found []trustable) error {
 	return nil
 }
 
-// choose returns the project's servers and profiles that it is about.
-func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []trustable, err error) {
+// items returns the servers and profiles of the project that the command is about.
+func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found []trustItem, err error) {
 	for _, f := range c.Files {
 		if f.Project && f.Err != nil {
 			return nil, target.ConfigFailure(f.Err)
@@ -234,13 +235,13 @@ func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []t
 		case !s.Project:
 			continue
 		case tr.what == "" || s.ID == tr.what || s.File == path:
-			found = append(found, trustable{server: s})
+			found = append(found, trustItem{server: s})
 		}
 		names = append(names, s.ID)
 	}
 	for _, p := range c.Claims {
 		if tr.what == "" || p.Name == tr.what || p.File == path {
-			found = append(found, trustable{profile: p})
+			found = append(found, trustItem{profile: p})
 		}
 		names = append(names, p.Name)
 	}
@@ -253,8 +254,8 @@ func (tr *trusting) choose(c *config.Config, env *config.Environment) (found []t
 	return nil, command.Usagef("%s is neither a server of a project file, nor such a file that is used", tr.what).WithHint(near.Instead(tr.what, names))
 }
 
-// ask asks whether to trust a server.
-func (tr *trusting) ask(ctx context.Context, std *term.Streams, p term.Prompter, name string) (bool, error) {
+// ask asks whether to trust a definition.
+func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Prompter, name string) (bool, error) {
 	if tr.yes {
 		return true, nil
 	}

@@ -1,3 +1,5 @@
+// Package doctor is stdwire doctor, which starts servers and reports what keeps clients from using
+// them, and stdwire scan, which reports what in their definitions could mislead a model or a user.
 package doctor
 
 import (
@@ -17,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
+// DoctorCommand is stdwire doctor.
 func DoctorCommand() command.Command {
 	return command.Command{
 		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
@@ -26,7 +29,7 @@ func DoctorCommand() command.Command {
 			"A server is ok; or there is a warning, as it does not work everywhere or in full; or it is broken. The exit code is 10 if one is broken.\n\n" +
 			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
 		Make: func() (command.Grammar, command.Runner) {
-			d := new(doctor)
+			d := new(doctorOptions)
 			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"), target.ProfileFlag(&d.profile)}
 			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...), target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
@@ -38,32 +41,32 @@ func DoctorCommand() command.Command {
 	}
 }
 
-// A doctor is what the command line says of which servers are looked at, and how.
-type doctor struct {
+// doctorOptions are the options of stdwire doctor.
+type doctorOptions struct {
 	from         target.ConfigFlags
 	profile      string
 	ids          []string // none: all
 	remote       target.Remote
 	words        []string // of a command
 	output       string
-	startTimeout time.Duration // 0: that of the configuration, or the client's
-	listTimeout  time.Duration // for all of one list
+	startTimeout time.Duration // 0: that of the configuration or the client
+	listTimeout  time.Duration // for each list
 
 	pins *pin.Lock
 }
 
-// A patient is a server that is looked at.
-type patient struct {
-	id       string
-	server   *config.Server // nil if it is not from the configuration
-	told     []config.Diagnostic
-	again    string // how it is given to another command
-	launcher string // what is started; "" if nothing is
-	connect  func(context.Context, client.Options) (*client.Client, error)
-	trusted  func() error
+// A subject is a server to check.
+type subject struct {
+	id          string
+	server      *config.Server // nil if it is not from the configuration
+	diagnostics []config.Diagnostic
+	arguments   string // how it is named on the command line
+	launcher    string // the command that is started; "" if none is
+	connect     func(context.Context, client.Options) (*client.Client, error)
+	trusted     func() error
 }
 
-func (d *doctor) check() error {
+func (d *doctorOptions) check() error {
 	configured := d.from.Given()
 	switch {
 	case d.ids != nil:
@@ -82,11 +85,11 @@ func (d *doctor) check() error {
 	return nil
 }
 
-func (d *doctor) run(ctx context.Context, std *term.Streams) error {
+func (d *doctorOptions) run(ctx context.Context, std *term.Streams) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	patients, err := d.patients(std)
+	patients, err := d.subjects(std)
 	if err != nil {
 		return err
 	}
@@ -98,7 +101,7 @@ func (d *doctor) run(ctx context.Context, std *term.Streams) error {
 	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
 		return fmt.Sprintf("still looking at %s %s", command.Plural(int(left.Load()), "server"), elapsed.Round(time.Second))
 	})
-	charts := target.ForEach(patients, func(p *patient) *Chart {
+	charts := target.ForEach(patients, func(p *subject) *Report {
 		defer left.Add(-1)
 		return d.examine(ctx, p)
 	})
@@ -106,13 +109,13 @@ func (d *doctor) run(ctx context.Context, std *term.Streams) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	collide(charts)
-	if err := printCharts(std, d.output, charts); err != nil {
+	findCollisions(charts)
+	if err := printReports(std, d.output, charts); err != nil {
 		return err
 	}
 	broken := 0
 	for _, c := range charts {
-		if c.Verdict == Broke {
+		if c.Verdict == Broken {
 			broken++
 		}
 	}
@@ -122,19 +125,19 @@ func (d *doctor) run(ctx context.Context, std *term.Streams) error {
 	return nil
 }
 
-// patients are the servers to look at.
-func (d *doctor) patients(std *term.Streams) ([]*patient, error) {
+// subjects returns the servers to check.
+func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 	switch {
 	case d.words != nil:
-		return []*patient{{
-			id: filepath.Base(d.words[0]), again: "-- COMMAND…", launcher: d.words[0],
+		return []*subject{{
+			id: filepath.Base(d.words[0]), arguments: "-- COMMAND…", launcher: d.words[0],
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:]})
 			},
 		}}, nil
 	case d.remote.URL != "":
-		return []*patient{{
-			id: d.remote.Host(), again: "--url URL",
+		return []*subject{{
+			id: d.remote.Host(), arguments: "--url URL",
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return o.Connect(ctx, d.remote.Dial())
 			},
@@ -153,10 +156,10 @@ func (d *doctor) patients(std *term.Streams) ([]*patient, error) {
 	for _, file := range d.from.Files {
 		files += " --config " + shellwords.Quote(file)
 	}
-	var all []*patient
+	var all []*subject
 	for _, s := range c.Servers {
-		all = append(all, &patient{
-			id: s.ID, server: s, told: c.DiagnosticsFor(s.ID), again: "-s " + s.ID + files, launcher: s.Command,
+		all = append(all, &subject{
+			id: s.ID, server: s, diagnostics: c.DiagnosticsFor(s.ID), arguments: "-s " + s.ID + files, launcher: s.Command,
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return target.StartServer(ctx, s, c.Env, o, nil)
 			},

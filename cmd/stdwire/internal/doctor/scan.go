@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
+// ScanCommand is stdwire scan.
 func ScanCommand() command.Command {
 	return command.Command{
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
@@ -32,16 +33,16 @@ func ScanCommand() command.Command {
 			"The exit code is 10 if something is found that is as bad as --fail-on says. sarif is for what collects findings (SARIF 2.1.0).\n\n" +
 			"  stdwire scan --servers\n  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
 		Make: func() (command.Grammar, command.Runner) {
-			t, r := target.NewTarget(), NewScanReport()
-			s := &scanning{one: t}
+			t, r := target.NewTarget(), NewReportOptions()
+			s := &scanOptions{one: t}
 			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command, More: listRules}, func(ctx context.Context, std *term.Streams) error {
-				if s.several() {
+				if s.isConfiguration() {
 					servers, missed, err := s.inventories(ctx, std)
 					if err == nil {
 						err = r.Scan(std, servers)
 					}
 					if err == nil && missed > 0 {
-						err = notSeen(missed)
+						err = incompleteScan(missed)
 					}
 					return err
 				}
@@ -61,7 +62,7 @@ func ScanCommand() command.Command {
 	}
 }
 
-// inventory asks a server for all that is to be looked at, under the name by which it is known here.
+// inventory lists everything that a server has.
 func inventory(ctx context.Context, c *client.Client, id string, listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
 	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
@@ -81,21 +82,21 @@ func inventory(ctx context.Context, c *client.Client, id string, listTimeout tim
 	return s, nil
 }
 
-// A scanReport says how findings are told, and which of them fail the program.
-type scanReport struct {
+// reportOptions are how findings are printed and which of them make the command fail.
+type reportOptions struct {
 	Output string
 	failOn string // a severity, or never
 	Ignore []string
 }
 
-const never = "never"
+const failNever = "never"
 
-func NewScanReport() *scanReport { return &scanReport{failOn: scan.High.String()} }
+func NewReportOptions() *reportOptions { return &reportOptions{failOn: scan.High.String()} }
 
-func (r *scanReport) flags() []command.Flag {
+func (r *reportOptions) flags() []command.Flag {
 	return []command.Flag{
 		command.FormatFlag(&r.Output, "text", "json", "sarif"),
-		command.ChoiceFlag(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), never)...),
+		command.ChoiceFlag(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), failNever)...),
 		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true, Help: "leave findings out that you have looked at", Set: func(value string) error {
 			rule, _, _ := strings.Cut(value, ":")
 			if ids := ruleIDs(); !slices.Contains(ids, rule) {
@@ -107,8 +108,9 @@ func (r *scanReport) flags() []command.Flag {
 	}
 }
 
-// Scan looks at all servers together, and prints what is found. The error is a [*failure] if that is bad enough.
-func (r *scanReport) Scan(std *term.Streams, servers []scan.Server) error {
+// Scan scans all servers together and prints the findings. The error is a [*command.Failure] if one
+// of them is severe enough.
+func (r *reportOptions) Scan(std *term.Streams, servers []scan.Server) error {
 	found := scan.Scan(servers)
 	used := map[string]bool{}
 	kept := slices.DeleteFunc(slices.Clone(found), func(f scan.Finding) bool {
@@ -131,7 +133,7 @@ func (r *scanReport) Scan(std *term.Streams, servers []scan.Server) error {
 	return r.verdict(kept)
 }
 
-func (r *scanReport) print(std *term.Streams, found []scan.Finding, s output.ScanSummary) error {
+func (r *reportOptions) print(std *term.Streams, found []scan.Finding, s output.ScanSummary) error {
 	switch r.Output {
 	case "json":
 		var b bytes.Buffer
@@ -154,10 +156,10 @@ func (r *scanReport) print(std *term.Streams, found []scan.Finding, s output.Sca
 	return nil
 }
 
-// verdict is the failure of findings that are bad enough; nil if none is.
-func (r *scanReport) verdict(found []scan.Finding) error {
+// verdict returns the failure for findings that are severe enough, or nil.
+func (r *reportOptions) verdict(found []scan.Finding) error {
 	var least scan.Severity
-	if r.failOn == never || least.UnmarshalText([]byte(r.failOn)) != nil {
+	if r.failOn == failNever || least.UnmarshalText([]byte(r.failOn)) != nil {
 		return nil
 	}
 	n := 0
@@ -184,7 +186,7 @@ func ruleIDs() (ids []string) {
 	return ids
 }
 
-// listRules explains what is looked for.
+// listRules prints the rules of the scan.
 func listRules(_ context.Context, std *term.Streams) error {
 	var b strings.Builder
 	b.WriteString("Rules:\n")

@@ -17,23 +17,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A scanning is what the command line says of what is scanned: one server, or those of the configuration.
-type scanning struct {
+// scanOptions select what is scanned: one server, or those of the configuration.
+type scanOptions struct {
 	one     *target.Target
 	all     bool
 	profile string
 }
 
-func (s *scanning) flags() []command.Flag {
+func (s *scanOptions) flags() []command.Flag {
 	return append([]command.Flag{command.SwitchFlag(&s.all, "--servers", "all servers of the configuration"), target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)}, s.one.Flags()...)
 }
 
-// several reports whether it is those of the configuration.
-func (s *scanning) several() bool {
+// isConfiguration reports whether the servers of the configuration are scanned.
+func (s *scanOptions) isConfiguration() bool {
 	return s.all || s.profile != "" || s.one.Configured.ID == "" && s.one.Words == nil && s.one.Remote.URL == "" && s.one.Configured.Files != nil
 }
 
-func (s *scanning) check() error {
+func (s *scanOptions) check() error {
 	t := s.one
 	switch {
 	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
@@ -46,8 +46,9 @@ func (s *scanning) check() error {
 	return nil
 }
 
-// inventories asks all servers what they have. Missed is how many cannot be asked, which is told on stderr; of those the configuration is there.
-func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []scan.Server, missed int, err error) {
+// inventories lists everything that the servers have. missed is the number of servers that did not
+// answer, which is printed on stderr; their configuration is scanned nevertheless.
+func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server, missed int, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
@@ -101,8 +102,8 @@ func (s *scanning) inventories(ctx context.Context, std *term.Streams) (all []sc
 	return all, missed, nil
 }
 
-// inventory starts a server, and asks it for all that is to be looked at.
-func (s *scanning) inventory(ctx context.Context, server *config.Server, env *config.Environment) (found scan.Server, err error) {
+// inventory starts a server and lists everything that it has.
+func (s *scanOptions) inventory(ctx context.Context, server *config.Server, env *config.Environment) (found scan.Server, err error) {
 	if err := config.UserStore(env).Check(server); err != nil {
 		return found, err
 	}
@@ -120,7 +121,7 @@ func (s *scanning) inventory(ctx context.Context, server *config.Server, env *co
 	return found, err
 }
 
-// notSeen is the failure of a scan that has not seen all.
-func notSeen(missed int) error {
+// incompleteScan returns the failure of a scan that missed servers.
+func incompleteScan(missed int) error {
 	return &command.Failure{Code: "unreachable", Why: fmt.Sprintf("%s not looked at", command.Plural(missed, "server"))}
 }

@@ -1,3 +1,5 @@
+// Package relay runs a command in place of this program, with its streams, signals and exit code.
+// stdwire tap and stdwire bridge look at or convert what passes.
 package relay
 
 import (
@@ -16,9 +18,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A Relay runs a command in this program's place: with its environment, between its stdin and
-// stdout, with its stderr, with the signals that it gets. What is left of the command when this
-// program dies, of SIGKILL too, is said in the package comment of internal/guard.
+// A Relay runs a command in place of this program: with its environment, between its stdin and
+// stdout, with its stderr, and with the signals that it receives. Package guard documents what is
+// left of the command when this program is killed.
 type Relay struct {
 	Words []string
 
@@ -27,15 +29,16 @@ type Relay struct {
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
-// A ChildStatus is the exit code of a command that ran in this program's place, whatever else there was.
-type ChildStatus int
+// An ExitStatus is the exit code of the command. As an error it ends this program with that code.
+type ExitStatus int
 
-func (s ChildStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
+func (s ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
 
-// Run returns when the command has ended, and what it wrote has been passed on; or after its end when a signal comes.
-func (r *Relay) Run(ctx context.Context, std *term.Streams) (ChildStatus, error) {
+// Run returns when the command has ended and its output has been copied. After a signal it does not
+// wait for the output.
+func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, passedOn...)
+	signal.Notify(signals, forwardedSignals...)
 	defer signal.Stop(signals)
 	p, err := guard.Start(ctx, guard.Command{Name: r.Words[0], Args: r.Words[1:], Env: os.Environ()})
 	if e, ok := errors.AsType[*guard.StartError](err); ok {
@@ -67,11 +70,11 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ChildStatus, error)
 	for {
 		select {
 		case <-finished:
-			return statusOf(p.Exit()), nil
+			return newExitStatus(p.Exit()), nil
 		case s := <-signals:
 			switch err := p.Signal(s.(syscall.Signal)); {
 			case errors.Is(err, os.ErrProcessDone):
-				return statusOf(p.Exit()), nil
+				return newExitStatus(p.Exit()), nil
 			case errors.Is(err, errors.ErrUnsupported):
 				p.Kill()
 			}
@@ -79,14 +82,14 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ChildStatus, error)
 	}
 }
 
-// statusOf is an exit status as a shell has it.
-func statusOf(e guard.Exit) ChildStatus {
+// newExitStatus returns the exit code as a shell reports it.
+func newExitStatus(e guard.Exit) ExitStatus {
 	const signalled = 128
 	switch {
 	case e.Lost:
-		return ChildStatus(signalled + int(syscall.SIGKILL))
+		return ExitStatus(signalled + int(syscall.SIGKILL))
 	case e.Signal != 0:
-		return ChildStatus(signalled + int(e.Signal))
+		return ExitStatus(signalled + int(e.Signal))
 	}
-	return ChildStatus(e.Code)
+	return ExitStatus(e.Code)
 }

@@ -58,8 +58,8 @@ func (a *auditFile) close() error {
 	return a.f.Close()
 }
 
-// moved reports whether the name is no longer that of the file that is written to.
-func (a *auditFile) moved() bool {
+// isMoved reports whether the name is no longer that of the file that is written to.
+func (a *auditFile) isMoved() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now, err := os.Stat(a.path)
@@ -73,12 +73,12 @@ func (a *auditFile) moved() bool {
 // rotateAudit opens the file of the audit log anew, if there is one, and reports whether it had
 // been moved away. That is what a program that rotates logs has done before it sends SIGHUP: it is
 // no word of the operator about anything else.
-func (m *Mounted) rotateAudit(log *slog.Logger) (rotated bool) {
-	if m.trail == nil {
+func (m *GatewayConfig) rotateAudit(log *slog.Logger) (rotated bool) {
+	if m.auditLog == nil {
 		return false
 	}
-	rotated = m.trail.moved()
-	if err := m.trail.reopen(); err != nil {
+	rotated = m.auditLog.isMoved()
+	if err := m.auditLog.reopen(); err != nil {
 		log.Warn("the audit log cannot be opened anew; it goes on where it was", slog.Any("error", err))
 	}
 	return rotated

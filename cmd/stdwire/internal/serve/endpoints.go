@@ -33,16 +33,16 @@ type endpoint struct {
 	handler *streamable.Handler
 }
 
-// drain is how long what is being answered may go on when nothing new is taken any more.
-const drain = 3 * time.Second
+// drainTimeout is how long what is being answered may go on when nothing new is taken any more.
+const drainTimeout = 3 * time.Second
 
 const (
 	mainPath    = "/mcp"
 	profilePath = mainPath + "/{profile}"
 )
 
-// handle has them served.
-func (e *endpoints) handle(mux *http.ServeMux, o streamable.Options) {
+// register has them served.
+func (e *endpoints) register(mux *http.ServeMux, o streamable.Options) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.options = &o
@@ -70,8 +70,8 @@ func (e *endpoints) profile(name string) *endpoint {
 	return e.profiles[name]
 }
 
-// follow serves these profiles, and no others. offer is called for each, and for each that is gone, to have its server offer what it has now. It returns which are new, and which are gone.
-func (e *endpoints) follow(profiles map[string][]string, offer func(s *server.Server, ids ...string)) (opened, closed []string) {
+// setProfiles serves these profiles, and no others. offer is called for each, and for each that is gone, to have its server offer what it has now. It returns which are new, and which are gone.
+func (e *endpoints) setProfiles(profiles map[string][]string, offer func(s *server.Server, ids ...string)) (opened, closed []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.finished {
@@ -87,7 +87,7 @@ func (e *endpoints) follow(profiles map[string][]string, offer func(s *server.Se
 		delete(e.profiles, name)
 		closed = append(closed, name)
 		offer(p.server)
-		e.ending.Go(p.end)
+		e.ending.Go(p.shutdown)
 	}
 	for name, ids := range profiles {
 		p := e.profiles[name]
@@ -104,9 +104,9 @@ func (e *endpoints) follow(profiles map[string][]string, offer func(s *server.Se
 	return opened, closed
 }
 
-// end ends what is open at an endpoint that is gone, and what its server still does.
-func (p *endpoint) end() {
-	ctx, cancel := context.WithTimeout(context.Background(), drain)
+// shutdown ends what is open at an endpoint that is gone, and what its server still does.
+func (p *endpoint) shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	if p.handler != nil {
 		_ = p.handler.Shutdown(ctx) // in time or not, what is open ends
@@ -121,8 +121,8 @@ func (e *endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
-// finish ends what is open, for which ctx gives time. From then on nothing follows.
-func (e *endpoints) finish(ctx context.Context) {
+// stop ends what is open, for which ctx gives time. From then on nothing follows.
+func (e *endpoints) stop(ctx context.Context) {
 	e.mu.Lock()
 	e.finished = true
 	e.mu.Unlock()
@@ -144,8 +144,8 @@ func (e *endpoints) close(ctx context.Context) (err error) {
 	return err
 }
 
-// tell says where the profiles are.
-func (e *endpoints) tell(std *term.Streams, address net.Addr) {
+// printProfiles says where the profiles are.
+func (e *endpoints) printProfiles(std *term.Streams, address net.Addr) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {

@@ -7,7 +7,7 @@ import (
 )
 
 // serveProfiles gives each profile of the configuration an endpoint, for what the profile's servers have; but there are none if it is one profile that is served.
-func (m *Mounted) serveProfiles(e *endpoints, o server.Options) {
+func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	if m.Profile != "" {
 		return
 	}

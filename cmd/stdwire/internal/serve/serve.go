@@ -45,18 +45,18 @@ func ServeCommand() command.Command {
 			"  curl -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \\\n" +
 			"    -d '{\"action\":\"read\",\"params\":{\"path\":\"README.md\"}}' 127.0.0.1:8080/v1/fs",
 		Make: func() (command.Grammar, command.Runner) {
-			b, m, w := new(target.BuiltinFlags), new(Mounted), new(web)
+			b, m, w := new(target.BuiltinFlags), new(GatewayConfig), new(httpServer)
 			flags := append(append(b.ServerFlags(), m.flags()...), w.flags()...)
 			return command.Grammar{Flags: flags}, func(ctx context.Context, std *term.Streams) error { return serveMCP(ctx, std, b, m, w) }
 		},
 	}
 }
 
-// settleWithin is how long clients wait for the lists of what other servers have, before they are
+// settleTimeout is how long clients wait for the lists of what other servers have, before they are
 // told of it as a change: some look only once, and none waits for long.
-const settleWithin = 5 * time.Second
+const settleTimeout = 5 * time.Second
 
-func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *Mounted, w *web) (err error) {
+func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *GatewayConfig, w *httpServer) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	o := &target.BuiltinServer{Catalog: dispatch.NewCatalog(m.gates()...)}
 	options := server.Options{Logger: log}
-	if !m.wanted() || b.HasFlags() {
+	if !m.isEnabled() || b.HasFlags() {
 		if o, err = b.Open(log, m.gates()...); err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which has the tools of the others too
-	if m.wanted() {
+	if m.isEnabled() {
 		if w.address != "" {
 			operations = o.Catalog.Clone()
 			m.operations = operations
@@ -84,17 +84,17 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()
-		st, err := m.Mount(s, o.Catalog, std, log)
+		st, err := m.Start(s, o.Catalog, std, log)
 		if err != nil {
 			return errors.Join(err, o.Close())
 		}
 		defer st.Close()
 		if w.address != "" {
-			st.reachedAt("http://" + w.address + "/mcp") // until it is known better
+			st.setEndpoint("http://" + w.address + "/mcp") // until it is known better
 		}
-		w.listening, w.missing = st.reachedAt, st.Gateway.AwaitOperation
+		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
 		st.start(ctx)
-		settling, cancel := context.WithTimeout(ctx, settleWithin)
+		settling, cancel := context.WithTimeout(ctx, settleTimeout)
 		st.Gateway.Settle(settling)
 		cancel()
 	}

@@ -42,10 +42,10 @@ func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			newServer := func(string) *server.Server { return server.New(server.Info{Name: "x", Version: "1"}, nil) }
 			e := &endpoints{main: &endpoint{server: newServer("")}, open: newServer}
-			e.follow(map[string][]string{"books": nil}, func(*server.Server, ...string) {})
+			e.setProfiles(map[string][]string{"books": nil}, func(*server.Server, ...string) {})
 			mux := http.NewServeMux()
 			o.Logger = slog.New(slog.DiscardHandler)
-			e.handle(mux, o)
+			e.register(mux, o)
 			ask := func(method, profile string, header ...string) string {
 				r := httptest.NewRequest(method, "http://127.0.0.1/mcp/"+profile, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 				r.Header.Set("Accept", "application/json, text/event-stream")

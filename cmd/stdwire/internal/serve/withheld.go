@@ -10,24 +10,24 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// reasons are why something is withheld, and what to do about it; %s is the detail, and the
+// withheldReasons are why something is withheld, and what to do about it; %s is the detail, and the
 // server's id.
-var reasons = map[gateway.Reason]struct{ why, remedy string }{
-	gateway.ReasonChanged:   {"it is not what it was when it was first used (%s)", lookAt},
-	gateway.ReasonNew:       {"its server did not have it when it was first used%s", lookAt},
-	gateway.ReasonAnother:   {"its server is another than it was (%s)", lookAt},
+var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
+	gateway.ReasonChanged:   {"it is not what it was when it was first used (%s)", pinRemedy},
+	gateway.ReasonNew:       {"its server did not have it when it was first used%s", pinRemedy},
+	gateway.ReasonAnother:   {"its server is another than it was (%s)", pinRemedy},
 	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too", "take it out of one of the two, or one of the servers out of the configuration"},
 	gateway.ReasonUnusable:  {"it cannot be used: %s", "stdwire doctor %s may tell more"},
 }
 
-const lookAt = "look at it with stdwire pin diff -s %[1]s, and if it is right: stdwire pin accept -s %[1]s"
+const pinRemedy = "look at it with stdwire pin diff -s %[1]s, and if it is right: stdwire pin accept -s %[1]s"
 
 // withheld is what the servers of a gateway have that is not offered.
-func (st *Standing) withheld() map[string][]ops.Withheld {
+func (st *Reloader) withheld() map[string][]ops.Withheld {
 	all := map[string][]ops.Withheld{}
 	for id, some := range st.Gateway.Withheld() {
 		for _, w := range some {
-			r := reasons[w.Reason]
+			r := withheldReasons[w.Reason]
 			remedy := r.remedy
 			if strings.Contains(remedy, "%") {
 				remedy = fmt.Sprintf(remedy, id)

@@ -14,7 +14,7 @@ import (
 
 // refuseProgram is the error for a server of which clients could write to what it runs, or to its
 // envFile.
-func (m *Mounted) refuseProgram(o offering) error {
+func (m *GatewayConfig) refuseProgram(o acceptedServer) error {
 	e := o.resolved.endpoint
 	if e == nil || e.URL != "" {
 		return nil
@@ -36,7 +36,7 @@ func withRemedy(err error) string {
 }
 
 // refuseWritable is the error for what a gateway relies on, and its clients could write to.
-func (m *Mounted) refuseWritable(c *target.Selection) error {
+func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	if len(m.writable) == 0 {
 		return nil
 	}

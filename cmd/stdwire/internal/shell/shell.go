@@ -1,3 +1,5 @@
+// Package shell is stdwire shell: a connection to one server, with lines that a person types, with
+// completion and history, or of a script.
 package shell
 
 import (
@@ -19,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
+// ShellCommand is stdwire shell.
 func ShellCommand() command.Command {
 	return command.Command{
 		Name: "shell", Usage: "[FLAG]… [-- SERVER-COMMAND…]",
@@ -58,17 +61,17 @@ type Shell struct {
 
 	editor     *lineedit.Editor
 	history    *lineedit.History
-	interrupts chan os.Signal // Ctrl-C; nil if this is a script, which it ends
-	server     *connection    // nil: there is none
+	interrupts chan os.Signal // receives Ctrl-C; nil for a script, which Ctrl-C ends
+	server     *connection    // nil if there is none
 
-	cancel atomic.Pointer[context.CancelCauseFunc] // of what is running; nil: nothing is
+	cancel atomic.Pointer[context.CancelCauseFunc] // cancels the running line; nil if none runs
 }
 
 // errQuit ends the shell.
 var errQuit = errors.New("quit")
 
-// errUnwanted is the cause of the end of a call that Ctrl-C has cancelled.
-var errUnwanted = errors.New("cancelled")
+// errCancelled is the cause of a call that Ctrl-C has cancelled.
+var errCancelled = errors.New("cancelled")
 
 func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 	saver, err := output.OpenSaver(s.save)
@@ -78,7 +81,7 @@ func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 	defer saver.Close()
 	s.Std, s.saver, s.history = std, saver, new(lineedit.History)
 	if std.InTerminal && std.Err.Terminal {
-		defer s.becomeInteractive(ctx)()
+		defer s.startEditor(ctx)()
 	} else {
 		s.editor = lineedit.New(std.In, std.Err, lineedit.Options{})
 	}
@@ -91,12 +94,12 @@ func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 	if s.interrupts == nil {
 		return s.runScript(ctx)
 	}
-	s.greet()
-	return s.converse(ctx)
+	s.printGreeting()
+	return s.runInteractive(ctx)
 }
 
-// becomeInteractive prepares for a person at a terminal.
-func (s *Shell) becomeInteractive(ctx context.Context) (end func()) {
+// startEditor prepares for a person at a terminal.
+func (s *Shell) startEditor(ctx context.Context) (end func()) {
 	path, err := target.StateFile("history") // of the lines that were typed
 	if err == nil {
 		s.history, err = lineedit.OpenHistory(path)
@@ -122,15 +125,15 @@ func (s *Shell) becomeInteractive(ctx context.Context) (end func()) {
 	}
 }
 
-// greet says what there is.
-func (s *Shell) greet() {
+// printGreeting prints what the server is and how to begin.
+func (s *Shell) printGreeting() {
 	info := s.server.ServerInfo()
 	s.Std.Err.Printf("%s %s, MCP %s. Tab completes, .help explains, Ctrl-D ends.",
 		printable.Line(info.Name), printable.Line(info.Version), s.server.Revision())
 }
 
-// converse runs the lines that a person types, to the last one.
-func (s *Shell) converse(ctx context.Context) error {
+// runInteractive runs the lines that a person types until the last.
+func (s *Shell) runInteractive(ctx context.Context) error {
 	for {
 		line, err := s.editor.ReadLine(ctx, printable.Line(s.target.Name())+"> ")
 		switch {
@@ -148,7 +151,7 @@ func (s *Shell) converse(ctx context.Context) error {
 			s.Std.Err.Printf("note: %v", err)
 		}
 		err = s.interruptible(ctx, func(ctx context.Context) error { return s.execute(ctx, line) })
-		flushed := s.finished()
+		flushed := s.flush()
 		switch {
 		case flushed != nil:
 			return flushed
@@ -175,7 +178,7 @@ func (s *Shell) runScript(ctx context.Context) error {
 		case lineedit.ErrTooLong:
 			err = &command.Failure{Code: "too_large", Why: err.Error()}
 		}
-		if flushed := s.finished(); flushed != nil {
+		if flushed := s.flush(); flushed != nil {
 			return flushed
 		}
 		switch {
@@ -189,13 +192,14 @@ func (s *Shell) runScript(ctx context.Context) error {
 	}
 }
 
-// finished shows all that a line has printed.
-func (s *Shell) finished() error {
+// flush writes what a line has printed.
+func (s *Shell) flush() error {
 	s.trace.Drain()
 	return s.Std.Out.Flush()
 }
 
-// interruptible runs f, which Ctrl-C cancels if a person is at the terminal. The error is that of f, or says that it was cancelled.
+// interruptible runs f, which Ctrl-C cancels at a terminal. The error is that of f, or
+// errCancelled.
 func (s *Shell) interruptible(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.cancel.Store(&cancel)
@@ -209,12 +213,12 @@ func (s *Shell) interruptible(ctx context.Context, f func(context.Context) error
 		defer close(watched)
 		select {
 		case <-s.interrupts:
-			cancel(errUnwanted)
+			cancel(errCancelled)
 		case <-ctx.Done():
 		}
 	}()
 	err := f(ctx)
-	cancelled := context.Cause(ctx) == errUnwanted
+	cancelled := context.Cause(ctx) == errCancelled
 	cancel(nil)
 	<-watched
 	if err != nil && cancelled {

@@ -1,3 +1,5 @@
+// Package tapcmd is stdwire tap: it records what a client and a server say to each other, and
+// shows, counts and replays recordings.
 package tapcmd
 
 import (
@@ -19,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
+// TapCommand is stdwire tap.
 func TapCommand() command.Command {
 	var list strings.Builder
 	for _, c := range tapCommands() {
@@ -40,7 +43,7 @@ What to do with a recording:
 
 ` + strings.TrimPrefix(list.String(), "\n"),
 		Make: func() (command.Grammar, command.Runner) {
-			t := &tapping{maxSize: 1 << 30}
+			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }
 			return command.Grammar{Rest: rest, Command: func(words []string) { t.words = words }, Flags: []command.Flag{
 				{Name: "-o", Value: "FILE", Help: "record in this file", Set: func(value string) error {
@@ -55,7 +58,7 @@ What to do with a recording:
 	}
 }
 
-// tapCommands are the words that may follow "tap".
+// tapCommands returns the commands that begin with "tap".
 func tapCommands() []command.Command {
 	return []command.Command{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
 }
@@ -84,20 +87,20 @@ func byteSize(target *int64, name, help string) command.Flag {
 	}}
 }
 
-// A tapping is what the command line says of one.
-type tapping struct {
-	rest    []string // a word of its own, and what follows it
-	words   []string // of the server's command
+// recordOptions are the options of stdwire tap.
+type recordOptions struct {
+	rest    []string // a subcommand and its arguments
+	words   []string // the command of the server
 	file    string
 	live    bool
 	redact  bool
 	maxSize int64
 }
 
-func (t *tapping) run(ctx context.Context, std *term.Streams) error {
+func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case t.rest != nil && t.file == "" && !t.live:
-		return t.more(ctx, std)
+		return t.runSubcommand(ctx, std)
 	case t.rest != nil:
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
@@ -141,8 +144,8 @@ func (t *tapping) run(ctx context.Context, std *term.Streams) error {
 	return status
 }
 
-// more does what is for recordings that are there.
-func (t *tapping) more(ctx context.Context, std *term.Streams) error {
+// runSubcommand runs a subcommand, for recordings that exist.
+func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) error {
 	names := []string{"show", "stats", "replay"}
 	i := slices.Index(names, t.rest[0])
 	if i < 0 {
@@ -151,7 +154,8 @@ func (t *tapping) more(ctx context.Context, std *term.Streams) error {
 	return tapCommands()[i].Run(ctx, t.rest[1:], std)
 }
 
-// createRecording creates a file of this name, or if there is one, of the name with a number. What is no regular file, such as a pipe, is written to.
+// createRecording creates a file of that name, with a number appended if it exists. A file that is
+// not regular, such as a pipe, is written to.
 func createRecording(name string) (*os.File, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return os.OpenFile(name, os.O_WRONLY, 0)

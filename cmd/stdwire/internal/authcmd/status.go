@@ -1,0 +1,112 @@
+package authcmd
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func authStatusCommand() command.Command {
+	return command.Command{
+		Name: "auth status", Usage: "[SERVER] [-o text|json] [--config FILE]… [--input ID=VALUE]…",
+		Summary: "tell which servers there are credentials for",
+		Help: "Of each server: valid; renewable, if it has expired and can be renewed without you; or expired. With a SERVER, the exit code is 3 if you would have to log in. Nobody is asked, so what was taken " +
+			"back meanwhile is not known. Tokens are not shown.",
+		Make: func() (command.Grammar, command.Runner) {
+			var a account
+			var output string
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, a.flags()...)
+			return command.Grammar{Flags: flags, Word: a.word}, func(ctx context.Context, std *term.Streams) error { return a.status(ctx, std, output) }
+		},
+	}
+}
+
+// A credentialStatus describes the stored credentials for a server.
+type credentialStatus struct {
+	Server  string    `json:"server"` // the URL, without what may be secret in it
+	State   string    `json:"state"`  // valid, renewable, expired
+	Issuer  string    `json:"issuer"`
+	Scopes  []string  `json:"scopes"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+func newCredentialStatus(c auth.Credentials, now time.Time) credentialStatus {
+	h := credentialStatus{State: "valid", Issuer: c.Issuer, Scopes: c.Scopes, Expires: c.Expires}
+	if h.Server, _ = target.PublicURL(c.Endpoint); c.Granted != "" {
+		h.Scopes = strings.Fields(c.Granted)
+	}
+	if !c.Expires.IsZero() && !now.Before(c.Expires) {
+		if h.State = "expired"; c.RefreshToken != "" {
+			h.State = "renewable"
+		}
+	}
+	if h.Scopes == nil {
+		h.Scopes = []string{}
+	}
+	return h
+}
+
+func (a *account) status(ctx context.Context, std *term.Streams, output string) error {
+	if a.given() {
+		if err := a.find(ctx, std); err != nil {
+			return err
+		}
+	}
+	store, err := target.OpenCredentials()
+	if err != nil {
+		return err
+	}
+	all, err := store.All()
+	if err != nil {
+		std.Err.Printf("warning: %v", err)
+	}
+	holdings := []credentialStatus{}
+	usable := false
+	for _, c := range all {
+		if a.given() && c.Endpoint != a.url {
+			continue
+		}
+		h := newCredentialStatus(c, time.Now())
+		usable = usable || h.State != "expired"
+		holdings = append(holdings, h)
+	}
+	slices.SortFunc(holdings, func(a, b credentialStatus) int { return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer) })
+	if err := printStatus(std, holdings, output); err != nil {
+		return err
+	}
+	if !a.given() && len(holdings) == 0 {
+		std.Err.Printf("there are no credentials for any server")
+	}
+	if a.given() && !usable {
+		return &command.Failure{Code: "auth_required", Server: a.name(), Why: "there are no credentials for it that are good", Hint: "log in: " + target.LoginCommand(a.selected.ID, a.url)}
+	}
+	return nil
+}
+
+func printStatus(std *term.Streams, all []credentialStatus, output string) error {
+	if output == "json" {
+		text, err := json.Marshal(all)
+		if err != nil {
+			return err
+		}
+		std.Out.PrintJSON(text)
+		return nil
+	}
+	var rows [][]string
+	for _, h := range all {
+		until := ""
+		if !h.Expires.IsZero() {
+			until = h.Expires.Local().Format("2006-01-02 15:04")
+		}
+		rows = append(rows, []string{h.State, h.Server, h.Issuer, until, strings.Join(h.Scopes, " ")})
+	}
+	std.Out.Print(term.Table(rows))
+	return nil
+}

@@ -1,0 +1,29 @@
+package calls
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// ToolsCommand is stdwire tools.
+func ToolsCommand() command.Command {
+	return command.Command{
+		Name: "tools", Usage: "[-o text|json|raw] [-s ID | -- SERVER-COMMAND…]",
+		Summary: "list the tools of a server",
+		Help: "As text, each tool is shown as it is called, and how its description begins; optional arguments stand in brackets. json is the list, and raw are " +
+			"the results of tools/list, one a line, both as the server wrote them.",
+		Make: func() (command.Grammar, command.Runner) {
+			t := target.NewTarget()
+			var form string
+			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json", "raw"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
+				return t.Use(ctx, std, func(c *client.Client) error { return t.Kinds()[0].List(ctx, c, std, form) })
+			}
+		},
+	}
+}

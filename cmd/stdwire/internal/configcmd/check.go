@@ -1,0 +1,137 @@
+package configcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func configCheckCommand() command.Command {
+	return command.Command{
+		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
+		Summary: "tell what is wrong, and which servers can be used",
+		Help: "Every server is listed: ready; disabled; untrusted, which stdwire trust is for; or broken, with the reason on stderr. A variable without a value makes a server broken; " +
+			"what it wants to ask the user for does not. The exit code is 8 if there is an error. Nothing is started.",
+		Make: func() (command.Grammar, command.Runner) {
+			var from target.ConfigFlags
+			var output, profile string
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json"), target.ProfileFlag(&profile)}, from.Flags()...)
+			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return checkConfig(std, &from, profile, output) }
+		},
+	}
+}
+
+// A serverCheck is the state of a configured server.
+type serverCheck struct {
+	ID     string   `json:"id"`
+	State  string   `json:"state"`
+	Source string   `json:"source"`
+	Inputs []string `json:"inputs,omitempty"` // required, without a value
+}
+
+// A diagnostic is a config.Diagnostic as JSON.
+type diagnostic struct {
+	Severity string `json:"severity"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	Server   string `json:"server,omitempty"`
+	Message  string `json:"message"`
+}
+
+func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output string) error {
+	c, env, err := from.Load()
+	if err != nil {
+		return err
+	}
+	servers, err := c.Select(profile)
+	if err != nil {
+		return target.ConfigFailure(err)
+	}
+	all := []serverCheck{}
+	for _, s := range servers {
+		one, unresolved := checkServer(s, env)
+		if one.State == "unknown" { // the store cannot be read
+			return target.ConfigFailure(unresolved)
+		}
+		if e, ok := errors.AsType[*config.ResolveError](unresolved); ok {
+			c.Diagnostics = append(c.Diagnostics, config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID, Message: e.Reason()})
+		}
+		all = append(all, one)
+	}
+	failures := len(target.ErrorsAmong(c.Diagnostics))
+	if output == "json" {
+		text, err := json.Marshal(struct {
+			Servers  []serverCheck `json:"servers"`
+			Findings []diagnostic  `json:"diagnostics"`
+		}{all, findings(c.Diagnostics)})
+		if err != nil {
+			return err
+		}
+		std.Out.PrintJSON(text)
+	} else {
+		var rows [][]string
+		for _, one := range all {
+			wants := ""
+			if one.Inputs != nil {
+				wants = "wants --input " + strings.Join(one.Inputs, ", ")
+			}
+			rows = append(rows, []string{one.ID, one.State, one.Source, wants})
+		}
+		std.Out.Print(term.Table(rows))
+		target.PrintDiagnostics(std, c.Diagnostics)
+		if len(all) == 0 && failures == 0 {
+			std.Err.Printf(target.NothingConfigured)
+		}
+	}
+	if failures > 0 {
+		return &command.Failure{Code: "config", Why: command.Plural(failures, "error")}
+	}
+	return nil
+}
+
+// checkServer returns the state of a server. The error is why it cannot be used, or why its trust
+// is unknown.
+func checkServer(s *config.Server, env *config.Environment) (serverCheck, error) {
+	one := serverCheck{ID: s.ID, State: "ready", Source: s.Position.String()}
+	asking := *env
+	asking.Ask = func(input config.Input) (string, error) {
+		one.Inputs = append(one.Inputs, input.ID)
+		return "", nil
+	}
+	_, err := s.Resolve(&asking)
+	if err != nil && one.Inputs != nil && s.Err == nil { // which may be because there is none yet
+		if e, ok := errors.AsType[*config.ResolveError](err); ok && e.Missing == nil {
+			err = nil
+		}
+	}
+	untrusted := config.UserStore(env).Check(s)
+	_, distrusted := errors.AsType[*config.UntrustedError](untrusted)
+	switch {
+	case untrusted != nil && !distrusted:
+		one.State = "unknown"
+		return one, untrusted
+	case err != nil:
+		one.State = "broken"
+	case s.Disabled:
+		one.State = "disabled"
+		err = nil
+	case distrusted:
+		one.State = "untrusted"
+	}
+	return one, err
+}
+
+func findings(all []config.Diagnostic) []diagnostic {
+	out := []diagnostic{}
+	for _, d := range all {
+		out = append(out, diagnostic{d.Severity.String(), d.File, d.Line, d.Column, d.Server, d.Message})
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package configcmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+func configImportCommand() command.Command {
+	return command.Command{
+		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
+		Summary: "bring servers from another application's file",
+		Help: `Prints a file with the servers, all of them or those that are named, with the secrets that are written there. A name that can be no id becomes the most similar one that can.
+
+With --into, the servers are added to a file, or a new one: what is there stays, comments too. If another server of the same id is there, nothing is written, unless --force is given: then it is replaced, and comments within it are lost.
+
+  stdwire config import ~/.cursor/mcp.json
+  stdwire config import .vscode/mcp.json github --into ~/.config/stdwire/mcp.json`,
+		Make: func() (command.Grammar, command.Runner) {
+			im := new(importOptions)
+			flags := []command.Flag{
+				{Name: "--into", Value: "FILE", Help: "add the servers to this file", Set: func(value string) error {
+					if value == "" {
+						return errors.New("the name of the file is empty")
+					}
+					im.into = value
+					return nil
+				}},
+				command.SwitchFlag(&im.force, "--force", "replace servers that are there"),
+			}
+			return command.Grammar{Flags: flags, Word: im.word}, im.run
+		},
+	}
+}
+
+// importOptions are the options of stdwire config import.
+type importOptions struct {
+	file  string
+	ids   []string // none: all
+	into  string
+	force bool
+}
+
+func (im *importOptions) word(word string) error {
+	switch {
+	case word == "":
+		return command.Usagef("an argument is empty")
+	case im.file == "":
+		im.file = word
+	default:
+		im.ids = append(im.ids, word)
+	}
+	return nil
+}
+
+func (im *importOptions) run(_ context.Context, std *term.Streams) error {
+	switch {
+	case im.file == "":
+		return command.Usagef("from which file?")
+	case im.force && im.into == "":
+		return command.Usagef("--force is for --into")
+	}
+	env, err := config.System("")
+	if err != nil {
+		return err
+	}
+	f, err := im.read(std, env)
+	if err != nil {
+		return err
+	}
+	servers, err := im.selectServers(std, f)
+	if err != nil {
+		return err
+	}
+	if im.into == "" {
+		profiles := f.Profiles
+		if im.ids != nil {
+			profiles = nil // they may be about others
+		}
+		std.Out.PrintJSON(config.Encode(servers, f.Inputs, profiles))
+		return nil
+	}
+	if len(f.Profiles) > 0 {
+		std.Err.Printf("note: profiles are not taken along")
+	}
+	return im.merge(std, env, servers, f.Inputs)
+}
+
+func (im *importOptions) read(std *term.Streams, env *config.Environment) (*config.File, error) {
+	source := config.Source{Path: im.file, Workspace: env.Dir, Rename: true}
+	var data []byte
+	var err error
+	if im.file == "-" {
+		source.Path = "stdin"
+		data, err = io.ReadAll(io.LimitReader(std.In, config.MaxFile+1))
+	} else {
+		data, err = env.ReadFile(im.file)
+	}
+	if err != nil {
+		return nil, &command.Failure{Code: "config", Why: err.Error()}
+	}
+	return config.Parse(env, source, data), nil
+}
+
+// selectServers returns the servers to import. Errors of other servers do not matter.
+func (im *importOptions) selectServers(std *term.Streams, f *config.File) ([]*config.Server, error) {
+	wanted := func(id string) bool { return im.ids == nil || slices.Contains(im.ids, id) }
+	about := slices.DeleteFunc(f.Diagnostics, func(d config.Diagnostic) bool { return d.Server != "" && !wanted(d.Server) })
+	target.PrintDiagnostics(std, about)
+	if n := len(target.ErrorsAmong(about)); n > 0 {
+		return nil, &command.Failure{Code: "config", Why: command.Plural(n, "error") + "; nothing is imported"}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(f.Servers), func(s *config.Server) bool { return !wanted(s.ID) })
+	for _, id := range im.ids {
+		if _, err := (&config.Config{Servers: f.Servers}).Server(id); err != nil {
+			return nil, target.ConfigFailure(err)
+		}
+	}
+	return chosen, nil
+}
+
+func (im *importOptions) merge(std *term.Streams, env *config.Environment, servers []*config.Server, inputs []config.Input) error {
+	data, err := env.ReadFile(im.into)
+	mode := fs.FileMode(0o600) // there may be secrets in it
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	merged, err := config.Merge(env, im.into, data, servers, inputs, im.force)
+	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+		return &command.Failure{Code: "config", Why: e.Error(), Hint: "--force replaces it, with the comments within; or name the servers that you want"}
+	}
+	if err != nil {
+		return &command.Failure{Code: "config", Why: err.Error()}
+	}
+	if string(merged) != string(data) {
+		if err := os.MkdirAll(filepath.Dir(im.into), 0o700); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(im.into, merged, mode); err != nil {
+			return err
+		}
+	}
+	var ids []string
+	for _, s := range servers {
+		ids = append(ids, s.ID)
+	}
+	std.Err.Printf("%s has %s", im.into, strings.Join(ids, ", "))
+	return nil
+}

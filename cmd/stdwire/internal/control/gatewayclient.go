@@ -1,0 +1,215 @@
+// Package control holds the commands that look after running gateways by their control sockets:
+// status, enable, disable, restart, logs and trust.
+package control
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A gatewayClient is a connection to the control socket of a running gateway.
+type gatewayClient struct {
+	ops.About
+	ops.Statuses
+	c *client.Client
+}
+
+// runningGateways connects to all running gateways, the oldest first. The caller closes them with
+// closeAll.
+func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClient, err error) {
+	var silent []error
+	type answer struct {
+		g   *gatewayClient
+		err error
+	}
+	for _, a := range target.ForEach(socket.Sockets(), func(path string) answer {
+		g, err := connectGateway(ctx, path)
+		return answer{g, err}
+	}) {
+		switch {
+		case a.err == nil:
+			all = append(all, a.g)
+		case !errors.Is(a.err, fs.ErrNotExist):
+			silent = append(silent, a.err)
+		}
+	}
+	slices.SortFunc(all, func(a, b *gatewayClient) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Pid, b.Pid)) })
+	switch {
+	case ctx.Err() != nil:
+		closeAll(all)
+		return nil, context.Cause(ctx)
+	case all == nil && silent != nil:
+		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(silent...).Error(), Hint: "it may be stuck, or stopped; look at its process"}
+	case all == nil:
+		return nil, &command.Failure{Code: "unreachable", Why: "no gateway is running", Hint: "stdwire serve --servers is one, or --config FILE, or --profile NAME: have your client start it, or serve it over --http"}
+	}
+	for _, err := range silent {
+		std.Err.Printf("warning: %v", err)
+	}
+	return all, nil
+}
+
+// connectGateway connects to the gateway at a socket and asks for its state. The error matches
+// [fs.ErrNotExist] if the gateway has ended.
+func connectGateway(ctx context.Context, path string) (*gatewayClient, error) {
+	conn, err := socket.ReachSocket(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	const patience, ends = 5 * time.Second, time.Minute
+	o := client.Options{
+		Name: "gateway", Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Era: mcp.Modern, StartTimeout: patience, CallTimeout: ends,
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	g := new(gatewayClient)
+	if g.c, err = o.Connect(ctx, client.Stream(conn)); err == nil {
+		asking, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		err = errors.Join(g.call(asking, "host.about", nil, &g.About), g.call(asking, "host.status", nil, &g.Statuses))
+		if err != nil {
+			_ = g.c.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the gateway at %s does not answer: %w", path, err)
+	}
+	return g, nil
+}
+
+func closeAll(all []*gatewayClient) {
+	for _, g := range all {
+		_ = g.c.Close()
+	}
+}
+
+// call runs an operation of the gateway. The error may be a [*command.Failure] with the error's
+// message.
+func (g *gatewayClient) call(ctx context.Context, operation string, arguments, data any) error {
+	result, err := g.c.CallTool(ctx, strings.ReplaceAll(operation, ".", "_"), arguments)
+	if err != nil {
+		if f := target.Explain(err); f != nil {
+			f.Server = g.name()
+			return f
+		}
+		return err
+	}
+	var envelope struct {
+		Data  json.RawMessage `json:"data"`
+		Error *struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(result.StructuredContent, &envelope); err != nil {
+		return err
+	}
+	if e := envelope.Error; e != nil {
+		f := &command.Failure{Code: "refused", Server: g.name(), Why: e.Message}
+		if e.Code == "not_found" {
+			f.Code = e.Code
+		}
+		return f
+	}
+	return json.Unmarshal(envelope.Data, data)
+}
+
+func (g *gatewayClient) name() string { return "gateway " + strconv.Itoa(g.Pid) }
+
+func (g *gatewayClient) has(id string) bool {
+	return g.isWaiting(ops.WaitingServer, id) || slices.ContainsFunc(g.Servers, func(s ops.Status) bool { return s.Server == id })
+}
+
+// isWaiting reports whether a change of a server or profile waits to be accepted.
+func (g *gatewayClient) isWaiting(kind, name string) bool {
+	return slices.ContainsFunc(g.Waiting, func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
+}
+
+// pidFlag is the flag --pid.
+func pidFlag(pid *int) command.Flag {
+	return command.Flag{Name: "--pid", Value: "N", Help: "the process of the gateway, if there are several; see stdwire status", Set: func(value string) (err error) {
+		if *pid, err = strconv.Atoi(value); err != nil || *pid <= 0 {
+			return fmt.Errorf("%q is no process id", value)
+		}
+		return nil
+	}}
+}
+
+// withPid returns the gateways with that process id, or all if pid is 0.
+func withPid(all []*gatewayClient, pid int) ([]*gatewayClient, error) {
+	if pid == 0 {
+		return all, nil
+	}
+	for _, g := range all {
+		if g.Pid == pid {
+			return []*gatewayClient{g}, nil
+		}
+	}
+	return nil, &command.Failure{Code: "unreachable", Why: fmt.Sprintf("no gateway is process %d", pid), Hint: "there are " + pidsOf(all)}
+}
+
+func pidsOf(all []*gatewayClient) string {
+	var pids []string
+	for _, g := range all {
+		pids = append(pids, strconv.Itoa(g.Pid))
+	}
+	return strings.Join(pids, ", ")
+}
+
+// findOne returns the only gateway for which has returns true. names returns what the others have,
+// for the error.
+func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool, names func(*gatewayClient) []string) (*gatewayClient, error) {
+	var having []*gatewayClient
+	var known []string
+	for _, g := range all {
+		known = append(known, names(g)...)
+		if has(g) {
+			having = append(having, g)
+		}
+	}
+	switch len(having) {
+	case 0:
+		slices.Sort(known)
+		return nil, (&command.Failure{Code: "not_found", Why: fmt.Sprintf("no gateway has a %s %.60q", what, name)}).WithHint(near.Instead(name, slices.Compact(known)))
+	case 1:
+		return having[0], nil
+	}
+	return nil, command.Usagef("several gateways have the %s %s", what, name).WithHint(fmt.Sprintf("say which: --pid, of %s", pidsOf(having)))
+}
+
+// withServer returns the only gateway that has a server.
+func withServer(all []*gatewayClient, id string) (*gatewayClient, error) {
+	return findOne(all, "server", id, func(g *gatewayClient) bool { return g.has(id) }, func(g *gatewayClient) (ids []string) {
+		for _, s := range g.Servers {
+			ids = append(ids, s.Server)
+		}
+		for _, w := range g.Waiting {
+			if w.Kind == ops.WaitingServer {
+				ids = append(ids, w.Name)
+			}
+		}
+		return ids
+	})
+}
+
+// withProfile returns the only gateway that has a profile.
+func withProfile(all []*gatewayClient, name string) (*gatewayClient, error) {
+	return findOne(all, "profile", name, func(g *gatewayClient) bool { return slices.Contains(g.Profiles, name) }, func(g *gatewayClient) []string { return g.Profiles })
+}

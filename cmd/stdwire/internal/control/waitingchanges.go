@@ -1,0 +1,78 @@
+package control
+
+import (
+	"context"
+
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// waitingChanges are the changes that wait in each running gateway.
+type waitingChanges struct {
+	gateways []*gatewayClient
+	changes  map[*gatewayClient][]ops.Waiting
+}
+
+// findWaiting asks the running gateways, of which there may be none. It prints which of them do not
+// answer.
+func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
+	l := &waitingChanges{changes: make(map[*gatewayClient][]ops.Waiting)}
+	if len(socket.Sockets()) == 0 {
+		return l
+	}
+	l.gateways, _ = runningGateways(ctx, std)
+	for _, g := range l.gateways {
+		if len(g.Waiting) == 0 {
+			continue
+		}
+		var all ops.Everything
+		if err := g.call(ctx, "host.waiting", nil, &all); err != nil {
+			std.Err.Printf("warning: %v", err)
+			continue
+		}
+		l.changes[g] = all.Waiting
+	}
+	return l
+}
+
+func (l *waitingChanges) close() { closeAll(l.gateways) }
+
+// matching returns the changes of that name, or all if name is "", that can be accepted here.
+// Excluded are those of a project, which must be trusted first, and the order of the servers.
+func (l *waitingChanges) matching(name string) (found []trustItem) {
+	for _, g := range l.gateways {
+		for _, w := range l.changes[g] {
+			if !w.Project && w.Kind != ops.WaitingOrder && (name == "" || w.Name == name) {
+				found = append(found, trustItem{waiting: &w, g: g})
+			}
+		}
+	}
+	return found
+}
+
+// accept makes the gateways accept a change; for a change of a project, those that work in dir.
+func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir string, one trustItem) error {
+	var what ops.Release
+	switch {
+	case one.server != nil:
+		what = ops.Release{Kind: ops.WaitingServer, Name: one.server.ID, SHA256: one.server.TrustDigest()}
+	case one.profile != nil:
+		what = ops.Release{Kind: ops.WaitingProfile, Name: one.profile.Name, SHA256: one.profile.TrustDigest()}
+	default:
+		what = ops.Release{Kind: one.waiting.Kind, Name: one.waiting.Name, SHA256: one.waiting.SHA256}
+	}
+	for _, g := range l.gateways {
+		if one.g != nil && g != one.g || one.g == nil && g.Dir != dir {
+			continue
+		}
+		var left ops.Everything
+		if err := g.call(ctx, "host.release", what, &left); err != nil {
+			return err
+		}
+		if g.isWaiting(what.Kind, what.Name) {
+			std.Err.Printf("%s has let %s in", g.name(), what.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+)
+
+// namesOf returns the names of definitions; of tools, those that the filter allows.
+func namesOf(all map[pin.Kind][]json.RawMessage, filter *host.Filter) map[pin.Kind][]string {
+	names := map[pin.Kind][]string{}
+	for kind, definitions := range all {
+		for _, definition := range pin.Distinct(kind, definitions) {
+			if name := kind.Name(definition); kind != pin.Tool || filter.Allows(name) {
+				names[kind] = append(names[kind], name)
+			}
+		}
+	}
+	return names
+}
+
+// findCollisions adds findings for names that an earlier server of the configuration has, too.
+// reports are in the order of the configuration.
+func findCollisions(charts []*Report) {
+	var listings []gateway.Listing
+	for _, c := range charts {
+		if c.has != nil {
+			listings = append(listings, gateway.Listing{ID: c.ID, Names: c.has})
+		}
+	}
+	all := gateway.Collisions(listings)
+	for _, c := range charts {
+		found := map[string][]string{}
+		for _, w := range all[c.ID] {
+			found[w.Kind] = append(found[w.Kind], fmt.Sprintf("%s (%s)", w.Name, w.Detail))
+		}
+		for _, kind := range pin.Kinds() {
+			c.addForTools(Broken, string(kind)+"s that a server has too that comes first in the configuration", found[string(kind)],
+				"stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration")
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// How bad something is.
+const (
+	Fine    = "ok"
+	note    = "note"    // worth knowing
+	Warning = "warning" // does not work everywhere or not in full
+	Broken  = "broken"  // cannot be used
+)
+
+// A Report is what was observed of one server.
+type Report struct {
+	ID       string       `json:"id"`
+	Verdict  string       `json:"verdict"`          // ok, warning, broken
+	Source   string       `json:"source,omitempty"` // where it is configured
+	Era      string       `json:"era,omitempty"`
+	Revision mcp.Revision `json:"revision,omitempty"`
+	By       string       `json:"handshake,omitempty"` // the method
+	ReadyMs  float64      `json:"ready_ms,omitempty"`  // from the start of the process to the end of the handshake
+	Tools    *int         `json:"tools,omitempty"`     // their number; nil if the server has none
+	StopMs   float64      `json:"stop_ms,omitempty"`   // from the end of stdin to the end of the process
+	Findings []Finding    `json:"findings"`
+
+	has map[pin.Kind][]string // the names in its lists; nil if the server is not configured or did not answer
+}
+
+// A Finding is a sentence about a server, with a remedy if there is one.
+type Finding struct {
+	Severity string `json:"severity"` // note, warning, broken
+	What     string `json:"what"`
+	Hint     string `json:"hint,omitempty"`
+}
+
+// add appends a finding. Control characters in it are escaped.
+func (c *Report) add(severity, what, hint string) {
+	c.Findings = append(c.Findings, Finding{severity, printable.Line(what), printable.Line(hint)})
+	if severity == Broken || severity == Warning && c.Verdict == Fine {
+		c.Verdict = severity
+	}
+}
+
+// summary returns the facts about a server that answered, or "".
+func (c *Report) summary() string {
+	if c.Revision == "" {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s, %s era, by %s", c.Revision, c.Era, c.By), fmt.Sprintf("ready after %.0f ms", c.ReadyMs)}
+	if c.Tools != nil {
+		parts = append(parts, command.Plural(*c.Tools, "tool"))
+	}
+	if c.StopMs != 0 {
+		parts = append(parts, fmt.Sprintf("stopped after %.0f ms", c.StopMs))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (c *Report) text(column int) string {
+	var b strings.Builder
+	paragraph := func(indent, rest int, head, text string) {
+		b.WriteString(strings.TrimRight(command.WrapWords(append([]string{head}, strings.Fields(text)...), indent, rest), " ") + "\n")
+	}
+	paragraph(0, column+10, fmt.Sprintf("%-*s  %-7s", column, printable.Line(c.ID), c.Verdict), c.summary())
+	for _, s := range c.Findings {
+		const column = 12
+		paragraph(2, column, fmt.Sprintf("%-*s", column-3, s.Severity), s.What)
+		if s.Hint != "" {
+			paragraph(column, column+2, "→", s.Hint)
+		}
+	}
+	return b.String()
+}
+
+// printReports prints the reports of all servers and a summary.
+func printReports(std *term.Streams, output string, charts []*Report) error {
+	verdicts := map[string]int{Fine: 0, Warning: 0, Broken: 0}
+	column := 0
+	for _, c := range charts {
+		verdicts[c.Verdict]++
+		column = max(column, len([]rune(printable.Line(c.ID))))
+	}
+	if output == "json" {
+		text, err := json.Marshal(struct {
+			Servers []*Report      `json:"servers"`
+			Summary map[string]int `json:"summary"`
+		}{append([]*Report{}, charts...), verdicts})
+		std.Out.PrintJSON(text)
+		return err
+	}
+	for _, c := range charts {
+		std.Out.Print(c.text(column))
+	}
+	if len(charts) > 1 {
+		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n", command.Plural(len(charts), "server"), verdicts[Fine], verdicts[Warning], verdicts[Broken]))
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// Whoever can write a configuration file decides what is started, and that may be a client with
+// tools for files. So a file that changes while a gateway runs takes away by itself: it drops and
+// disables servers, and lets fewer of their tools pass. What gives more waits for the operator.
+
+// An offering is a server as the operator has let it in, less what its file has taken away since.
+type acceptedServer struct {
+	definition *config.Server
+	resolved   resolution
+	server     host.Server
+}
+
+// A resolution is what a definition was when the operator let it in, with the values of its
+// variables and the content of its envFile: what these become later is not used without the
+// operator either.
+type resolution struct {
+	endpoint *config.Endpoint
+	err      error
+}
+
+func resolve(s *config.Server, env *config.Environment) (r resolution) {
+	r.endpoint, r.err = s.Resolve(env)
+	return r
+}
+
+func (r resolution) endpointOrError() (*config.Endpoint, error) { return r.endpoint, r.err }
+
+func (r resolution) equal(o resolution) bool {
+	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
+}
+
+// A Release is what the operator lets in: everything, or one thing, which must have a digest unless
+// that is "".
+type Acceptance struct {
+	All bool
+	one ops.Release
+}
+
+func (r Acceptance) includes(kind, name, digest string) bool {
+	return r.All || r.one.Kind == kind && r.one.Name == name && (r.one.SHA256 == "" || r.one.SHA256 == digest)
+}
+
+// Why something waits.
+const (
+	waitsAsNew            = "new"
+	waitsAsChanged        = "changed"
+	WaitsForItsEnvFile    = "environment"
+	WaitsForTrust         = "untrusted"
+	waitsWithMore         = "more servers"
+	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
+	letInProfile          = "stdwire trust %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
+	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
+)
+
+// checkServer returns what of a server may be offered; none has no ID. Why says why that is not all of
+// it, "" if it is.
+func (st *Reloader) checkServer(s *config.Server, env *config.Environment, by Acceptance) (o acceptedServer, why string) {
+	was, there := st.accepted[s.ID]
+	resolved := resolve(s, env)
+	if !by.includes(ops.WaitingServer, s.ID, s.TrustDigest()) {
+		if !there {
+			return acceptedServer{}, waitsAsNew
+		}
+		less, whole := s.Within(was.definition)
+		switch {
+		case !whole:
+			why = waitsAsChanged
+		case !resolved.equal(was.resolved):
+			why = WaitsForItsEnvFile
+		}
+		s, resolved = less, was.resolved
+	}
+	return acceptedServer{s, resolved, st.m.hostServer(s, resolved.endpointOrError, st.Gateway, st.log)}, why
+}
+
+// checkProfiles returns the profiles that may be in effect, and what waits of them.
+func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map[string][]string, waiting []ops.Waiting) {
+	profiles = make(map[string][]string)
+	for _, p := range c.Claims {
+		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
+			waiting = append(waiting, waitingProfile(p, WaitsForTrust))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
+		p := c.Profile(name)
+		was, there := st.profiles[name]
+		less := slices.DeleteFunc(slices.Clone(p.Servers), func(id string) bool { return !slices.Contains(was, id) })
+		switch {
+		case by.includes(ops.WaitingProfile, name, p.TrustDigest()):
+			profiles[name] = p.Servers
+		case !there:
+			waiting = append(waiting, waitingProfile(p, waitsAsNew))
+		default:
+			if len(less) < len(p.Servers) {
+				waiting = append(waiting, waitingProfile(p, waitsWithMore))
+			}
+			profiles[name] = less
+		}
+	}
+	return profiles, waiting
+}
+
+// record remembers what was found, for whoever asks.
+func (st *Reloader) record(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting, wanted map[string]acceptedServer) {
+	watched := []string{st.m.store.Path}
+	for _, f := range c.All.Files {
+		watched = append(watched, f.Path)
+	}
+	for _, id := range slices.Sorted(maps.Keys(wanted)) {
+		if e := wanted[id].resolved.endpoint; e != nil && e.EnvFile != "" {
+			watched = append(watched, e.EnvFile)
+		}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.current, st.profiles, st.waiting, st.watchedFiles = c.All, profiles, waiting, watched
+}
+
+func waitingServer(s *config.Server, why string) ops.Waiting {
+	return ops.Waiting{
+		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(), Project: s.Project, SHA256: s.TrustDigest(),
+		Definition: target.DescribeServer(s),
+	}
+}
+
+func waitingProfile(p *config.Profile, why string) ops.Waiting {
+	return ops.Waiting{
+		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(), Project: p.Project, SHA256: p.TrustDigest(),
+		Definition: target.DescribeProfile(p),
+	}
+}
+
+// WaitingText says that something waits, and what lets it in.
+func WaitingText(w ops.Waiting) string {
+	what := map[string]string{
+		waitsAsNew: "is new", waitsAsChanged: "has changed", WaitsForItsEnvFile: "has another environment",
+		WaitsForTrust: "is not trusted", waitsWithMore: "has more servers",
+	}[w.Why]
+	way := letInServer
+	switch {
+	case w.Kind == ops.WaitingOrder:
+		return w.Source + ": the order of the servers has changed, and waits: " + command.AcceptsAllChanges + " lets it in"
+	case w.Why == WaitsForTrust:
+		way = letInWhatIsOfAProject
+	case w.Kind == ops.WaitingProfile:
+		way = letInProfile
+	}
+	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) + fmt.Sprintf(way, w.Name)
+}
+
+func (st *Reloader) allWaiting() []ops.Waiting {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return append([]ops.Waiting{}, st.waiting...)
+}
+
+// Accept lets in what waits of a server or profile, at the operator's word.
+func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
+	err := st.Reload(ctx, Acceptance{one: what})
+	for _, w := range st.allWaiting() {
+		switch {
+		case w.Kind != what.Kind || w.Name != what.Name:
+		case w.Why == WaitsForTrust:
+			return dispatch.Errorf(dispatch.StateError, "%s", WaitingText(w))
+		case what.SHA256 != "":
+			return dispatch.Errorf(dispatch.StateError, "the %s %q is not what was shown: it has changed again", w.Kind, w.Name)
+		}
+	}
+	if err != nil && what.SHA256 != "" {
+		return dispatch.Errorf(dispatch.StateError, "the configuration cannot be used: %w", err)
+	}
+	return nil
+}

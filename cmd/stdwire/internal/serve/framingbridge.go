@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/relay"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+func BridgeCommand() command.Command {
+	return command.Command{
+		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
+		Summary: "let a client use a server of another framing or transport",
+		Help: `Messages are lines in MCP and have a Content-Length in the Language Server Protocol. The client is answered as it speaks, and the server spoken to in the other way, or as --framing says. A message with line breaks in it that is to be a line has its white space taken out; what a server writes between its lines that is no message, and could not be told from one behind a length, goes to stderr.
+
+  stdwire bridge -- ./server-with-content-length
+  stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
+
+With --http a server that is a command is served over Streamable HTTP at /mcp, and with --url one that has a URL on stdin and stdout; with both, one that has a URL at another one. The bridge speaks every revision of MCP on both sides, whatever the other side speaks. The server is started first, or asked, and if that fails so does the bridge; one that dies later is started again, and calls that come meanwhile wait for it. Over HTTP all clients share the one process. It runs with the environment and the stderr of the bridge. What the server says of itself, of its tools, prompts and resources reaches the client as it is, and so do results of tools, progress, cancellation, changes, and the server's questions to the user and the model.
+
+  stdwire bridge --http 127.0.0.1:8080 -- npx -y some-server
+  stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
+
+The bridge is a client by itself, not a wire: the server sees stdwire as its client, one that can be asked anything but for roots, and is told so when the actual client cannot answer. A server of a revision before 2026-07-28 does not say which of several calls it asks for; with more than one under way, its question is refused. Tasks are waited for and not passed on as such; log messages, extensions and experimental capabilities are not passed on.`,
+		Make: func() (command.Grammar, command.Runner) {
+			b := &framingBridge{known: make(chan struct{})}
+			x := new(transportBridge)
+			run := func(ctx context.Context, std *term.Streams) error {
+				if err := x.check(); err != nil {
+					return err
+				}
+				if !x.isEnabled() {
+					return b.run(ctx, std)
+				}
+				if b.framing != "" {
+					return command.Usagef("--framing is for a client and a server that are both on stdio")
+				}
+				return x.run(ctx, std)
+			}
+			return command.Grammar{Command: func(words []string) { b.words, x.words = words, words }, Flags: append([]command.Flag{
+				command.ChoiceFlag(&b.framing, "--framing", "how the server frames messages (default: as the client does not)", "newline", "content-length"),
+			}, x.flags()...)}, run
+		},
+	}
+}
+
+// A bridge speaks to a client in one framing and to a server in the other.
+type framingBridge struct {
+	words   []string
+	framing string // of the server; "" is the other than the client's
+
+	std    *term.Streams
+	client framing.Codec // reads what the client writes, and writes in kind
+	server framing.Codec // only writes
+
+	once     sync.Once
+	known    chan struct{} // closed when the client's framing is known, or it is not going to be
+	byLength bool          // the client's is Content-Length; valid once known is closed
+}
+
+func (b *framingBridge) run(ctx context.Context, std *term.Streams) error {
+	b.std, b.client = std, framing.Auto(std.In, framing.Limits{})
+	r := relay.Relay{Words: b.words, Up: b.clientToServer, Down: b.serverToClient}
+	status, err := r.Run(ctx, std)
+	if err != nil {
+		return err
+	}
+	return status
+}
+
+// detectFraming finds out how the client frames, once it has said something.
+func (b *framingBridge) detectFraming() {
+	b.once.Do(func() {
+		sample, _ := b.client.AppendFrame(nil, []byte("{}"))
+		b.byLength = bytes.HasPrefix(sample, []byte("Content-"))
+		if b.server = framing.Newline(nil, framing.Limits{}); b.framing == "content-length" || b.framing == "" && !b.byLength {
+			b.server = framing.ContentLength(nil, framing.Limits{})
+		}
+		close(b.known)
+	})
+}
+
+// clientToServer passes on what the client writes.
+func (b *framingBridge) clientToServer(to io.Writer, _ io.Reader) error {
+	defer b.detectFraming()
+	return b.pass("client", to, b.client, func(dst, message []byte) ([]byte, error) {
+		b.detectFraming()
+		return appendMessage(dst, b.server, message)
+	})
+}
+
+// serverToClient passes on what the server writes.
+func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
+	return b.pass("server", to, framing.Auto(from, framing.Limits{}), func(dst, message []byte) ([]byte, error) {
+		<-b.known
+		if b.byLength && !looksLikeMessage(message) {
+			b.std.Err.Printf("%s", printable.Line(string(message)))
+			return dst, nil
+		}
+		return appendMessage(dst, b.client, message)
+	})
+}
+
+// pass reads messages and writes them as they are framed by reframe. What cannot be passed on is told, and left out.
+func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec, reframe func(dst, message []byte) ([]byte, error)) error {
+	var message, frame []byte
+	for {
+		var err error
+		if message, err = from.ReadFrame(message); err == nil {
+			frame, err = reframe(frame[:0], message)
+		}
+		switch _, one := errors.AsType[*framing.FrameError](err); {
+		case err == io.EOF:
+			return nil
+		case one:
+			b.std.Err.Printf("stdwire: bridge: a message of the %s is left out: %v", who, err)
+			continue
+		case err != nil:
+			if _, lost := errors.AsType[*framing.SyncError](err); lost {
+				b.std.Err.Printf("stdwire: bridge: nothing more of the %s can be passed on: %v", who, err)
+			}
+			return err
+		}
+		if _, err := to.Write(frame); err != nil {
+			return err
+		}
+	}
+}
+
+// appendMessage appends a message in a framing, without white space if it cannot be framed with it.
+func appendMessage(dst []byte, codec framing.Codec, message []byte) ([]byte, error) {
+	framed, err := codec.AppendFrame(dst, message)
+	if !errors.Is(err, framing.ErrLineBreak) {
+		return framed, err
+	}
+	var compacted bytes.Buffer
+	if json.Compact(&compacted, message) != nil {
+		return framed, err
+	}
+	return codec.AppendFrame(dst, compacted.Bytes())
+}
+
+// looksLikeMessage tells a message from a line of a log.
+func looksLikeMessage(text []byte) bool {
+	i := jsonscan.Space(text, 0)
+	return i < len(text) && (text[i] == '{' || text[i] == '[')
+}

@@ -1,0 +1,219 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/child"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/shellwords"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A hook is a command that sees calls of tools, one process for each. It reads {"phase":"before","server":…,"tool":…,"arguments":…}, or, with the phase "after", the result in place of the
+// arguments, on stdin, and writes nothing, {"arguments":…} or {"result":…} for what is to be in its place, or {"deny":"why"}. Whatever else it does refuses the call.
+type hook struct {
+	words   []string
+	log     *slog.Logger
+	timeout time.Duration // for its answer
+	running *quota.Pool   // places of those that run at a time, by principal
+}
+
+const (
+	hookPatience = 10 * time.Second
+	maxHooks     = 32       // processes of one hook at a time
+	maxAnswer    = 32 << 20 // bytes of an answer
+	maxComplaint = 4 << 10  // bytes of stderr that go to the log
+)
+
+// hookFlag is a flag that says which command sees calls: a command line, see [shellwords.Native].
+func hookFlag(target *[][]string, name, help string) command.Flag {
+	return command.Flag{Name: name, Value: "COMMAND", Many: true, Help: help, Set: func(value string) error {
+		s := shellwords.Native()
+		for i := range len(value) {
+			s.Add(value[i])
+		}
+		if open := s.Open(); open != 0 {
+			return fmt.Errorf("%q is not whole: %c is never closed", value, open)
+		}
+		var words []string
+		for _, word := range s.Words() {
+			words = append(words, word.Text)
+		}
+		if words == nil || words[0] == "" {
+			return errors.New("there is no command")
+		}
+		*target = append(*target, words)
+		return nil
+	}}
+}
+
+// hooks are interceptors that run commands.
+func hooks(commands [][]string, log *slog.Logger) (all []gateway.Interceptor) {
+	for _, words := range commands {
+		all = append(all, (&hook{words: words, log: log, timeout: hookPatience, running: quota.NewPool(maxHooks)}).intercept)
+	}
+	return all
+}
+
+// A hookDenial is a reason that the command has given.
+type hookDenial string
+
+func (d hookDenial) Error() string { return string(d) }
+
+// intercept asks the command. What it says on stderr goes to the log, and not to the client.
+func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
+	phase, raw := "before", &e.Arguments
+	if e.Result != nil {
+		phase, raw = "after", &e.Result
+	}
+	err := h.call(ctx, phase, e, raw)
+	if _, denied := errors.AsType[hookDenial](err); err == nil || denied || ctx.Err() != nil {
+		return err
+	}
+	h.log.Warn("a hook has not worked, and the call is refused", slog.String("phase", phase), slog.String("server", e.Server), slog.String("tool", e.Tool), slog.Any("error", err))
+	return fmt.Errorf("the command that is to see it, %q, has not worked: %w", h.words[0], err)
+}
+
+func (h *hook) call(ctx context.Context, phase string, e *gateway.Event, raw *json.RawMessage) error {
+	message := struct {
+		Phase     string          `json:"phase"`
+		Server    string          `json:"server"`
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitempty"`
+		Result    json.RawMessage `json:"result,omitempty"`
+	}{Phase: phase, Server: e.Server, Tool: e.Tool}
+	name := "arguments"
+	if phase == "before" {
+		message.Arguments = *raw
+	} else {
+		name, message.Result = "result", *raw
+	}
+	text, err := mcp.Marshal(message)
+	if err != nil {
+		return err
+	}
+	answer, err := h.run(ctx, e.Principal, append(text, '\n'))
+	if err != nil {
+		return err
+	}
+	return applyAnswer(answer, name, raw)
+}
+
+// applyAnswer does what an answer says. Anything that is not known may have been meant to refuse the call.
+func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
+	if answer = bytes.TrimSpace(answer); len(answer) == 0 {
+		return nil
+	}
+	if err := jsonscan.Valid(answer); err != nil {
+		return fmt.Errorf("its answer is no JSON: %w", err)
+	}
+	if answer[0] != '{' {
+		return errors.New("its answer is no JSON object")
+	}
+	members := map[string]json.RawMessage{}
+	for token, value := range jsonscan.Members(answer) {
+		key, _ := jsonscan.Text(token)
+		if _, twice := members[key]; twice || key != "deny" && key != name {
+			return fmt.Errorf("its answer may have either %s or deny, once, and has %.40q", name, key)
+		}
+		members[key] = value
+	}
+	if deny, ok := members["deny"]; ok {
+		reason, ok := jsonscan.Text(deny)
+		if !ok {
+			return errors.New("its answer has a deny that is no text")
+		}
+		return hookDenial(cmp.Or(reason, "no reason is given"))
+	}
+	if value, ok := members[name]; ok {
+		*raw = value // which the gateway checks
+	}
+	return nil
+}
+
+// run runs the command, and returns what it has written. Nothing of it is left then, but that what is killed may take a moment to be gone.
+func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte, error) {
+	if err := h.running.Wait(ctx, principal, 1); err != nil {
+		return nil, err
+	}
+	defer h.running.Give(principal, 1)
+	timed, cancel := context.WithTimeout(ctx, h.timeout)
+	defer cancel()
+	p, err := guard.Start(timed, guard.Command{Name: h.words[0], Args: h.words[1:], Env: child.WithoutCredentials(os.Environ())})
+	if err != nil {
+		return nil, h.timeoutError(ctx, timed, err)
+	}
+	defer p.Kill()
+	var answer, complaint []byte
+	var piping sync.WaitGroup
+	piping.Go(func() {
+		_, _ = p.Stdin().Write(input) // it need not read it
+		_ = p.Stdin().Close()
+	})
+	piping.Go(func() {
+		complaint, _ = io.ReadAll(io.LimitReader(p.Stderr(), maxComplaint))
+		_, _ = io.Copy(io.Discard, p.Stderr())
+	})
+	piping.Go(func() {
+		answer, err = io.ReadAll(io.LimitReader(p.Stdout(), maxAnswer+1))
+		if len(answer) > maxAnswer {
+			p.Kill()
+		}
+	})
+	select {
+	case <-p.Done():
+	case <-timed.Done():
+		p.Kill()
+	}
+	// What is written is there by now, unless somebody got away with a pipe.
+	stop := context.AfterFunc(timed, func() { closePipes(p) })
+	piping.Wait()
+	stop()
+	closePipes(p)
+	if said := strings.TrimSpace(string(complaint)); said != "" {
+		h.log.Info("a hook says", slog.String("command", h.words[0]), slog.String("stderr", printable.Text(said)))
+	}
+	switch {
+	case len(answer) > maxAnswer:
+		return nil, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
+	case timed.Err() != nil:
+		return nil, h.timeoutError(ctx, timed, timed.Err())
+	case err != nil:
+		return nil, fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	if exit := p.Exit(); exit != (guard.Exit{}) {
+		return nil, errors.New(exit.String())
+	}
+	return answer, nil
+}
+
+// timeoutError says whether it was the time that ran out.
+func (h *hook) timeoutError(ctx, timed context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case timed.Err() != nil:
+		return fmt.Errorf("it has not answered within %v", h.timeout)
+	}
+	return err
+}
+
+func closePipes(p *guard.Process) {
+	_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
+}

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/api"
+	"github.com/stdwire/stdwire/server/streamable"
+)
+
+// httpServer is how the built-in server is offered over HTTP.
+type httpServer struct {
+	address  string // "": it is not
+	tokenEnv string
+	noAuth   bool
+	oauth    oauthFlags
+	sse      bool
+	stateKey []byte // nil: a random one
+
+	listening func(url string)                                  // hears where; nil if nobody wants to
+	missing   func(ctx context.Context, operation string) error // waits for an operation that there is not yet; nil: nobody does
+}
+
+func (w *httpServer) flags() []command.Flag {
+	flags := []command.Flag{
+		{Name: "--http", Value: "ADDR", Help: "serve HTTP there in place of stdio, say 127.0.0.1:8080", Set: func(value string) error {
+			if _, _, err := net.SplitHostPort(value); err != nil {
+				return command.Usagef("--http: %q is no address", value).WithHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
+			}
+			w.address = value
+			return nil
+		}},
+		{Name: "--token-env", Value: "NAME", Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: one is made up and printed)", Set: func(value string) error {
+			const least = 16 // one that is shorter is found by trying
+			switch token := os.Getenv(value); {
+			case token == "":
+				return command.Usagef("--token-env: the environment variable %s is empty", value)
+			case len(token) < least:
+				return command.Usagef("--token-env: the token in %s has fewer than %d bytes, and could be guessed", value, least).WithHint("make one with: openssl rand -hex 16")
+			}
+			w.tokenEnv = value
+			return nil
+		}},
+		{Name: "--state-key-env", Value: "NAME", Help: "environment variable that holds the secret which several servers behind one address share (default: a random one)", Set: func(value string) error {
+			const least = 32
+			if w.stateKey = []byte(os.Getenv(value)); len(w.stateKey) < least {
+				return command.Usagef("--state-key-env: the environment variable %s has fewer than %d bytes", value, least)
+			}
+			return nil
+		}},
+		command.SwitchFlag(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
+		command.SwitchFlag(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
+	}
+	return append(flags, w.oauth.flags()...)
+}
+
+// given names a flag that was given and is about HTTP only; "" if none was.
+func (w *httpServer) given() string {
+	switch {
+	case w.tokenEnv != "":
+		return "--token-env"
+	case w.stateKey != nil:
+		return "--state-key-env"
+	case w.noAuth:
+		return "--no-auth"
+	case w.sse:
+		return "--http-sse"
+	}
+	return w.oauth.given()
+}
+
+// serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
+func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints, catalog *dispatch.Catalog, log *slog.Logger) error {
+	bound, err := net.Listen("tcp", w.address)
+	if err != nil {
+		return command.Usagef("%v", err).WithHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
+	}
+	listener := newLimitListener(bound, maxConnections)
+	defer listener.Close()
+	address, _ := listener.Addr().(*net.TCPAddr)
+	if w.noAuth && !address.IP.IsLoopback() {
+		return command.Usagef("--no-auth: %s can be reached from elsewhere", address).WithHint("serve on 127.0.0.1, or with a token")
+	}
+	hosts := w.oauth.hosts(address.IP)
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
+	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts, Memory: e.main.server.Memory()}
+	mux := http.NewServeMux()
+	if w.oauth.issuer != "" {
+		resource, err := w.oauth.resource(log)
+		if err != nil {
+			return err
+		}
+		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
+		for _, path := range resource.Paths() {
+			mux.Handle(path, resource)
+		}
+		std.Err.Printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer, w.oauth.audience)
+	} else {
+		overMCP.Principal = w.principal(std)
+		overHTTP.Principal = overMCP.Principal
+	}
+	e.register(mux, overMCP)
+	also := ""
+	if catalog != nil {
+		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
+		mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log, Missing: w.missing})))
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	if w.listening != nil {
+		w.listening(fmt.Sprintf("http://%s%s", address, mainPath))
+	}
+	std.Err.Printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
+	e.printProfiles(std, address)
+	web := &http.Server{
+		Handler: mux, ConnState: listener.trackState, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	e.stop(grace)
+	err = web.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close() // what still runs is cancelled
+	}
+	err = errors.Join(err, e.close(grace))
+	<-served
+	return err
+}
+
+var errToken = errors.New("the bearer token is missing or wrong")
+
+// principal returns what tells who sends a request: whoever has the token, or nil for everybody.
+func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, error) {
+	if w.noAuth {
+		return nil
+	}
+	token := os.Getenv(w.tokenEnv)
+	if w.tokenEnv == "" {
+		token = rand.Text()
+		std.Err.Printf("stdwire: the bearer token is %s", token)
+	}
+	want := sha256.Sum256([]byte(token))
+	return func(r *http.Request) (string, error) {
+		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimSpace(given)))
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			return "", errToken
+		}
+		return "token", nil
+	}
+}

@@ -1,0 +1,124 @@
+package serve
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/lograte"
+)
+
+const maxConnections = 4096
+
+// limitListener is a listener that bounds how many connections are open at a time, each address
+// having a share of them. Where there is no room, a connection that is idle makes it: of the
+// address itself if that has its share, and otherwise of the one that has the most.
+type limitListener struct {
+	net.Listener
+	places *quota.Pool // by address
+
+	mu   sync.Mutex
+	idle map[string]map[*limitedConn]struct{} // by address
+}
+
+func newLimitListener(l net.Listener, most int64) *limitListener {
+	return &limitListener{Listener: l, places: quota.NewPool(most), idle: map[string]map[*limitedConn]struct{}{}}
+}
+
+// Accept implements [net.Listener]. A connection for which there is no room is answered and closed
+// here.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &limitedConn{Conn: conn, listener: l, address: lograte.Network(conn.RemoteAddr().String()).String()}
+		if l.admit(c) {
+			return c, nil
+		}
+		refuseConnection(conn)
+	}
+}
+
+func (l *limitListener) admit(c *limitedConn) bool {
+	for {
+		err := l.places.Take(c.address, 1)
+		if err == nil {
+			return true
+		}
+		owner := c.address
+		if errors.Is(err, quota.ErrTotal) {
+			heaviest, held := l.places.Heaviest()
+			if held <= l.places.Held(owner) {
+				return false
+			}
+			owner = heaviest
+		}
+		idle := l.takeIdle(owner)
+		if idle == nil {
+			return false
+		}
+		_ = idle.Close()
+	}
+}
+
+// takeIdle returns a connection of that address that is idle, and forgets it.
+func (l *limitListener) takeIdle(address string) *limitedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.idle[address] {
+		l.forget(c)
+		return c
+	}
+	return nil
+}
+
+// trackState keeps track of which connections are idle; it is for [http.Server.ConnState].
+func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*limitedConn)
+	if !ok {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if state != http.StateIdle {
+		l.forget(c)
+		return
+	}
+	if l.idle[c.address] == nil {
+		l.idle[c.address] = map[*limitedConn]struct{}{}
+	}
+	l.idle[c.address][c] = struct{}{}
+}
+
+// forget removes a connection from those that are idle. With mu.
+func (l *limitListener) forget(c *limitedConn) {
+	if delete(l.idle[c.address], c); len(l.idle[c.address]) == 0 {
+		delete(l.idle, c.address)
+	}
+}
+
+// An openConnection gives its place back when it is closed.
+type limitedConn struct {
+	net.Conn
+	listener *limitListener
+	address  string
+	closed   sync.Once
+}
+
+func (c *limitedConn) Close() error {
+	c.closed.Do(func() { c.listener.places.Give(c.address, 1) })
+	return c.Conn.Close()
+}
+
+// refuseConnection says why a connection is closed. It does not wait for anybody to read that.
+func refuseConnection(conn net.Conn) {
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain\r\n" +
+		"Content-Length: 41\r\n\r\ntoo many connections are open; come later"))
+	_ = conn.Close()
+}

@@ -1,0 +1,331 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/terminal"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A Standing is what stdwire serve has a gateway offer: all that is configured, also when that changes.
+type Reloader struct {
+	m       *GatewayConfig
+	Gateway *gateway.Gateway
+	server  *server.Server
+	std     *term.Streams
+	log     *slog.Logger
+	started time.Time
+	control *controlServer // nil if there is none
+	pins    *pin.Lock      // nil for none
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+
+	applying       sync.Mutex // by one goroutine at a time
+	accepted       map[string]acceptedServer
+	disabledByHand map[string]bool // servers that are not offered now, and were disabled by hand
+	printed        []string        // the last time, so that it is told once
+	order          []string        // of the servers
+
+	mu           sync.Mutex
+	current      *config.Config
+	profiles     map[string][]string // that are in effect
+	waiting      []ops.Waiting
+	watchedFiles []string // files that decide what is offered, there or not
+	endpoint     string
+}
+
+func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams, log *slog.Logger) *Reloader {
+	return &Reloader{m: m, Gateway: g, server: s, std: std, log: log, started: time.Now(), accepted: make(map[string]acceptedServer), disabledByHand: make(map[string]bool), endpoint: "stdio"}
+}
+
+// start has the user's commands let in, and follows the configuration, until close.
+func (st *Reloader) start(ctx context.Context) {
+	operations := st.hostOptions()
+	operations.Release, operations.Waiting = st.Accept, st.allWaiting
+	c, err := newControlServer(operations, st.log)
+	if err != nil {
+		st.std.Err.Printf("warning: stdwire status and its like do not find this: %v", err)
+	}
+	st.control = c
+	ctx, st.cancel = context.WithCancel(ctx)
+	hangup := command.OnHangup(ctx, func() bool {
+		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal && !terminal.Is(os.Stderr)
+	})
+	files := &fileWatcher{paths: st.Files, read: st.m.env.ReadFile}
+	st.wg.Go(func() {
+		files.run(ctx, hangup, func(asked bool) {
+			rotated := asked && st.m.rotateAudit(st.log)
+			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // which was told
+		})
+	})
+	if st.pins != nil {
+		path := st.pins.Path()
+		pins := &fileWatcher{paths: func() []string { return []string{path} }, read: os.ReadFile}
+		st.wg.Go(func() { pins.run(ctx, nil, func(bool) { st.Gateway.Recheck() }) })
+	}
+}
+
+// Close ends what start began, and the gateway.
+func (st *Reloader) Close() {
+	if st.cancel != nil {
+		st.cancel()
+	}
+	if st.control != nil {
+		st.control.close()
+	}
+	st.wg.Wait()
+	st.Gateway.Close()
+}
+
+// setEndpoint notes where clients find it.
+func (st *Reloader) setEndpoint(endpoint string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.endpoint = endpoint
+}
+
+// hostOptions are what the operations that look after servers are about.
+func (st *Reloader) hostOptions() ops.Options {
+	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools, Withheld: st.withheld, Profile: st.profile, About: st.About}
+}
+
+func (st *Reloader) profile(name string) ([]string, error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	ids, ok := st.profiles[name]
+	if !ok {
+		return nil, &config.UnknownError{What: "profile", Name: name}
+	}
+	return ids, nil
+}
+
+func (st *Reloader) About() ops.About {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	about := ops.About{Pid: os.Getpid(), Version: command.Version(), Since: st.started.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint, Files: []string{}, Profiles: []string{}}
+	for _, f := range st.current.Files {
+		if f.State == config.Used {
+			about.Files = append(about.Files, f.Path)
+		}
+	}
+	about.Profiles = append(about.Profiles, slices.Sorted(maps.Keys(st.profiles))...)
+	for _, w := range st.waiting {
+		w.Definition = ""
+		about.Waiting = append(about.Waiting, w)
+	}
+	return about
+}
+
+// Files are those that decide what is offered, there or not.
+func (st *Reloader) Files() []string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.watchedFiles
+}
+
+// Reload applies what is configured now, and has clients hear of all of it at once. What that gives
+// beyond what the operator has let in waits, unless by lets it in. If the configuration cannot be
+// used, everything stays as it is, and the error says why.
+func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
+	st.applying.Lock()
+	defer st.applying.Unlock()
+	c, err := st.m.Select(st.m.Profile)
+	if err != nil {
+		st.printNew([]string{fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v", err)})
+		return err
+	}
+	announce := st.server.Hold()
+	defer announce()
+	changes := st.apply(c, by)
+	if changes == "" {
+		return nil
+	}
+	st.std.Err.Printf("stdwire: the configuration has changed: %s", changes)
+	settling, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	st.Gateway.Settle(settling)
+	return nil
+}
+
+// printNew prints those of the lines that were not among them the last time.
+func (st *Reloader) printNew(lines []string) {
+	for _, line := range lines {
+		if !slices.Contains(st.printed, line) {
+			st.std.Err.Printf("%s", line)
+		}
+	}
+	st.printed = lines
+}
+
+// apply makes the gateway offer what is configured, as far as the operator has let it in or by
+// does, and returns what was changed for that, "" for nothing. What is the same is left alone. A
+// server whose configuration has an error stays as it was, and is not offered if it was not; nor is
+// one that is not trusted as it is now.
+func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
+	var lines []string
+	for _, d := range c.Diagnostics {
+		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
+	}
+	wanted, stays := map[string]acceptedServer{}, map[string]bool{}
+	var order, replaced, added, gone []string
+	var waiting []ops.Waiting
+	for _, s := range c.Servers {
+		if s.Err != nil {
+			stays[s.ID] = true // why was told
+			continue
+		}
+		if err := st.m.store.Check(s); err != nil {
+			what := "offered"
+			if was, there := st.accepted[s.ID]; there && !was.definition.Project { // a file that nobody trusts does not end it
+				what, stays[s.ID] = "used in place of your own", true
+			}
+			lines = append(lines, fmt.Sprintf("warning: %v, and not %s: see stdwire trust", err, what))
+			waiting = append(waiting, waitingServer(s, WaitsForTrust))
+			continue
+		}
+		o, why := st.checkServer(s, c.Env, by)
+		if why != "" {
+			waiting = append(waiting, waitingServer(s, why))
+		}
+		if o.server.ID == "" {
+			continue
+		}
+		if err := st.m.refuseProgram(o); err != nil {
+			lines = append(lines, fmt.Sprintf("warning: server %q is not offered: %s", s.ID, withRemedy(err)))
+			continue
+		}
+		wanted[s.ID] = o
+		order = append(order, s.ID)
+	}
+	profiles, more := st.checkProfiles(c.All, by)
+	waiting = append(waiting, more...)
+	if !st.setOrder(c.Servers, by) {
+		waiting = append(waiting, ops.Waiting{Kind: ops.WaitingOrder, Why: waitsAsChanged, Source: c.Servers[0].Position.String()})
+	}
+	for _, w := range waiting {
+		if w.Why != WaitsForTrust || w.Kind == ops.WaitingProfile {
+			lines = append(lines, "warning: "+WaitingText(w))
+		}
+	}
+	st.record(c, profiles, waiting, wanted) // first, so that whoever was told finds it
+	st.printNew(lines)
+
+	disabled, before := st.disabled(), maps.Clone(st.accepted)
+	for id, was := range before {
+		switch {
+		case !disabled[id]:
+			delete(st.disabledByHand, id)
+		case !was.definition.Disabled:
+			st.disabledByHand[id] = true
+		}
+		if _, there := wanted[id]; !there && !stays[id] {
+			gone = append(gone, id)
+		}
+	}
+	for _, id := range order {
+		o := wanted[id]
+		was, there := before[id]
+		st.accepted[id] = o
+		enabled := there && was.definition.Disabled && !disabled[id] // by hand
+		o.server.Disabled = o.server.Disabled && !enabled || st.disabledByHand[id]
+		switch {
+		case !there:
+			added = append(added, id)
+		case was.server.Digest != o.server.Digest || !was.resolved.equal(o.resolved) || disabled[id] != o.server.Disabled:
+			replaced = append(replaced, id)
+		}
+		wanted[id] = o
+	}
+	for _, id := range gone {
+		delete(st.accepted, id)
+	}
+	var wg sync.WaitGroup // all at once: each may take a while to end
+	for _, id := range gone {
+		wg.Go(func() { st.Gateway.Remove(id) })
+	}
+	for _, id := range replaced {
+		wg.Go(func() { st.addServer(wanted[id].server) })
+	}
+	wg.Wait()
+	for _, id := range added {
+		st.addServer(wanted[id].server)
+	}
+	var opened, closed []string
+	if st.m.endpoints != nil {
+		opened, closed = st.m.endpoints.setProfiles(profiles, st.Gateway.Offer)
+	}
+	return summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", gone}, {"new profile", opened}, {"gone profile", closed}})
+}
+
+// setOrder sets the order of the servers, by which names belong to the first of several that have
+// them. A file that changes does not by itself change the order of those that are offered: one
+// would get what is another's. It reports whether the order is as configured.
+func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
+	var order []string
+	for _, s := range configured {
+		order = append(order, s.ID)
+	}
+	isNew := func(id string) bool { _, offered := st.accepted[id]; return !offered }
+	now := slices.DeleteFunc(slices.Clone(order), isNew)
+	before := slices.DeleteFunc(slices.Clone(st.order), func(id string) bool { return isNew(id) || !slices.Contains(now, id) })
+	same := by.All || slices.Equal(now, before)
+	if !same {
+		order = append(before, slices.DeleteFunc(order, func(id string) bool { return slices.Contains(before, id) })...)
+	}
+	st.order = order
+	st.Gateway.Order(order...)
+	return same
+}
+
+// addServer adds a server to the gateway.
+func (st *Reloader) addServer(s host.Server) {
+	if err := st.Gateway.Add(s); err != nil && !errors.Is(err, host.ErrClosed) {
+		st.std.Err.Printf("warning: %v", err)
+	}
+}
+
+// disabled are the servers that are.
+func (st *Reloader) disabled() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range st.Gateway.Manager().Status() {
+		if s.State == host.Disabled {
+			all[s.ID] = true
+		}
+	}
+	return all
+}
+
+// A batch is what has become of some servers.
+type changedServers struct {
+	what string
+	ids  []string
+}
+
+// summary says what has changed: "new files, db; gone web".
+func summary(changes []changedServers) string {
+	var parts []string
+	for _, c := range changes {
+		if len(c.ids) > 0 {
+			slices.Sort(c.ids)
+			parts = append(parts, c.what+" "+strings.Join(c.ids, ", "))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,331 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A Found is the servers of the configuration whose tools stdwire run has, each from when it is named. Nothing is read before that.
+type ServerOperations struct {
+	target.ConfigFlags
+	profile string
+	save    string // directory; "": nothing is saved
+
+	std        *term.Streams
+	ctx        context.Context
+	log        *slog.Logger
+	catalog    *dispatch.Catalog
+	saver      *output.Saver
+	builtin    []string // the services that are built in
+	remembered bool     // no server is started: what it had the last time is all there is
+	CanAsk     bool     // who sits at the terminal is asked what servers want to know
+
+	prompter  term.Prompter // reads the answers, for all servers
+	selection *target.Selection
+	gateway   *gateway.Gateway
+	added     []string // services
+	lastError error    // of what failed last; nil if it did not
+}
+
+func (f *ServerOperations) Flags() []command.Flag {
+	return append(f.ConfigFlags.Flags(), target.ProfileFlag(&f.profile), output.SaveFlag(&f.save))
+}
+
+// Begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
+func (f *ServerOperations) Begin(ctx context.Context, std *term.Streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
+	f.prompter = std.Prompter()
+	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
+	for _, op := range catalog.Operations() {
+		if service := op.Service(); !slices.Contains(f.builtin, service) {
+			f.builtin = append(f.builtin, service)
+		}
+	}
+	f.saver, err = output.OpenSaver(f.save)
+	return err
+}
+
+func (f *ServerOperations) End() {
+	f.saver.Close()
+	if f.gateway != nil {
+		f.gateway.Close()
+	}
+}
+
+// open reads the configuration, and makes the gateway. Only the first time it does something.
+func (f *ServerOperations) open() error {
+	if f.selection == nil {
+		chosen, err := f.Select(f.profile)
+		if err != nil {
+			return err
+		}
+		f.selection = chosen
+	}
+	if f.gateway != nil || len(f.selection.Servers) == 0 {
+		return nil
+	}
+	pins, err := target.OpenPins()
+	if err != nil {
+		return err
+	}
+	// Nobody connects to the server: it is there because a gateway has one.
+	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()}, dispatch.NewCatalog())
+	f.gateway = gateway.Options{Logger: f.log, Pins: pins, Remember: RememberDir(), Catalog: f.catalog}.New(s)
+	var ids []string
+	for _, s := range f.selection.Servers {
+		ids = append(ids, s.ID)
+	}
+	f.gateway.Order(ids...)
+	return nil
+}
+
+// Find has the catalog have the tools of the server that a command line begins with.
+func (f *ServerOperations) Find(words []string) ([]string, error) {
+	words, err := f.find(words)
+	if err == nil {
+		return words, nil
+	}
+	f.lastError = err
+	if e, ok := errors.AsType[*dispatch.Error](err); ok {
+		return nil, e
+	}
+	code, text := dispatch.UpstreamError, err.Error()
+	if failure, ok := errors.AsType[*command.Failure](err); ok {
+		codes := map[string]dispatch.Code{"denied": dispatch.PermissionDenied, "untrusted": dispatch.PermissionDenied, "config": dispatch.StateError, "usage": dispatch.InvalidInput}
+		if code, ok = codes[failure.Code]; !ok {
+			code = dispatch.InternalError
+		}
+		if failure.Hint != "" {
+			text += "; " + failure.Hint
+		}
+	}
+	return nil, dispatch.Errorf(code, "%s", text)
+}
+
+// find is find with whatever error.
+func (f *ServerOperations) find(words []string) ([]string, error) {
+	if service, _, _ := strings.Cut(words[0], "."); slices.Contains(f.builtin, service) {
+		return words, nil
+	}
+	if err := f.open(); err != nil {
+		return nil, err
+	}
+	s, rest := f.server(words[0])
+	if s == nil {
+		return words, f.unknown(words[0])
+	}
+	words = append([]string{host.Service(s.ID) + rest}, words[1:]...)
+	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
+		return words, err
+	}
+	return words, f.refresh(s) // it may have that since it was started the last time
+}
+
+// refresh has the catalog have the tools that a server has now.
+func (f *ServerOperations) refresh(s *config.Server) error {
+	err := f.gateway.Refresh(f.ctx, s.ID)
+	if f.ctx.Err() != nil {
+		return dispatch.Errorf(dispatch.Cancelled, "interrupted while %s was started", s.ID)
+	}
+	return err
+}
+
+// start has the catalog have the tools of a server.
+func (f *ServerOperations) start(s *config.Server) error {
+	service := host.Service(s.ID)
+	if slices.Contains(f.added, service) {
+		return nil
+	}
+	for _, d := range f.selection.DiagnosticsFor(s.ID) {
+		if d.Severity == config.Warning && !f.remembered {
+			f.std.Err.Printf("warning: %v", d)
+		}
+	}
+	if err := f.checkStart(s); err != nil {
+		return err
+	}
+	if err := f.add(s); err != nil {
+		return err
+	}
+	f.gateway.Settle(f.ctx)
+	if f.ctx.Err() != nil {
+		return dispatch.Errorf(dispatch.Cancelled, "interrupted while %s was started", s.ID)
+	}
+	if f.has(service) || f.remembered {
+		return nil
+	}
+	for _, status := range f.gateway.Manager().Status() {
+		if status.ID == s.ID && status.Err != nil {
+			return &host.UnavailableError{ID: s.ID, Err: status.Err}
+		}
+	}
+	if err := f.refresh(s); err != nil || f.has(service) { // none of what it had the last time may be used
+		return err
+	}
+	return dispatch.Errorf(dispatch.NotFound, "the server %s has no tools, or none that may be used", s.ID)
+}
+
+// server returns the one whose ID or service a word is, or begins with if the rest of an operation's name follows behind a dot; nil if there is none, or its service is built in.
+func (f *ServerOperations) server(word string) (found *config.Server, rest string) {
+	longest := 0
+	for _, s := range f.selection.Servers {
+		for _, name := range []string{s.ID, host.Service(s.ID)} {
+			more, ok := strings.CutPrefix(word, name)
+			if ok && (more == "" || more[0] == '.') && len(name) > longest && !slices.Contains(f.builtin, host.Service(s.ID)) {
+				found, rest, longest = s, more, len(name)
+			}
+		}
+	}
+	return found, rest
+}
+
+// unknown says what there is in place of a word that is no server; nil if there are none, and it is for the built-in operations to say that.
+func (f *ServerOperations) unknown(word string) error {
+	if len(f.selection.Servers) == 0 || f.remembered {
+		return nil
+	}
+	names := slices.Clone(f.builtin)
+	for _, s := range f.selection.Servers {
+		if !slices.Contains(names, s.ID) {
+			names = append(names, s.ID)
+		}
+	}
+	text := fmt.Sprintf("there is neither an operation nor a server %.100q", word)
+	if hint := near.Instead(word, names); hint != "" {
+		text += "; " + hint
+	}
+	return dispatch.Errorf(dispatch.UnknownOperation, "%s", text)
+}
+
+// checkStart is nil if a server may be started.
+func (f *ServerOperations) checkStart(s *config.Server) error {
+	switch {
+	case s.Err != nil:
+		return target.ConfigFailure(s.Err)
+	case s.Disabled:
+		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + s.Position.String(), Hint: "enable it there"}
+	}
+	if err := config.UserStore(f.selection.Env).Check(s); err != nil {
+		return target.ConfigFailure(err)
+	}
+	return nil
+}
+
+var errNotStarted = errors.New("it is not to be started")
+
+// add has the gateway have a server.
+func (f *ServerOperations) add(s *config.Server) error {
+	env := *f.selection.Env
+	if f.CanAsk {
+		env.Ask = target.AskInput(f.ctx, f.prompter, s.ID)
+	}
+	up := new(GatewayConfig).hostServer(s, func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
+	up.PerSession = false // all of this is one session
+	if f.remembered {
+		up.Connect = func(context.Context, string, client.Options) (*client.Client, error) { return nil, errNotStarted }
+	}
+	if f.CanAsk {
+		elicit.NewAsker(s.ID, f.std.Err, f.prompter).Answer(&up.Options)
+	}
+	if err := f.gateway.Add(up); err != nil {
+		return err
+	}
+	f.added = append(f.added, host.Service(s.ID))
+	return nil
+}
+
+// has reports whether the name is one of an operation of the catalog, or begins one.
+func (f *ServerOperations) has(name string) bool {
+	return slices.ContainsFunc(f.catalog.Operations(), func(op *dispatch.Operation) bool { return strings.HasPrefix(op.Name()+".", name+".") })
+}
+
+// AddRemembered has the catalog have what all servers had the last time, without starting any, and returns those that have nothing there, and why.
+func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
+	f.remembered, f.log = true, slog.New(slog.DiscardHandler)
+	if err := f.open(); err != nil || f.gateway == nil {
+		return nil, err
+	}
+	for _, s := range f.selection.Servers {
+		other, _ := f.server(s.ID)
+		switch err := f.checkStart(s); {
+		case other != s:
+			without = append(without, [2]string{s.ID, "has the name of another: stdwire call -s " + s.ID + " calls its tools"})
+		case err != nil:
+			failure, _ := errors.AsType[*command.Failure](err)
+			without = append(without, [2]string{s.ID, failure.Why})
+		default:
+			if err := f.add(s); err != nil {
+				return nil, err
+			}
+		}
+	}
+	f.gateway.Settle(f.ctx)
+	for _, s := range f.selection.Servers {
+		if service := host.Service(s.ID); slices.Contains(f.added, service) && !f.has(service) {
+			without = append(without, [2]string{s.ID, "was not started yet: stdwire run " + s.ID + " --help asks what it has"})
+		}
+	}
+	return without, nil
+}
+
+// Intercept notes why calls fail.
+func (f *ServerOperations) Intercept(next dispatch.Handler) dispatch.Handler {
+	return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+		e := next(ctx, op, call)
+		f.lastError = nil
+		if e.Err != nil && e.Err.Code == dispatch.UpstreamError {
+			f.lastError = e.Err
+		}
+		return e
+	}
+}
+
+// ExitCode is the exit code, which tells a server that cannot be reached from a tool that fails, as those of stdwire call do.
+func (f *ServerOperations) ExitCode(code int) int {
+	if failure := target.Explain(f.lastError); failure != nil {
+		return failure.ExitCode()
+	}
+	return code
+}
+
+// Show prints what a tool has returned as stdwire call does.
+func (f *ServerOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error) {
+	result := e.Original
+	if result == nil && IsContent(e.Data) {
+		result = append(append([]byte(`{"content":`), e.Data...), '}')
+	}
+	if result == nil || !slices.Contains(f.added, op.Service()) {
+		return false, nil
+	}
+	v := &output.Printer{Std: f.std, Format: "text", Save: f.saver}
+	return true, v.ToolResult(op.Action(), result)
+}
+
+// IsContent reports whether data is the content of a result.
+func IsContent(data []byte) bool {
+	blocks := 0
+	for block := range jsonscan.Elements(data) {
+		if kind, ok := jsonscan.Text(jsonscan.Member(block, "type")); !ok || strings.TrimSpace(kind) == "" {
+			return false
+		}
+		blocks++
+	}
+	return blocks > 0
+}

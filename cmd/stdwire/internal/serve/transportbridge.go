@@ -1,0 +1,166 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// A crossing is a bridge over which one server is served by another transport than its own: a gateway with nothing else behind it, which gives it no names of its own.
+type transportBridge struct {
+	words        []string // the server's command; nil for one at a URL
+	remote       target.Remote
+	web          httpServer
+	era          string
+	startTimeout time.Duration
+}
+
+func (x *transportBridge) flags() []command.Flag {
+	return append(append(x.remote.Flags(), x.web.flags()...),
+		command.ChoiceFlag(&x.era, "--era", "how to speak to the server, with --http or --url (default auto)", "auto", "modern", "legacy"),
+		target.StartTimeoutFlag(&x.startTimeout),
+	)
+}
+
+// isEnabled reports whether it is a crossing that is asked for.
+func (x *transportBridge) isEnabled() bool { return x.remote.URL != "" || x.web.address != "" }
+
+// check reports what was given that does not fit together.
+func (x *transportBridge) check() error {
+	only := x.web.given()
+	switch {
+	case x.remote.URL != "" && x.words != nil:
+		return command.Usagef("there is a --url, and a command behind --: which of them is the server?")
+	case x.remote.URL == "" && x.remote.Header != nil:
+		return command.Usagef("--header is for a server at a --url")
+	case x.web.address == "" && only != "":
+		return command.Usagef("%s is for clients over HTTP", only).WithHint("say where they are to be served: --http ADDR")
+	case !x.isEnabled() && x.era != "":
+		return command.Usagef("--era is for a server that is served over another transport").WithHint("say which: --http ADDR, or --url URL")
+	case !x.isEnabled() && x.startTimeout != 0:
+		return command.Usagef("--start-timeout is for a server that is served over another transport").WithHint("say which: --http ADDR, or --url URL")
+	case x.remote.URL == "" && x.words == nil:
+		return command.Usagef("which server?").WithHint("its command stands behind --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
+	}
+	return x.web.check()
+}
+
+// name is what messages call the server.
+func (x *transportBridge) name() string {
+	if x.words == nil {
+		return x.remote.Host()
+	}
+	return filepath.Base(x.words[0])
+}
+
+func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
+	log := slog.New(slog.NewTextHandler(std.Err, nil))
+	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(target.SuppressHandler[*client.StartError]{Handler: log.Handler()})}.New(nil)
+	defer g.Close()
+	behind := x.server(std, log)
+	if err := g.Add(behind); err != nil {
+		return err
+	}
+	s, err := x.open(ctx, std, g, behind.ID, log)
+	if err != nil {
+		return err
+	}
+	if x.web.address != "" {
+		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: s}}, nil, log)
+	}
+	if std.InTerminal {
+		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
+	}
+	return s.ServeStdio(ctx)
+}
+
+// server is the one behind.
+func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Server {
+	return host.Server{
+		ID:           cmp.Or(config.SuggestID(x.name()), "server"),
+		IdleStop:     -1, // it may have a state that its clients rely on
+		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+		Options: client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Era: target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log},
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			if x.words == nil {
+				return o.Connect(ctx, x.remote.Dial())
+			}
+			// It runs in this program's place: with its environment, and its stderr.
+			return o.Spawn(ctx, client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"}, Stderr: &target.ServerLog{Console: std.Err}})
+		},
+	}
+}
+
+// open starts the server behind, and returns one that looks like it.
+func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gateway.Gateway, id string, log *slog.Logger) (s *server.Server, err error) {
+	const patience = 3 * time.Second
+	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
+		return x.name() + ": no answer yet " + elapsed.Round(time.Second).String()
+	})
+	g.Settle(ctx)
+	stop()
+	if e, failed := errors.AsType[*client.StartError](g.Manager().Status()[0].Err); failed {
+		return nil, x.diagnose(e)
+	}
+	err = g.Manager().Use(ctx, id, "", true, func(c *client.Client) error {
+		info := c.ServerInfo()
+		info.Name, info.Version = cmp.Or(info.Name, x.name()), cmp.Or(info.Version, "unknown")
+		like := c.Capabilities()
+		o := server.Options{Instructions: c.Instructions(), StateKey: x.web.stateKey, Logger: log}
+		o.Capabilities = func(own *mcp.ServerCapabilities) { limitCapabilities(own, like, c.Revision()) }
+		s = o.New(info, dispatch.NewCatalog())
+		if like.Resources != nil {
+			s.Expect(server.KindResource, server.KindTemplate)
+		}
+		if like.Prompts != nil {
+			s.Expect(server.KindPrompt)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, x.diagnose(err)
+	}
+	g.Offer(s, id)
+	return s, nil
+}
+
+// limitCapabilities takes out of a server's own capabilities what the server behind does not have. That lists change it may say in any case: they do when the server behind is started anew.
+func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision) {
+	if like.Tools == nil {
+		own.Tools = nil
+	}
+	if like.Logging == nil {
+		own.Logging = nil
+	}
+	if f, _ := mcp.FeaturesOf(revision); f.Completions && like.Completions == nil { // before there was a word for it, it may have been there
+		own.Completions = nil
+	}
+	if own.Resources != nil && like.Resources != nil {
+		own.Resources.Subscribe = own.Resources.Subscribe && like.Resources.Subscribe
+	}
+}
+
+// diagnose says what an error of the start means.
+func (x *transportBridge) diagnose(err error) error {
+	f := target.Explain(err)
+	if f == nil {
+		return err
+	}
+	f.Server, f.Logged = x.name(), true // what it wrote to stderr was shown
+	return f
+}

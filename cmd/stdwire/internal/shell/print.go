@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+)
+
+// printer returns the Printer for what the server returns.
+func (s *Shell) printer() *output.Printer {
+	return &output.Printer{Std: s.Std, Format: s.output, Save: s.saver}
+}
+
+// showKinds prints the lists of some kinds.
+func (s *Shell) showKinds(ctx context.Context, c *connection, of []output.Kind) error {
+	for _, k := range of {
+		if err := k.List(ctx, c.Client, s.Std, s.output); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Shell) showResources(ctx context.Context, _ []string) error {
+	return s.withServer(ctx, func(c *connection) error {
+		if c.Capabilities().Resources == nil {
+			return target.Unsupported("resources")
+		}
+		c.resources.invalidate()
+		c.templates.invalidate()
+		return s.showKinds(ctx, c, output.Kinds()[1:3])
+	})
+}
+
+func (s *Shell) showPrompts(ctx context.Context, _ []string) error {
+	return s.withServer(ctx, func(c *connection) error {
+		if c.Capabilities().Prompts == nil {
+			return target.Unsupported("prompts")
+		}
+		c.prompts.invalidate()
+		return s.showKinds(ctx, c, output.Kinds()[3:])
+	})
+}
+
+// readResource prints the contents of a resource.
+func (s *Shell) readResource(ctx context.Context, words []string) error {
+	return s.withServer(ctx, func(c *connection) error {
+		defer s.trace.Drain()
+		r := &calls.Read{URIs: words, Timeout: s.timeout, Output: s.output}
+		return r.Show(ctx, s.printer(), c.Client, words[0])
+	})
+}
+
+// getPrompt prints the messages of a prompt.
+func (s *Shell) getPrompt(ctx context.Context, words []string) error {
+	p := &calls.Prompt{Name: words[0], Timeout: s.timeout, Output: s.output}
+	for _, word := range words[1:] {
+		if err := p.Word(word); err != nil {
+			return err
+		}
+	}
+	return s.withServer(ctx, func(c *connection) error {
+		if c.Capabilities().Prompts == nil {
+			return target.Unsupported("prompts")
+		}
+		definition, err := calls.FindPrompt(ctx, c.Client, p.Name)
+		if err == nil {
+			err = p.Check(definition)
+		}
+		if err != nil {
+			return err
+		}
+		defer s.trace.Drain()
+		return p.Get(ctx, s.printer(), c.Client)
+	})
+}

@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+const (
+	MaxTraceLines = 1000     // queued lines
+	MaxFrame      = 16 << 10 // bytes of a frame that are printed if not to a terminal
+)
+
+// A Tracer prints the traffic. Frames come from goroutines that must not wait for a terminal, so
+// they are queued and printed by another goroutine.
+type Tracer struct {
+	On    bool // at the start; then guarded by mu
+	Shell *Shell
+	Ready chan struct{} // capacity 1: the queue is not empty
+	quit  chan struct{}
+	ended chan struct{}
+
+	mu      sync.Mutex
+	lines   []string
+	dropped int
+
+	showing sync.Mutex // held while lines are taken and printed, so that they stay in order
+}
+
+func (t *Tracer) start(s *Shell) {
+	t.Shell, t.Ready, t.quit, t.ended = s, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(t.ended)
+		for {
+			select {
+			case <-t.Ready:
+				t.Drain()
+			case <-t.quit:
+				t.Drain()
+				return
+			}
+		}
+	}()
+}
+
+func (t *Tracer) stop() {
+	close(t.quit)
+	<-t.ended
+}
+
+// set turns the tracer on or off.
+func (t *Tracer) set(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.On = on
+}
+
+func (t *Tracer) isOn() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.On
+}
+
+// Frame queues a frame; see rpc.Hooks.
+func (t *Tracer) Frame(d rpc.Direction, frame []byte) {
+	if !t.isOn() {
+		return
+	}
+	line := FormatFrame(time.Now(), d, frame, t.columns())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lines) == MaxTraceLines {
+		t.dropped++
+		return
+	}
+	t.lines = append(t.lines, line)
+	select {
+	case t.Ready <- struct{}{}:
+	default:
+	}
+}
+
+// columns returns the width of the terminal; 0: unlimited.
+func (t *Tracer) columns() int {
+	if !t.Shell.Std.Err.Terminal {
+		return 0
+	}
+	return t.Shell.editor.Width()
+}
+
+// FormatFrame formats a frame on one line.
+func FormatFrame(at time.Time, d rpc.Direction, frame []byte, columns int) string {
+	arrow := "←"
+	if d == rpc.Outbound {
+		arrow = "→"
+	}
+	head := fmt.Sprintf("%s %s ", at.Format("15:04:05.000"), arrow)
+	if columns == 0 {
+		return head + printable.JSON(string(frame[:min(len(frame), MaxFrame)])) + moreBytes(len(frame)-MaxFrame)
+	}
+	const longest = 4 // bytes of a character
+	return lineedit.Cut(head+printable.JSON(string(frame[:min(len(frame), longest*columns)])), columns-1)
+}
+
+func moreBytes(bytes int) string {
+	if bytes <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("… (%s more)", command.Size(bytes))
+}
+
+// Drain prints the queued lines.
+func (t *Tracer) Drain() {
+	t.showing.Lock()
+	defer t.showing.Unlock()
+	t.mu.Lock()
+	lines, dropped := t.lines, t.dropped
+	t.lines, t.dropped = nil, 0
+	t.mu.Unlock()
+	for _, line := range lines {
+		t.Shell.Std.Err.Printf("%s", line)
+	}
+	if dropped > 0 {
+		t.Shell.Std.Err.Printf("note: %d more messages are not shown", dropped)
+	}
+}

@@ -1,0 +1,97 @@
+package tapcmd
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/terminal"
+)
+
+// A liveView prints messages on stderr, each on a line as wide as the terminal. Nothing waits for
+// stderr to be read: lines that it cannot take are counted.
+type liveView struct {
+	console *term.Console
+	lines   chan string
+	dropped int // lines that were not printed and not yet reported
+	quit    chan struct{}
+	done    chan struct{}
+}
+
+// newLiveView returns a liveView. Its goroutine runs until close.
+func newLiveView(c *term.Console) *liveView {
+	const waiting = 1024
+	v := &liveView{console: c, lines: make(chan string, waiting), quit: make(chan struct{}), done: make(chan struct{})}
+	go v.run()
+	return v
+}
+
+// run prints lines until it is told to end, and then those that are left.
+func (v *liveView) run() {
+	defer close(v.done)
+	for {
+		select {
+		case line := <-v.lines:
+			v.print(line)
+		case <-v.quit:
+			for len(v.lines) > 0 { // nobody else takes any
+				v.print(<-v.lines)
+			}
+			return
+		}
+	}
+}
+
+func (v *liveView) print(line string) {
+	_, _ = io.WriteString(v.console, lineedit.Cut(line, v.columns())+"\n")
+}
+
+func (v *liveView) columns() int {
+	const unbounded = 1000
+	if !v.console.Terminal {
+		return unbounded
+	}
+	if columns, _, err := terminal.Size(os.Stderr); err == nil && columns > 0 {
+		return columns
+	}
+	return term.Width
+}
+
+// show prints a record. It does not block. It is not safe for concurrent use.
+func (v *liveView) show(r *tap.Record) {
+	for _, line := range tapLines(r) {
+		if v.dropped > 0 && v.enqueue(fmt.Sprintf("-- %d messages were too many at a time to be shown", v.dropped)) {
+			v.dropped = 0
+		}
+		if v.dropped > 0 || !v.enqueue(line) {
+			v.dropped++
+		}
+	}
+}
+
+func (v *liveView) enqueue(line string) bool {
+	select {
+	case v.lines <- line:
+		return true
+	default:
+		return false
+	}
+}
+
+// close waits a moment for the remaining lines and reports whether they were printed. Later lines
+// are dropped.
+func (v *liveView) close() bool {
+	close(v.quit)
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-v.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

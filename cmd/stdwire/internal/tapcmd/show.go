@@ -1,0 +1,115 @@
+package tapcmd
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+func tapShowCommand() command.Command {
+	return command.Command{
+		Name: "tap show", Usage: "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
+		Summary: "show what is in a recording",
+		Help: `A line for each message, with who said it (→ the client, ← the server), when, its id, what it is about, its size, and for an answer how long it took. A ! stands before errors, a ? before what is no message or answers nothing. As json, the lines of the recording are printed as they are.
+
+  stdwire tap show talk.jsonl --method tools/call --errors
+  stdwire tap show talk.jsonl --id 7 -o json | jq .frame`,
+		Make: func() (command.Grammar, command.Runner) {
+			s := new(showOptions)
+			return command.Grammar{Word: s.file.word, Flags: []command.Flag{
+				command.FormatFlag(&s.output, "text", "json"),
+				{Name: "--method", Value: "NAME", Help: "requests, notifications and answers of this method only", Set: s.filter(func(m *tap.Message, name string) bool { return m.Method == name })},
+				{Name: "--id", Value: "ID", Help: "messages with this id only, with or without quotes", Set: s.filter(func(m *tap.Message, id string) bool {
+					return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
+				})},
+				{Name: "--errors", Help: "errors, what is no message, and what answers nothing only", Set: s.filter(func(m *tap.Message, _ string) bool {
+					return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response && m.Of == 0
+				})},
+				s.timeFlag("--from", "from this time after the start on", func(r *tap.Record, at float64) bool { return r.Seconds >= at }),
+				s.timeFlag("--to", "up to this time after the start", func(r *tap.Record, at float64) bool { return r.Seconds <= at }),
+			}}, s.run
+		},
+	}
+}
+
+// showOptions are the options of stdwire tap show.
+type showOptions struct {
+	file     recordingFile
+	output   string
+	messages []func(*tap.Message) bool // all of them must match one message
+	records  []func(*tap.Record) bool
+}
+
+// filter returns the Set function of a flag that filters messages.
+func (s *showOptions) filter(matches func(m *tap.Message, value string) bool) func(string) error {
+	return func(value string) error {
+		s.messages = append(s.messages, func(m *tap.Message) bool { return matches(m, value) })
+		return nil
+	}
+}
+
+// timeFlag is a flag whose value is a time after the start.
+func (s *showOptions) timeFlag(name, help string, matches func(r *tap.Record, at float64) bool) command.Flag {
+	return command.Flag{Name: name, Value: "DURATION", Help: help, Set: func(value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			return command.Usagef("%s: %q is no duration", name, value).WithHint("write 500ms, 30s, 5m or 1h")
+		}
+		s.records = append(s.records, func(r *tap.Record) bool { return matches(r, d.Seconds()) })
+		return nil
+	}}
+}
+
+func (s *showOptions) run(_ context.Context, std *term.Streams) error {
+	return s.file.each(std, func(r *tap.Record, line []byte) error {
+		if !s.matchesRecord(r) {
+			return nil
+		}
+		if s.output == "json" {
+			std.Out.PrintJSON(bytes.TrimSpace(line))
+		} else {
+			for _, text := range tapLines(r) {
+				std.Out.Print(text + "\n")
+			}
+		}
+		if _, err := std.Out.Write(nil); err != nil { // nobody reads any more
+			return &term.OutputError{Err: err}
+		}
+		return nil
+	})
+}
+
+func (s *showOptions) matchesRecord(r *tap.Record) bool {
+	for _, passes := range s.records {
+		if !passes(r) {
+			return false
+		}
+	}
+	if len(s.messages) == 0 {
+		return true
+	}
+	messages, _ := r.All()
+	if r.Kind == tap.Junk {
+		messages = []tap.Message{r.Message}
+	}
+	for i := range messages {
+		if s.matchesMessage(&messages[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *showOptions) matchesMessage(m *tap.Message) bool {
+	for _, passes := range s.messages {
+		if !passes(m) {
+			return false
+		}
+	}
+	return true
+}
