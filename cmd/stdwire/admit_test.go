@@ -17,7 +17,9 @@ import (
 
 // A file that has changed takes away by itself. What it gives waits, and what there was goes on.
 func TestReloadOnlyTakesAway(t *testing.T) {
-	m, path := newConfig(t, obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(), "c": good("disabled", true), "d": good()})
+	m, path := newConfig(t,
+		obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(),
+			"c": good("disabled", true), "d": good()})
 	st := newStand(t, m, path)
 	st.sees("a b d")
 	a, b := st.pid("a"), st.pid("b")
@@ -36,7 +38,8 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 			st.follows()
 		}
 	}
-	follow(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good(), "d": good("tools", obj{"deny": []string{"echo"}}), "e": good()})
+	follow(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good(),
+		"d": good("tools", obj{"deny": []string{"echo"}}), "e": good()})
 	st.sees("a b") // d has no echo any more
 	assert.Equal(t, waiting(), "server a changed, server b changed, server c changed, server e new")
 	assert.Equal(t, st.pid("a"), a)
@@ -46,14 +49,18 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 		assert.Assert(t, tool.Name != "a__die", "it is still denied")
 	}
 	told := st.stderr.take()
-	assert.Equal(t, strings.Count(told, `server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+command.AcceptsAllChanges+` all that waits`), 1, "once: %s", told)
+	assert.Equal(t, strings.Count(told,
+		`server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+
+			command.AcceptsAllChanges+` all that waits`), 1, "once: %s", told)
 	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
 
 	// What was taken away is not given back by a file.
-	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good("disabled", true), "d": good()})
+	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good("disabled", true),
+		"d": good()})
 	st.sees("a")
 	assert.Equal(t, waiting(), "server d changed")
-	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(), "c": good("disabled", true), "d": good()})
+	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(),
+		"c": good("disabled", true), "d": good()})
 	st.sees("a")
 	assert.Equal(t, waiting(), "server b changed, server c new, server d changed")
 	assert.Equal(t, st.pid("a"), a)
@@ -79,13 +86,15 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	write("VALUE=first\n")
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	m, path := newConfig(t, obj{"a": obj{"command": self, "args": []string{"fixture:value", mark}, "envFile": file}})
+	m, path := newConfig(t,
+		obj{"a": obj{"command": self, "args": []string{"fixture:value", mark}, "envFile": file}})
 	st := newStand(t, m, path)
 	st.sees("a")
 	values := func() string {
 		text, err := os.ReadFile(mark)
 		assert.NilError(t, err)
-		lines := strings.Fields(string(text)) // once or twice: a server may be started again for another era
+		// once or twice: a server may be started again for another era
+		lines := strings.Fields(string(text))
 		return strings.Join(slices.Compact(lines), " ")
 	}
 	assert.Assert(t, slices.Contains(st.Files(), file), "it is watched")

@@ -20,21 +20,28 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// Once somebody has logged in, every command is let in, and renews what has expired; in a script nobody is ever asked.
+// Once somebody has logged in, every command is let in, and renews what has expired; in a script
+// nobody is ever asked.
 func TestLogin(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
 	got := run(t, "call", "echo", "text=x", "--url", g.url)
 	assert.Equal(t, got.code, 3)
 	assert.Equal(t, got.stderr, "stdwire: "+g.host+": start: POST "+g.url+": 401 Unauthorized\n"+
-		"hint: log in: stdwire auth login "+g.url+"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
+		"hint: log in: stdwire auth login "+g.url+
+		"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
 	got = run(t, "auth", "status", g.url)
-	assert.Equal(t, got, ran{3, "", "stdwire: " + g.host + ": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " + g.url + "\n"})
+	assert.Equal(t, got,
+		ran{3, "", "stdwire: " + g.host +
+			": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " +
+			g.url + "\n"})
 
 	got = loggedIn(t, g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, got.stdout, "")
-	assert.Assert(t, strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"),
+		got.stderr)
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
 	assert.DeepEqual(t, g.grants, []string{"authorization_code"})
 
@@ -47,10 +54,13 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, len(all), 1)
 	assert.Assert(t, all[0]["expires"] != "")
 	delete(all[0], "expires")
-	assert.DeepEqual(t, all[0], map[string]any{"server": g.url, "state": "valid", "issuer": g.issuer, "scopes": []any{"read"}})
+	assert.DeepEqual(t, all[0],
+		map[string]any{"server": g.url, "state": "valid", "issuer": g.issuer,
+			"scopes": []any{"read"}})
 	assert.Assert(t, !strings.Contains(got.stdout, "s3cret"))
 
-	// Another token is asked for when the server refuses this one; when that does not help, it is said how to log in.
+	// Another token is asked for when the server refuses this one; when that does not help, it is
+	// said how to log in.
 	g.mu.Lock()
 	g.good = nil
 	g.mu.Unlock()
@@ -68,7 +78,9 @@ func TestLogin(t *testing.T) {
 	g.needs = "files:write"
 	got = run(t, "call", "echo", "text=x", "--url", g.url)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, strings.HasSuffix(got.stderr, "hint: log in for more: stdwire auth login "+g.url+" --scope files:write\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr, "hint: log in for more: stdwire auth login "+g.url+
+			" --scope files:write\n"), got.stderr)
 	assert.Equal(t, loggedIn(t, g.url, "--scope", "files:write").code, 0)
 	assert.Equal(t, g.scope, "read files:write")
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})
@@ -76,9 +88,11 @@ func TestLogin(t *testing.T) {
 	got = run(t, "auth", "logout", g.url)
 	assert.Equal(t, got, ran{0, "", "logged out of " + g.host + "\n"})
 	assert.Equal(t, g.refresh, "", "it is taken back")
-	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+"\n")
+	assert.Equal(t, run(t, "auth", "logout", g.url).stderr, "there are no credentials for "+g.host+
+		"\n")
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url).code, 3)
-	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+	assert.Equal(t, run(t, "auth", "status"),
+		ran{0, "", "there are no credentials for any server\n"})
 }
 
 // What somebody was given as a header is sent, and nothing else.
@@ -88,12 +102,15 @@ func TestOwnHeaderWins(t *testing.T) {
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	got := run(t, "tools", "--url", g.url, "--header", "Authorization: Bearer mine")
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, "hint: what it was given as Authorization is not good, or not good enough"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"hint: what it was given as Authorization is not good, or not good enough"))
 	assert.Equal(t, len(g.grants), 1)
 
 	got = run(t, "tools", "--url", g.url+"?key=hidden")
 	assert.Equal(t, got.code, 3, "it is another endpoint")
-	assert.Assert(t, cmp.Contains(got.stderr, "hint: log in: stdwire auth login URL, with the same URL"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "hint: log in: stdwire auth login URL, with the same URL"))
 	assert.Assert(t, !strings.Contains(got.stderr, "hidden"))
 }
 
@@ -104,20 +121,28 @@ func TestLoginOfConfigured(t *testing.T) {
 	g.closed = true
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"open":  map[string]any{"url": g.url},
-		"user":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "scope": "write"}},
-		"self":  map[string]any{"url": g.url, "oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}", "issuer": g.issuer, "grantType": "client_credentials"}},
-		"off":   map[string]any{"url": g.url, "oauth": false},
-		"token": map[string]any{"url": g.url, "headers": map[string]any{"authorization": "Bearer x"}},
+		"open": map[string]any{"url": g.url},
+		"user": map[string]any{"url": g.url,
+			"oauth": map[string]any{"clientId": "me", "scope": "write"}},
+		"self": map[string]any{"url": g.url,
+			"oauth": map[string]any{"clientId": "me", "clientSecret": "${SECRET}",
+				"issuer": g.issuer, "grantType": "client_credentials"}},
+		"off": map[string]any{"url": g.url, "oauth": false},
+		"token": map[string]any{"url": g.url,
+			"headers": map[string]any{"authorization": "Bearer x"}},
 		"local": map[string]any{"command": "x"},
 	}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
-	call := func(id string) ran { return run(t, "call", "echo", "text=x", "-s", id, "--config", path) }
+	call := func(id string) ran {
+		return run(t, "call", "echo", "text=x", "-s", id, "--config", path)
+	}
 
 	got := loggedIn(t, "open", "--config", path)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, `hint: if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			`hint: if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`))
 	assert.Assert(t, cmp.Contains(call("user").stderr, "hint: log in: stdwire auth login user;"))
 	got = loggedIn(t, "user", "--config", path)
 	assert.Equal(t, got.code, 0, got.stderr)
@@ -129,16 +154,19 @@ func TestLoginOfConfigured(t *testing.T) {
 	t.Setenv("SECRET", "wrong")
 	got = call("self")
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, `token: `+g.server.URL+`/token: 401 Unauthorized: invalid_client`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `token: `+g.server.URL+`/token: 401 Unauthorized: invalid_client`))
 	assert.Assert(t, cmp.Contains(got.stderr, `hint: look at its "oauth" in the configuration`))
 	t.Setenv("SECRET", "s3cret")
 	assert.Equal(t, call("self"), ran{0, "x\n", ""})
 
 	got = call("off")
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, `hint: the configuration says that it wants no OAuth`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `hint: the configuration says that it wants no OAuth`))
 	for id, want := range map[string]string{
-		"off": "it wants no OAuth", "token": "has an Authorization header for it", "local": "it has a command and no URL", "nobody": `"nobody"`,
+		"off": "it wants no OAuth", "token": "has an Authorization header for it",
+		"local": "it has a command and no URL", "nobody": `"nobody"`,
 	} {
 		for _, word := range []string{"login", "logout", "status"} {
 			got := run(t, "auth", word, id, "--config", path)
@@ -162,14 +190,19 @@ func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 }}`, g.url, secret, g.url, secret), 0o600))
 	got := run(t, "call", "echo", "text=x", "-s", "other", "--config", path)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, "the client was registered with https://other.example, and now the server names another authorization server"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"the client was registered with https://other.example, and now the server names another authorization server"))
 	got = run(t, "call", "echo", "text=x", "-s", "none", "--config", path)
 	assert.Equal(t, got.code, 8, got.stderr)
 	assert.Equal(t, len(g.grants), 0)
 
 	got = run(t, "config", "check", "--config", path)
 	assert.Equal(t, got.code, 8)
-	assert.Assert(t, cmp.Contains(got.stdout+got.stderr, "error: "+path+fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret, and no issuer that may see it: add "issuer"`, len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
+	assert.Assert(t,
+		cmp.Contains(got.stdout+got.stderr, "error: "+path+
+			fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret, and no issuer that may see it: add "issuer"`,
+				len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
 }
 
 // Behind a gateway, a server is let in as well, also when somebody logs in later.
@@ -179,8 +212,11 @@ func TestGatewayIsLoggedIn(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"far": {"url": %q}}}`, g.url), 0o600))
-	behind := func(args ...string) ran { return run(t, append(args, "--", self, "serve", "--config", path)...) }
+	assert.NilError(t,
+		os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers": {"far": {"url": %q}}}`, g.url), 0o600))
+	behind := func(args ...string) ran {
+		return run(t, append(args, "--", self, "serve", "--config", path)...)
+	}
 	got := behind("call", "host_status", "-o", "raw")
 	assert.Assert(t, cmp.Contains(got.stdout, "401 Unauthorized (log in: stdwire auth login far)"))
 	assert.Equal(t, loggedIn(t, "far", "--config", path).code, 0)
@@ -194,11 +230,15 @@ func TestLoginFails(t *testing.T) {
 	g := newGuarded(t)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	g.refuses = "access_denied"
-	assert.Equal(t, run(t, "auth", "logout", g.url), ran{0, "", "warning: the authorization server has not taken them back: token revocation: " + g.server.URL + "/revoke: 503 Service Unavailable\n" +
-		"logged out of " + g.host + "\n"})
+	assert.Equal(t, run(t, "auth", "logout", g.url),
+		ran{0, "", "warning: the authorization server has not taken them back: token revocation: " +
+			g.server.URL + "/revoke: 503 Service Unavailable\n" +
+			"logged out of " + g.host + "\n"})
 	got := loggedIn(t, g.url)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+g.server.URL+"/authorize: access_denied\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr, "stdwire: "+g.host+": auth login: authorization: "+
+			g.server.URL+"/authorize: access_denied\n"), got.stderr)
 
 	got = run(t, "auth", "login", g.url, "--timeout", "10ms")
 	assert.Equal(t, got.code, 3)
@@ -220,7 +260,8 @@ func TestLoginFails(t *testing.T) {
 	got = run(t, "auth", "login", none.URL)
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t, cmp.Contains(got.stderr, "refused")) // in the words of any system
-	assert.Equal(t, run(t, "auth", "status"), ran{0, "", "there are no credentials for any server\n"})
+	assert.Equal(t, run(t, "auth", "status"),
+		ran{0, "", "there are no credentials for any server\n"})
 }
 
 // Where nothing can be kept, nobody is told that they were logged in.
@@ -232,7 +273,9 @@ func TestLoginIsNotKept(t *testing.T) {
 	g := newGuarded(t)
 	got := loggedIn(t, g.url)
 	assert.Equal(t, got.code, 8, got.stderr)
-	assert.Assert(t, cmp.Contains(got.stderr, "auth login: the credentials could not be kept, so that no other command has them: "))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"auth login: the credentials could not be kept, so that no other command has them: "))
 	assert.Assert(t, !strings.Contains(got.stderr, "logged in"))
 }
 
@@ -244,9 +287,11 @@ func TestAuthUsage(t *testing.T) {
 		{"auth login", "stdwire: auth login: which server?\n"},
 		{"auth logout", "stdwire: auth logout: which server?\n"},
 		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},
-		{"auth login https://a.example https://b.example", "stdwire: auth login: unexpected argument \"https://b.example\"\n"},
+		{"auth login https://a.example https://b.example",
+			"stdwire: auth login: unexpected argument \"https://b.example\"\n"},
 		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: that is no URL\n"},
-		{"auth login https://a.example --config x", "stdwire: auth login: --config is for a server of the configuration\n"},
+		{"auth login https://a.example --config x",
+			"stdwire: auth login: --config is for a server of the configuration\n"},
 	} {
 		got := run(t, strings.Fields(tt.args)...)
 		assert.Equal(t, got.code, 2, tt.args)
@@ -268,7 +313,9 @@ func TestDamagedCredentials(t *testing.T) {
 	assert.NilError(t, os.WriteFile(files[0], []byte(`{"access_token":"s3cret`), 0o600))
 	got := run(t, "auth", "status", g.url)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, strings.HasPrefix(got.stderr, "warning: "+files[0]+": it is damaged: log in again\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr, "warning: "+files[0]+": it is damaged: log in again\n"),
+		got.stderr)
 	assert.Equal(t, run(t, "tools", "--url", g.url).code, 3)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})

@@ -31,7 +31,10 @@ func TestServerBehindIsKilled(t *testing.T) {
 		assert.Check(t, err)
 		lists <- tools
 	}}
-	c, err := o.Spawn(t.Context(), client.Command{Path: self, Args: []string{"serve", "--config", mountFile(t), "--profile", "hand"}, Env: map[string]string{"HOME": os.Getenv("HOME")}})
+	c, err := o.Spawn(t.Context(),
+		client.Command{Path: self,
+			Args: []string{"serve", "--config", mountFile(t), "--profile", "hand"},
+			Env:  map[string]string{"HOME": os.Getenv("HOME")}})
 	assert.NilError(t, err)
 	defer func() {
 		assert.Check(t, c.Close())
@@ -45,7 +48,8 @@ func TestServerBehindIsKilled(t *testing.T) {
 	before := pidBehind(t, c)
 	assert.NilError(t, syscall.Kill(before, syscall.SIGKILL))
 	began := time.Now()
-	for err := echo(); err != nil; err = echo() { // a call that is under way when it dies fails, any other waits
+	for err := echo(); err != nil; err = echo() {
+		// a call that is under way when it dies fails, any other waits
 		assert.ErrorContains(t, err, "killed")
 		assert.Assert(t, time.Since(began) < 30*time.Second)
 	}
@@ -67,7 +71,8 @@ func pidBehind(t *testing.T, c *client.Client) int {
 	return status.Data.Servers[0].Pid
 }
 
-// What is large goes through whole; what clients do not survive is not sent to them, and nothing ends for it.
+// What is large goes through whole; what clients do not survive is not sent to them, and nothing
+// ends for it.
 func TestLargeResultFromBehind(t *testing.T) {
 	ownHome(t)
 	self, err := os.Executable()
@@ -76,7 +81,8 @@ func TestLargeResultFromBehind(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		behind := func(args ...string) ran {
 			t.Helper()
-			return run(t, append(append(args, "--era", era, "--", self), "serve", "--config", path)...)
+			return run(t, append(append(args, "--era", era, "--", self), "serve", "--config",
+				path)...)
 		}
 		got := behind("call", "hand__big")
 		assert.Equal(t, got.code, 0, got.stderr)
@@ -94,7 +100,9 @@ func TestStillStarting(t *testing.T) {
 	assert.NilError(t, err)
 	npx := filepath.Join(t.TempDir(), "npx")
 	assert.NilError(t, os.Symlink(self, npx))
-	got := runWith(t.Context(), termtest.Capture(true), "tools", "--start-timeout", "3500ms", "--", npx, "fixture:silent")
+	got := runWith(t.Context(), termtest.Capture(true), "tools", "--start-timeout", "3500ms", "--",
+		npx, "fixture:silent")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, cmp.Contains(got.stderr, "npx: still starting (npx may be downloading it) 3s"), fmt.Sprintf("%q", got.stderr))
+	assert.Assert(t, cmp.Contains(got.stderr, "npx: still starting (npx may be downloading it) 3s"),
+		fmt.Sprintf("%q", got.stderr))
 }

@@ -49,7 +49,10 @@ const (
 )
 
 func twoFiles(t *testing.T) (dir string) {
-	return project(t, map[string]string{".dispatch/mcp.json": projectConfig, "opencode.json": `{"mcp": {"x": {"command": ["x"]}}}`, "../home/.config/stdwire/mcp.json": userConfig})
+	return project(t,
+		map[string]string{".dispatch/mcp.json": projectConfig,
+			"opencode.json":                    `{"mcp": {"x": {"command": ["x"]}}}`,
+			"../home/.config/stdwire/mcp.json": userConfig})
 }
 
 // inDir has file names begin where the project is, and written as on Unix, in JSON too.
@@ -70,7 +73,8 @@ db       untrusted  /project/.dispatch/mcp.json:6:5
 notes    broken     /home/.config/stdwire/mcp.json:1:44
 bad      broken     /home/.config/stdwire/mcp.json:1:133
 `)
-	assert.Equal(t, inDir(dir, got.stderr), `warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
+	assert.Equal(t, inDir(dir, got.stderr),
+		`warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
 warning: /home/.config/stdwire/mcp.json:1:74: server "notes": unknown field "commnd"; did you mean command?
 error: /home/.config/stdwire/mcp.json:1:133: server "bad": it has neither a command nor a URL
 warning: /home/.config/stdwire/mcp.json:1:17: server "db": it is not used: there is another at /project/.dispatch/mcp.json:6:5
@@ -81,22 +85,34 @@ stdwire: config check: 2 errors
 
 	got = run(t, "config", "check", "-o", "json", "--profile", "cad")
 	assert.Equal(t, got.code, 8, "what is wrong is wrong, whatever is looked at")
-	assert.Assert(t, strings.HasPrefix(inDir(dir, got.stdout), `{"servers":[{"id":"freecad","state":"untrusted","source":"/project/.dispatch/mcp.json:4:5"}],"diagnostics":[{"severity":"warning","file":"/project/opencode.json","line":0,"column":0,"message":"`), got.stdout)
-	assert.Equal(t, run(t, "config", "check", "--profile", "cda"), ran{2, "", "stdwire: config check: there is no profile \"cda\"\nhint: did you mean cad?\n"})
+	assert.Assert(t,
+		strings.HasPrefix(inDir(dir, got.stdout),
+			`{"servers":[{"id":"freecad","state":"untrusted","source":"/project/.dispatch/mcp.json:4:5"}],"diagnostics":[{"severity":"warning","file":"/project/opencode.json","line":0,"column":0,"message":"`),
+		got.stdout)
+	assert.Equal(t, run(t, "config", "check", "--profile", "cda"),
+		ran{2, "", "stdwire: config check: there is no profile \"cda\"\nhint: did you mean cad?\n"})
 
 	// What asks is not broken.
-	project(t, map[string]string{"mine.json": `{"servers": {"a": {"command": "a", "args": ["${input:key}"]}, "u": {"url": "${input:url}"}}}`})
+	project(t, map[string]string{
+		"mine.json": `{"servers": {"a": {"command": "a", "args": ["${input:key}"]}, "u": {"url": "${input:url}"}}}`})
 	got = run(t, "config", "check", "--config", "mine.json")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Regexp(`(?s)^a  ready  \S+mine.json:1:14  wants --input key\nu  ready  \S+  wants --input url\n$`, got.stdout))
-	assert.Assert(t, !strings.Contains(run(t, "config", "check", "--config", "mine.json", "--input", "key=1").stdout, "--input key"))
+	assert.Assert(t,
+		cmp.Regexp(`(?s)^a  ready  \S+mine.json:1:14  wants --input key\nu  ready  \S+  wants --input url\n$`,
+			got.stdout))
+	assert.Assert(t,
+		!strings.Contains(
+			run(t, "config", "check", "--config", "mine.json", "--input", "key=1").stdout,
+			"--input key"))
 
 	project(t, nil)
-	assert.Equal(t, run(t, "config", "check"), ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
+	assert.Equal(t, run(t, "config", "check"),
+		ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
 	got = run(t, "config", "check", "--config", "no.json", "-o", "json")
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t, cmp.Contains(got.stdout, `"message":"`+syscall.ENOENT.Error()+`"`))
-	assert.Assert(t, cmp.Contains(got.stderr, `{"error":{"code":"config","message":"config check: 1 error"`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `{"error":{"code":"config","message":"config check: 1 error"`))
 }
 
 func TestConfigShow(t *testing.T) {
@@ -107,14 +123,17 @@ func TestConfigShow(t *testing.T) {
 	})
 	golden.Assert(t, got.stdout, "config.json")
 	assert.Equal(t, got.code, 8)
-	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: config show: what has errors is left out: 1 server\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr,
+			"stdwire: config show: what has errors is left out: 1 server\n"), got.stderr)
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "hidden"))
 
 	twoFiles(t)
 	got = run(t, "config", "show", "db")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, !strings.Contains(got.stdout, "freecad"))
-	assert.Equal(t, run(t, "config", "show", "dbb"), ran{2, "", "stdwire: config show: there is no server \"dbb\"\nhint: did you mean db?\n"})
+	assert.Equal(t, run(t, "config", "show", "dbb"),
+		ran{2, "", "stdwire: config show: there is no server \"dbb\"\nhint: did you mean db?\n"})
 	assert.Equal(t, run(t, "config", "show", "bad").code, 8)
 	got = run(t, "config", "show", "--profile", "cad", "--config", ".dispatch/mcp.json")
 	assert.Equal(t, got.code, 0, got.stderr)
@@ -136,7 +155,9 @@ used      /home/.config/stdwire/mcp.json  3 servers
 Trusted servers of projects are remembered in /home/.local/state/stdwire/trust.json.
 `)
 	got = run(t, "config", "where", "-o", "json", "--config", "opencode.json")
-	assert.Equal(t, inDir(dir, got.stdout), `{"files":[{"path":"/project/opencode.json","state":"used","servers":1,"project":false}],"trust":"/home/.local/state/stdwire/trust.json"}`+"\n")
+	assert.Equal(t, inDir(dir, got.stdout),
+		`{"files":[{"path":"/project/opencode.json","state":"used","servers":1,"project":false}],"trust":"/home/.local/state/stdwire/trust.json"}`+
+			"\n")
 }
 
 func TestConfigUsage(t *testing.T) {
@@ -149,11 +170,16 @@ func TestConfigUsage(t *testing.T) {
 		{"config check --input secret", "stdwire: config check: --input: that is none\n"},
 		{"config import", "stdwire: config import: from which file?\n"},
 		{"config import x --force", "stdwire: config import: --force is for --into\n"},
-		{"config check --config=", "stdwire: config check: --config: the name of the file is empty\n"},
-		{"tools --config x", "stdwire: tools: --config is for a server of the configuration\nhint: say which: -s ID\n"},
-		{"tools --input a=b -- x", "stdwire: tools: --input is for a server of the configuration\n"},
-		{"tools -s a -- x", "stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
-		{"tools -s a --url http://x", "stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
+		{"config check --config=",
+			"stdwire: config check: --config: the name of the file is empty\n"},
+		{"tools --config x",
+			"stdwire: tools: --config is for a server of the configuration\nhint: say which: -s ID\n"},
+		{"tools --input a=b -- x",
+			"stdwire: tools: --input is for a server of the configuration\n"},
+		{"tools -s a -- x",
+			"stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
+		{"tools -s a --url http://x",
+			"stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
 		{"tools -s a --write", "stdwire: tools: --write is for stdwire's own server\n"},
 		{"tools -s a", "stdwire: tools: there is no server \"a\"\nhint: stdwire config where shows which files are searched\n"},
 		{"trust a b", "stdwire: trust: unexpected argument \"b\"\n"},
@@ -168,8 +194,10 @@ func TestConfigUsage(t *testing.T) {
 	for _, name := range []string{"check", "show", "where", "import"} {
 		got := run(t, "config", name, "--help")
 		assert.Equal(t, got.code, 0)
-		assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire config "+name+" "), got.stdout)
-		assert.Assert(t, cmp.Contains(run(t, "help", "config").stdout, "  stdwire config "+name+" "))
+		assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire config "+name+" "),
+			got.stdout)
+		assert.Assert(t,
+			cmp.Contains(run(t, "help", "config").stdout, "  stdwire config "+name+" "))
 		for line := range strings.SplitSeq(got.stdout, "\n") {
 			assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
 		}
@@ -202,17 +230,21 @@ func TestConfigImport(t *testing.T) {
   }
 }
 `)
-	assert.Equal(t, got.stderr, `warning: cursor.json:1:17: server "Figma-Dev": it was called "Figma Dev", which can be no id
+	assert.Equal(t, got.stderr,
+		`warning: cursor.json:1:17: server "Figma-Dev": it was called "Figma Dev", which can be no id
 warning: cursor.json:1:108: server "db": command has spaces in it, and is no file: it is taken apart; write its arguments as args
 `)
 	c := termtest.Capture(false)
 	c.In = strings.NewReader(`{"a": {"command": ["a"]}}`)
-	assert.Assert(t, cmp.Contains(runWith(t.Context(), c, "config", "import", "-").stdout, `"command": "a"`))
+	assert.Assert(t,
+		cmp.Contains(runWith(t.Context(), c, "config", "import", "-").stdout, `"command": "a"`))
 
 	got = run(t, "config", "import", "bad.json")
-	assert.Equal(t, got, ran{8, "", "error: bad.json:1:43: server \"bad\": it has neither a command nor a URL\nstdwire: config import: 1 error; nothing is imported\n"})
+	assert.Equal(t, got,
+		ran{8, "", "error: bad.json:1:43: server \"bad\": it has neither a command nor a URL\nstdwire: config import: 1 error; nothing is imported\n"})
 	assert.Equal(t, run(t, "config", "import", "bad.json", "good").code, 0)
-	assert.Equal(t, run(t, "config", "import", "bad.json", "goood").stderr, "stdwire: config import: there is no server \"goood\"\nhint: did you mean good?\n")
+	assert.Equal(t, run(t, "config", "import", "bad.json", "goood").stderr,
+		"stdwire: config import: there is no server \"goood\"\nhint: did you mean good?\n")
 	assert.Equal(t, run(t, "config", "import", "no.json").code, 8)
 
 	// Into a file that is there, and one that is not.
@@ -230,7 +262,9 @@ warning: cursor.json:1:108: server "db": command has spaces in it, and is no fil
 	assert.NilError(t, os.Chmod(into, 0o640))
 	got = run(t, "config", "import", "cursor.json", "--into", into)
 	assert.Equal(t, got.code, 8)
-	assert.Assert(t, cmp.Contains(got.stderr, "has another db already\nhint: --force replaces it, with the comments within"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"has another db already\nhint: --force replaces it, with the comments within"))
 	content := func() string {
 		t.Helper()
 		text, err := os.ReadFile(into)
@@ -240,7 +274,8 @@ warning: cursor.json:1:108: server "db": command has spaces in it, and is no fil
 	assert.Equal(t, content(), mine)
 	got = run(t, "config", "import", "cursor.json", "--into", into, "--force")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, strings.HasPrefix(content(), "{\n  // mine\n  \"mcpServers\": {\"db\": {"), content())
+	assert.Assert(t, strings.HasPrefix(content(), "{\n  // mine\n  \"mcpServers\": {\"db\": {"),
+		content())
 	assert.Assert(t, strings.HasSuffix(content(), " // ours\n}\n"), content())
 	assert.Assert(t, !strings.Contains(content(), "old"))
 	info, err = os.Stat(into)

@@ -65,7 +65,9 @@ func servingHTTP(t *testing.T, flags ...string) *served {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	s := &served{t: t, cmd: exec.Command(self, append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...), stderr: make(chan string, 1000)}
+	s := &served{t: t,
+		cmd:    exec.Command(self, append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...),
+		stderr: make(chan string, 1000)}
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	s.cmd.Stderr = w
@@ -133,35 +135,45 @@ func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.St
 
 func TestControl(t *testing.T) {
 	ownRuntime(t)
-	for _, args := range []string{"status", "status -o json", "enable a", "disable --profile one", "restart a", "logs a"} {
+	for _, args := range []string{"status", "status -o json", "enable a", "disable --profile one",
+		"restart a", "logs a"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 4, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "no gateway is running"))
 		assert.Assert(t, cmp.Contains(got.stderr, "stdwire serve --servers"))
 	}
-	g := serving(t, obj{"alpha": good(), "beta": obj{"command": "sh", "args": []string{"-c", "echo boom >&2; exit 3"}, "era": "legacy"}, "gamma": good("disabled", true)})
+	g := serving(t, obj{"alpha": good(),
+		"beta": obj{"command": "sh", "args": []string{"-c", "echo boom >&2; exit 3"},
+			"era": "legacy"}, "gamma": good("disabled", true)})
 	about, servers := statuses(t, g.pid)
 	assert.Assert(t, cmp.Regexp(`^http://127\.0\.0\.1:[0-9]+/mcp$`, about.Endpoint))
 	assert.Assert(t, len(about.Files) == 1 && len(about.Profiles) == 1)
 	alpha := servers["alpha"]
 	assert.Equal(t, alpha.State, "ready")
-	assert.Assert(t, alpha.Pid > 0 && *alpha.Tools == 8 && alpha.Revision == "2025-11-25" && alpha.Era == "legacy" && alpha.Heard != "")
-	assert.Assert(t, cmp.Contains(servers["beta"].Error, `exited with status 3 before answering: "boom"`))
+	assert.Assert(t, alpha.Pid > 0 && *alpha.Tools == 8 && alpha.Revision == "2025-11-25" &&
+		alpha.Era == "legacy" && alpha.Heard != "")
+	assert.Assert(t,
+		cmp.Contains(servers["beta"].Error, `exited with status 3 before answering: "boom"`))
 	assert.Equal(t, servers["gamma"].State, "disabled")
 
 	got := run(t, "status")
-	assert.Assert(t, cmp.Regexp(`^gateway `+g.pid+`  http://.*, for [0-9]+s, stdwire .*\n  /.*/mcp\.json\n`+
-		`  alpha  ready     *[0-9]+s  2025-11-25 \(legacy\), 8 tools, process [0-9]+, ([0-9]+ MiB, )?heard [0-9]+s ago\n`+
-		`  beta   (waiting|failed) .*\n  gamma  disabled\n$`, got.stdout))
+	assert.Assert(t,
+		cmp.Regexp(`^gateway `+g.pid+`  http://.*, for [0-9]+s, stdwire .*\n  /.*/mcp\.json\n`+
+			`  alpha  ready     *[0-9]+s  2025-11-25 \(legacy\), 8 tools, process [0-9]+, ([0-9]+ MiB, )?heard [0-9]+s ago\n`+
+			`  beta   (waiting|failed) .*\n  gamma  disabled\n$`, got.stdout))
 
 	assert.Equal(t, run(t, "disable", "alpha"), ran{0, "", "alpha is disabled\n"})
 	_, servers = statuses(t, g.pid)
 	assert.Equal(t, servers["alpha"].State, "disabled")
-	assert.Equal(t, run(t, "enable", "--profile", "one"), ran{0, "", "the profile one is enabled\n"})
-	assert.Equal(t, run(t, "enable", "alpha", "gamma"), ran{0, "", "alpha is enabled\ngamma is enabled\n"})
-	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid), ran{0, "", "alpha is started anew\n"})
+	assert.Equal(t, run(t, "enable", "--profile", "one"),
+		ran{0, "", "the profile one is enabled\n"})
+	assert.Equal(t, run(t, "enable", "alpha", "gamma"),
+		ran{0, "", "alpha is enabled\ngamma is enabled\n"})
+	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid),
+		ran{0, "", "alpha is started anew\n"})
 	waitFor(t, func() string {
-		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" || servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {
+		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" ||
+			servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {
 			return fmt.Sprintf("the servers are not back: %v", servers)
 		}
 		return ""
@@ -196,7 +208,9 @@ func TestControl(t *testing.T) {
 	other := serving(t, obj{"alpha": good(), "delta": good()})
 	got = run(t, "restart", "alpha")
 	assert.Equal(t, got.code, 2)
-	assert.Equal(t, got.stderr, fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: say which: --pid, of %s, %s\n", g.pid, other.pid))
+	assert.Equal(t, got.stderr,
+		fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: say which: --pid, of %s, %s\n",
+			g.pid, other.pid))
 	assert.Equal(t, run(t, "disable", "delta").code, 0)
 	assert.Equal(t, run(t, "disable", "alpha", "--pid", other.pid).code, 0)
 	_, servers = statuses(t, other.pid)
@@ -234,7 +248,8 @@ func TestSockets(t *testing.T) {
 	paths := socket.Sockets()
 	assert.Equal(t, len(paths), 1)
 	assert.Equal(t, filepath.Dir(paths[0]), filepath.Join(dir, "stdwire"))
-	for path, want := range map[string]os.FileMode{filepath.Dir(paths[0]): os.ModeDir | 0o700, paths[0]: os.ModeSocket | 0o600} {
+	for path, want := range map[string]os.FileMode{filepath.Dir(paths[0]): os.ModeDir | 0o700,
+		paths[0]: os.ModeSocket | 0o600} {
 		info, err := os.Stat(path)
 		assert.NilError(t, err)
 		assert.Equal(t, info.Mode(), want)
@@ -264,7 +279,8 @@ func TestSockets(t *testing.T) {
 	second := serving(t, obj{})
 	got = run(t, "status")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, strings.Contains(got.stdout, second.pid) && !strings.Contains(got.stdout, g.pid), got.stdout)
+	assert.Assert(t, strings.Contains(got.stdout, second.pid) &&
+		!strings.Contains(got.stdout, g.pid), got.stdout)
 	assert.Equal(t, len(socket.Sockets()), 1)
 }
 
@@ -278,30 +294,39 @@ func TestSocketPathsThatAreTooLong(t *testing.T) {
 	g := serving(t, obj{})
 	about, _ := statuses(t, g.pid)
 	assert.Equal(t, strconv.Itoa(about.Pid), g.pid)
-	assert.Assert(t, cmp.Regexp("^"+regexp.QuoteMeta(filepath.Join(dir, "stdwire-"))+"[0-9]+/", socket.Sockets()[0]))
+	assert.Assert(t,
+		cmp.Regexp("^"+regexp.QuoteMeta(filepath.Join(dir, "stdwire-"))+"[0-9]+/",
+			socket.Sockets()[0]))
 
 	t.Setenv("TMPDIR", long)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good()}), 0o600))
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	got := run(t, "call", "a__echo", "text=x", "--server-logs", "--", self, "serve", "--config", path)
+	got := run(t, "call", "a__echo", "text=x", "--server-logs", "--", self, "serve", "--config",
+		path)
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Contains(got.stderr, "warning: stdwire status and its like do not find this: "))
-	assert.Assert(t, cmp.Contains(got.stderr, "the path of a socket has at most 103 bytes, and this has"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "warning: stdwire status and its like do not find this: "))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "the path of a socket has at most 103 bytes, and this has"))
 	assert.Assert(t, cmp.Contains(got.stderr, "set XDG_RUNTIME_DIR to a shorter directory"))
 }
 
-// What a server writes is shown, also that of one that has died, and nothing of it works on a terminal.
+// What a server writes is shown, also that of one that has died, and nothing of it works on a
+// terminal.
 func TestLogs(t *testing.T) {
 	ownRuntime(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	script := `printf '\033[31mstarting\033[0m \033]0;title\007\342\200\256 no end' >&2; exec "$0" fixture:good`
-	g := serving(t, obj{"loud": obj{"command": "sh", "args": []string{"-c", script, self}, "era": "legacy"}})
+	g := serving(t, obj{
+		"loud": obj{"command": "sh", "args": []string{"-c", script, self}, "era": "legacy"}})
 	got := run(t, "logs", "loud")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Regexp(`^-- [0-9T:-]+Z started, process [0-9]+\nstarting \\u202e no end\n?$`, got.stdout))
+	assert.Assert(t,
+		cmp.Regexp(`^-- [0-9T:-]+Z started, process [0-9]+\nstarting \\u202e no end\n?$`,
+			got.stdout))
 
 	cmd, _, stderr := stdwire(t, "logs", "-f", "loud")
 	cmd.Stdout = nil
@@ -343,7 +368,8 @@ func TestLogs(t *testing.T) {
 	assert.Assert(t, time.Since(began) < 10*time.Second)
 }
 
-// SIGHUP has the configuration read at once; it ends what has lost its terminal, and all that has no configuration.
+// SIGHUP has the configuration read at once; it ends what has lost its terminal, and all that has
+// no configuration.
 func TestHangup(t *testing.T) {
 	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -356,7 +382,10 @@ func TestHangup(t *testing.T) {
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new b; gone a")
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"b": good(), "c": good()}), 0o600))
-	assert.Assert(t, cmp.Contains(g.says(`server "c" is new, and waits`), "stdwire restart c lets it in, SIGHUP all")) // by itself
+	// by itself
+	assert.Assert(t,
+		cmp.Contains(g.says(`server "c" is new, and waits`),
+			"stdwire restart c lets it in, SIGHUP all"))
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new c")
 
@@ -365,7 +394,8 @@ func TestHangup(t *testing.T) {
 	assert.Assert(t, !h.Handle(), "it ends the program")
 	told := command.OnHangup(t.Context(), nil)
 	assert.Equal(t, cap(told), 1)
-	h = &command.HangupHandler{TerminalClosed: func() bool { return gone }, Notify: make(chan struct{}, 1)}
+	h = &command.HangupHandler{TerminalClosed: func() bool { return gone },
+		Notify: make(chan struct{}, 1)}
 	for range 3 {
 		assert.Assert(t, h.Handle(), "it does not block")
 	}
@@ -373,7 +403,8 @@ func TestHangup(t *testing.T) {
 	assert.Assert(t, !h.Handle())
 }
 
-// Commands that do not go away do not keep the gateway from its end, nor others out for longer than they stay.
+// Commands that do not go away do not keep the gateway from its end, nor others out for longer than
+// they stay.
 func TestControlIsBounded(t *testing.T) {
 	ownRuntime(t)
 	g := serving(t, obj{"a": good()})
@@ -385,7 +416,8 @@ func TestControlIsBounded(t *testing.T) {
 		open = append(open, conn)
 	}
 	for _, conn := range open[:16] {
-		_, _ = conn.Write([]byte("no JSON\n" + `{"jsonrpc":"2.0","id":1,"method":"nothing"}` + "\n"))
+		_, _ = conn.Write(
+			[]byte("no JSON\n" + `{"jsonrpc":"2.0","id":1,"method":"nothing"}` + "\n"))
 	}
 	got := run(t, "status")
 	assert.Equal(t, got.code, 4)
@@ -413,7 +445,8 @@ func TestControlIsBounded(t *testing.T) {
 // how to speak to it, and above its end, which does not say it again.
 func TestLogsOfAServerThatDoesNotStart(t *testing.T) {
 	ownRuntime(t)
-	serving(t, obj{"bad": obj{"command": "sh", "args": []string{"-c", "echo one >&2; echo two >&2; exit 3"}}})
+	serving(t, obj{"bad": obj{"command": "sh",
+		"args": []string{"-c", "echo one >&2; echo two >&2; exit 3"}}})
 	var got ran
 	waitFor(t, func() string {
 		got = run(t, "logs", "bad")

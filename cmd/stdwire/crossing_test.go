@@ -29,8 +29,11 @@ import (
 
 // looks are commands that show all that there is to see of a library, and of the modern server.
 var looks = map[string][]string{
-	"library": {"ls -o json", "call picture -o raw", "read file:///logo.png -o raw", "read file:///notes.md", "read file:///folder", "read file:///refused", "prompt greet name=a city=b -o raw",
-		"complete greet city o name=Ada", "complete file:///{name} name o", "call nothing", "prompt nothing", "read other:thing"},
+	"library": {"ls -o json", "call picture -o raw", "read file:///logo.png -o raw",
+		"read file:///notes.md", "read file:///folder", "read file:///refused",
+		"prompt greet name=a city=b -o raw",
+		"complete greet city o name=Ada", "complete file:///{name} name o", "call nothing",
+		"prompt nothing", "read other:thing"},
 	"modern": {"ls -o json", "complete hello who A city=B"},
 	"good":   {"ls -o json", "call echo text=x -o raw", "call fail", "call refuse"},
 }
@@ -48,22 +51,27 @@ func described(t *testing.T, where []string) string {
 	return fmt.Sprintf("%s %s: %s %s", d.Name, d.Version, d.Instructions, d.Capabilities)
 }
 
-// A server that is a command looks the same over HTTP, and that one the same on stdio again, to clients of both eras.
+// A server that is a command looks the same over HTTP, and that one the same on stdio again, to
+// clients of both eras.
 func TestBridgeLooksLikeTheServer(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for name, commands := range looks {
 		l, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture(name)...)...)
-		ways := map[string][]string{"HTTP": {"--url", l.url}, "stdio": {"--", self, "bridge", "--url", l.url}}
+		ways := map[string][]string{"HTTP": {"--url", l.url},
+			"stdio": {"--", self, "bridge", "--url", l.url}}
 		for way, where := range ways {
 			for _, era := range []string{"modern", "legacy"} {
 				for _, command := range commands {
 					want := against(t, command, name)
 					got := run(t, words(command+" --era "+era, where...)...)
-					assert.Equal(t, got.code, want.code, "%s: %s %s %s: %s", name, way, era, command, got.stderr)
+					assert.Equal(t, got.code, want.code, "%s: %s %s %s: %s", name, way, era,
+						command, got.stderr)
 					if want.code == 0 { // but for what strict clients would not take
-						whole := strings.Replace(want.stdout, `"inputSchema":{"properties":{"ms"`, `"inputSchema":{"type":"object","properties":{"ms"`, 1)
-						assert.Equal(t, unwrapped(got.stdout), unwrapped(whole), "%s: %s %s %s", name, way, era, command)
+						whole := strings.Replace(want.stdout, `"inputSchema":{"properties":{"ms"`,
+							`"inputSchema":{"type":"object","properties":{"ms"`, 1)
+						assert.Equal(t, unwrapped(got.stdout), unwrapped(whole), "%s: %s %s %s",
+							name, way, era, command)
 					}
 				}
 			}
@@ -79,7 +87,8 @@ func TestBridgeLooksLikeTheServer(t *testing.T) {
 	}
 }
 
-// unwrapped is what a server has written, without what the bridge has to add for its client's era, and lists sorted.
+// unwrapped is what a server has written, without what the bridge has to add for its client's era,
+// and lists sorted.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return text
@@ -107,23 +116,30 @@ func TestBridgePassesQuestions(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	answer := func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+			Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 	}
 	for _, fixed := range []string{"library", "modern"} {
 		l, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture(fixed)...)...)
 		for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
 			for way, connect := range map[string]func(o client.Options) (*client.Client, error){
-				"HTTP": func(o client.Options) (*client.Client, error) { return o.Connect(t.Context(), streamable.Dial(l.url)) },
+				"HTTP": func(o client.Options) (*client.Client,
+					error) {
+					return o.Connect(t.Context(), streamable.Dial(l.url))
+				},
 				"stdio": func(o client.Options) (*client.Client, error) {
-					return o.Spawn(t.Context(), client.Command{Path: self, Args: []string{"bridge", "--url", l.url}})
+					return o.Spawn(t.Context(),
+						client.Command{Path: self, Args: []string{"bridge", "--url", l.url}})
 				},
 			} {
-				c, err := connect(client.Options{Era: era, OnElicit: answer, CallTimeout: time.Minute})
+				c, err := connect(
+					client.Options{Era: era, OnElicit: answer, CallTimeout: time.Minute})
 				assert.NilError(t, err)
 				if fixed == "library" {
 					result, err := c.CallTool(t.Context(), "ask", nil)
 					assert.NilError(t, err, "%s %v", way, era)
-					assert.Assert(t, cmp.Contains(result.Content[0].(*mcp.TextContent).Text, `"name":"Ada"`))
+					assert.Assert(t,
+						cmp.Contains(result.Content[0].(*mcp.TextContent).Text, `"name":"Ada"`))
 				} else {
 					result, err := c.GetPrompt(t.Context(), "hello", nil)
 					assert.NilError(t, err, "%s %v", way, era)
@@ -139,7 +155,8 @@ func TestBridgePassesQuestions(t *testing.T) {
 					_, err = mute.GetPrompt(t.Context(), "hello", nil)
 					assert.Assert(t, err != nil)
 				} else {
-					result, err := mute.CallTool(t.Context(), "ask", nil) // fails, or the server is refused an answer
+					// fails, or the server is refused an answer
+					result, err := mute.CallTool(t.Context(), "ask", nil)
 					assert.Assert(t, err != nil || result.Content[0].(*mcp.TextContent).Text == "")
 				}
 				assert.NilError(t, mute.Close())
@@ -161,11 +178,16 @@ func TestBridgeToAServerThatDies(t *testing.T) {
 		return strings.Fields(string(text))
 	}
 	command := counted(t, starts, "fixture:library")
-	l, _ := listen(t, append([]string{"bridge", "--no-auth", "--era", "legacy", "--", "sh"}, command["args"].([]string)...)...)
+	l, _ := listen(t,
+		append([]string{"bridge", "--no-auth", "--era", "legacy", "--", "sh"},
+			command["args"].([]string)...)...)
 	overStdio, err := client.Spawn(t.Context(), self, "bridge", "--url", l.url)
 	assert.NilError(t, err)
 	updates := make(chan string, 10)
-	overHTTP, err := client.Options{Logger: slog.New(slog.DiscardHandler), OnResourceUpdated: func(uri string) { updates <- uri }}.Connect(t.Context(), streamable.Dial(l.url))
+	overHTTP, err := client.Options{Logger: slog.New(slog.DiscardHandler),
+		OnResourceUpdated: func(uri string) {
+			updates <- uri
+		}}.Connect(t.Context(), streamable.Dial(l.url))
 	assert.NilError(t, err)
 	assert.NilError(t, overHTTP.Subscribe(t.Context(), "file:///notes.md"))
 	assert.Equal(t, <-updates, "file:///notes.md", "nobody knows what had happened to it")
@@ -211,9 +233,13 @@ func TestBridgeToAURLThatGoes(t *testing.T) {
 		first.end(t)
 		_, err = c.CallTool(t.Context(), "echo", map[string]string{"text": "x"})
 		assert.ErrorContains(t, err, "connection refused")
-		first, _ = listen(t, append([]string{"bridge", "--no-auth", "--http=" + strings.TrimSuffix(strings.TrimPrefix(first.url, "http://"), "/mcp")}, fixture("good")...)...)
+		first, _ = listen(t,
+			append([]string{"bridge", "--no-auth", "--http=" +
+				strings.TrimSuffix(strings.TrimPrefix(first.url, "http://"), "/mcp")},
+				fixture("good")...)...)
 		waitFor(t, func() string {
-			if _, err := c.CallTool(t.Context(), "echo", map[string]string{"text": "x"}); err != nil {
+			if _, err := c.CallTool(t.Context(), "echo",
+				map[string]string{"text": "x"}); err != nil {
 				return err.Error()
 			}
 			return ""
@@ -238,8 +264,10 @@ func TestBridgeWrongInput(t *testing.T) {
 	assert.Equal(t, r.StatusCode, http.StatusNotFound, "there is no API but MCP")
 
 	p := pipe(t, "bridge", "--url", l.url)
-	in := `{"jsonrpc":"2.0","id":1,"method":` + "\n" + `garbage` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` + "\n" +
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":9007199254740993},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
+	in := `{"jsonrpc":"2.0","id":1,"method":` + "\n" + `garbage` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"a":9007199254740993},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}` +
+		"\n"
 	_, err = io.WriteString(p.in, in)
 	assert.NilError(t, err)
 	assert.NilError(t, p.in.Close())
@@ -248,7 +276,8 @@ func TestBridgeWrongInput(t *testing.T) {
 	assert.NilError(t, p.Wait())
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	assert.Equal(t, len(answers), 4, string(out))
-	for i, want := range []string{`"code":-32700`, `"code":-32700`, `"id":2,"error"`, `{\"a\":9007199254740993}`} {
+	for i, want := range []string{`"code":-32700`, `"code":-32700`, `"id":2,"error"`,
+		`{\"a\":9007199254740993}`} {
 		assert.Assert(t, cmp.Contains(answers[i], want))
 	}
 	assert.Equal(t, p.stderr.String(), "")
@@ -264,31 +293,52 @@ func TestBridgeFails(t *testing.T) {
 		code         int
 		last, before string // the last lines, and how what comes before begins
 	}{
-		{words("bridge --http 127.0.0.1:0 -- no-such-program-anywhere"), 4, `stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": executable file not found in $PATH`, ""},
-		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:crash"), 4, `stdwire: ` + filepath.Base(self) + `: start: exited with status 3 before answering: "boom: missing API key"`, "loading\nboom: missing API key\n"},
-		{words("bridge --http 127.0.0.1:0 --start-timeout 2s -- " + self + " fixture:silent"), 4, `stdwire: ` + filepath.Base(self) + `: start: no answer`, "please log in\n"},
-		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:refuse"), 4, `stdwire: ` + filepath.Base(self) + `: start: go away`, ""},
-		{words("bridge --url http://127.0.0.1:1/mcp"), 4, `stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
-		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") + `: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
+		{words("bridge --http 127.0.0.1:0 -- no-such-program-anywhere"), 4,
+			`stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": executable file not found in $PATH`,
+			""},
+		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:crash"), 4,
+			`stdwire: ` + filepath.Base(self) +
+				`: start: exited with status 3 before answering: "boom: missing API key"`,
+			"loading\nboom: missing API key\n"},
+		{words("bridge --http 127.0.0.1:0 --start-timeout 2s -- " + self + " fixture:silent"), 4,
+			`stdwire: ` + filepath.Base(self) + `: start: no answer`, "please log in\n"},
+		{words("bridge --http 127.0.0.1:0 --era legacy -- " + self + " fixture:refuse"), 4,
+			`stdwire: ` + filepath.Base(self) + `: start: go away`, ""},
+		{words("bridge --url http://127.0.0.1:1/mcp"), 4,
+			`stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
+		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") +
+			`: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
 		{words("bridge --url no-url"), 2, "stdwire: bridge: --url: that is no URL", ""},
 		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is no address`, ""},
 		{words("bridge --http 127.0.0.1:0"), 2, "stdwire: bridge: which server?", ""},
-		{words("bridge --url http://x -- cat"), 2, "stdwire: bridge: there is a --url, and a command behind --: which of them is the server?", ""},
-		{words("bridge --header A:secret -- cat"), 2, "stdwire: bridge: --header is for a server at a --url", ""},
-		{words("bridge --framing newline --url http://x"), 2, "stdwire: bridge: --framing is for a client and a server that are both on stdio", ""},
-		{words("bridge --no-auth -- cat"), 2, "stdwire: bridge: --no-auth is for clients over HTTP", ""},
-		{words("bridge --http-sse --url http://x"), 2, "stdwire: bridge: --http-sse is for clients over HTTP", ""},
-		{words("bridge --era modern -- cat"), 2, "stdwire: bridge: --era is for a server that is served over another transport", ""},
-		{words("bridge --start-timeout 1s -- cat"), 2, "stdwire: bridge: --start-timeout is for a server that is served over another transport", ""},
-		{append(words("bridge --http 0.0.0.0:0 --no-auth"), fixture("good")...), 2, "stdwire: bridge: --no-auth: ", ""},
-		{append(words("bridge --http "+strings.TrimPrefix(s.URL, "http://")), fixture("good")...), 2, "stdwire: bridge: listen tcp ", ""},
+		{words("bridge --url http://x -- cat"), 2,
+			"stdwire: bridge: there is a --url, and a command behind --: which of them is the server?",
+			""},
+		{words("bridge --header A:secret -- cat"), 2,
+			"stdwire: bridge: --header is for a server at a --url", ""},
+		{words("bridge --framing newline --url http://x"), 2,
+			"stdwire: bridge: --framing is for a client and a server that are both on stdio", ""},
+		{words("bridge --no-auth -- cat"), 2, "stdwire: bridge: --no-auth is for clients over HTTP",
+			""},
+		{words("bridge --http-sse --url http://x"), 2,
+			"stdwire: bridge: --http-sse is for clients over HTTP", ""},
+		{words("bridge --era modern -- cat"), 2,
+			"stdwire: bridge: --era is for a server that is served over another transport", ""},
+		{words("bridge --start-timeout 1s -- cat"), 2,
+			"stdwire: bridge: --start-timeout is for a server that is served over another transport",
+			""},
+		{append(words("bridge --http 0.0.0.0:0 --no-auth"), fixture("good")...), 2,
+			"stdwire: bridge: --no-auth: ", ""},
+		{append(words("bridge --http "+strings.TrimPrefix(s.URL, "http://")), fixture("good")...),
+			2, "stdwire: bridge: listen tcp ", ""},
 	} {
 		got := run(t, tt.args...)
 		assert.Equal(t, got.code, tt.code, "%v: %s", tt.args, got.stderr)
 		rest, ok := strings.CutPrefix(got.stderr, tt.before)
 		assert.Assert(t, ok && strings.HasPrefix(rest, tt.last), "%v: %s", tt.args, got.stderr)
 		lines := strings.Split(strings.TrimSuffix(rest, "\n"), "\n")
-		assert.Assert(t, len(lines) == 1 || len(lines) == 2 && strings.HasPrefix(lines[1], "hint: "), "%v: %s", tt.args, got.stderr)
+		assert.Assert(t, len(lines) == 1 || len(lines) == 2 &&
+			strings.HasPrefix(lines[1], "hint: "), "%v: %s", tt.args, got.stderr)
 		assert.Equal(t, got.stdout, "")
 	}
 }
@@ -297,15 +347,18 @@ func TestBridgeFails(t *testing.T) {
 func TestBridgeSecrets(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
 	s := echoServer(t, "letmein")
-	l, before := listen(t, "bridge", "--token-env", "STDWIRE_TEST_TOKEN", "--url", s.URL, "--header", "Authorization: Bearer letmein")
+	l, before := listen(t, "bridge", "--token-env", "STDWIRE_TEST_TOKEN", "--url", s.URL,
+		"--header", "Authorization: Bearer letmein")
 	assert.Equal(t, len(before), 1)
 	assert.Equal(t, run(t, "tools", "--url", l.url).code, 3)
 	for _, era := range []string{"modern", "legacy"} {
-		got := run(t, "call", "echo", "text=x", "--url", l.url, "--header", "Authorization: Bearer "+os.Getenv("STDWIRE_TEST_TOKEN"), "--era", era)
+		got := run(t, "call", "echo", "text=x", "--url", l.url, "--header",
+			"Authorization: Bearer "+os.Getenv("STDWIRE_TEST_TOKEN"), "--era", era)
 		assert.Equal(t, got, ran{0, "x\n", ""})
 	}
 	l.end(t)
 	for line := range l.stderr {
-		assert.Assert(t, !strings.Contains(line, "letmein") && !strings.Contains(line, "guesses"), line)
+		assert.Assert(t, !strings.Contains(line, "letmein") &&
+			!strings.Contains(line, "guesses"), line)
 	}
 }

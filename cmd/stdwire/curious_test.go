@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// serveCurious is a legacy server that asks for roots as soon as it may, and whenever there are others. Its tools say which process it is, which it logs, and the roots, when it knows them. At its end it
-// takes a note.
+// serveCurious is a legacy server that asks for roots as soon as it may, and whenever there are
+// others. Its tools say which process it is, which it logs, and the roots, when it knows them. At
+// its end it takes a note.
 func serveCurious(args []string) {
 	notes := takeNotes(args[0])
 	pid := os.Getpid()
@@ -19,7 +20,9 @@ func serveCurious(args []string) {
 	var say func(string)
 	tell := func(id json.RawMessage, text string) {
 		quoted, _ := json.Marshal(text)
-		say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, id, quoted))
+		say(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`, id,
+			quoted))
 	}
 	for r := bufio.NewReader(os.Stdin); ; {
 		line, err := r.ReadBytes('\n')
@@ -34,8 +37,11 @@ func serveCurious(args []string) {
 		_ = json.Unmarshal(line, &m)
 		switch {
 		case m.Method == "initialize":
-			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"curious","version":"1"}}}`, m.ID))
-		case m.Method == "notifications/initialized", m.Method == "notifications/roots/list_changed":
+			say(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"curious","version":"1"}}}`,
+				m.ID))
+		case m.Method == "notifications/initialized",
+			m.Method == "notifications/roots/list_changed":
 			asked++
 			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"roots/list"}`, asked))
 		case m.Method == "" && string(m.ID) == fmt.Sprint(asked):
@@ -45,9 +51,13 @@ func serveCurious(args []string) {
 			}
 			calls = nil
 		case m.Method == "tools/list":
-			say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"me","inputSchema":{"type":"object"}},{"name":"roots","inputSchema":{"type":"object"}}]}}`, m.ID))
+			say(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"me","inputSchema":{"type":"object"}},{"name":"roots","inputSchema":{"type":"object"}}]}}`,
+				m.ID))
 		case m.Params.Name == "me":
-			say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":%d}}`, pid))
+			say(fmt.Sprintf(
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":%d}}`,
+				pid))
 			tell(m.ID, fmt.Sprint(pid))
 		case m.Params.Name == "roots" && roots == nil:
 			calls = append(calls, m.ID)

@@ -13,5 +13,7 @@ func TestDoctorGrandchild(t *testing.T) {
 	ownHome(t)
 	got := against(t, "doctor", "parent", newNotes(t).path)
 	assert.Equal(t, got.code, 0)
-	assert.Assert(t, cmp.Contains(strings.Join(strings.Fields(got.stdout), " "), "warning it has left a process behind that held its stdout open, and was ended →"))
+	assert.Assert(t,
+		cmp.Contains(strings.Join(strings.Fields(got.stdout), " "),
+			"warning it has left a process behind that held its stdout open, and was ended →"))
 }

@@ -31,7 +31,9 @@ func configured(t *testing.T, servers string) (path string) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
 	path = filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(servers, "SELF", filepath.ToSlash(executable))), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path,
+			[]byte(strings.ReplaceAll(servers, "SELF", filepath.ToSlash(executable))), 0o600))
 	return path
 }
 
@@ -65,11 +67,13 @@ func TestDoctor(t *testing.T) {
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
 	const hello = "what is no message, 1 line, the first: Starting server…"
-	stays := "warning: it did not end within 2s of the end of its stdin, and " + command.NeededSignal
+	stays := "warning: it did not end within 2s of the end of its stdin, and " +
+		command.NeededSignal
 	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
 	if runtime.GOOS == "windows" {
 		stubborn = "warning: it does not heed the end of its stdin, and was killed after "
-		if len(all["stays"].Findings) > 0 && strings.Contains(all["stays"].Findings[0].What, "was killed") {
+		if len(all["stays"].Findings) > 0 &&
+			strings.Contains(all["stays"].Findings[0].What, "was killed") {
 			stays = stubborn // without a console that both have
 		}
 	}
@@ -78,18 +82,29 @@ func TestDoctor(t *testing.T) {
 		findings []string
 	}{
 		"own": {doctor.Fine, nil}, "fine": {doctor.Fine, nil},
-		"crash":    {doctor.Broken, []string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
-		"gone":     {doctor.Broken, []string{`broken: cannot start "no-such-program-anywhere": ` + exec.ErrNotFound.Error() + ` (PATH `}},
-		"silent":   {doctor.Broken, []string{"broken: no answer to server/discover after "}},
-		"chatty":   {doctor.Broken, []string{"broken: no answer to server/discover", "warning: it wrote to stdout " + hello}},
-		"refuse":   {doctor.Broken, []string{"broken: it refuses to begin: go away"}},
-		"noisy":    {doctor.Warning, []string{"warning: it writes to stdout " + hello}},
-		"twice":    {doctor.Warning, []string{"warning: it answers what nobody has asked: 1 message"}},
-		"fatal":    {doctor.Fine, []string{"note: it ends when it is asked server/discover"}},
-		"deaf":     {doctor.Warning, []string{"note: it does not answer server/discover", "warning: it writes to stdout " + hello}},
-		"dies":     {doctor.Broken, []string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
-		"unlisted": {doctor.Broken, []string{"broken: tools/list: it has not come in full within 10s"}},
-		"toolless": {doctor.Broken, []string{"broken: it declares tools, and does not know tools/list"}},
+		"crash": {doctor.Broken,
+			[]string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
+		"gone": {doctor.Broken,
+			[]string{`broken: cannot start "no-such-program-anywhere": ` +
+				exec.ErrNotFound.Error() + ` (PATH `}},
+		"silent": {doctor.Broken, []string{"broken: no answer to server/discover after "}},
+		"chatty": {doctor.Broken,
+			[]string{"broken: no answer to server/discover", "warning: it wrote to stdout " +
+				hello}},
+		"refuse": {doctor.Broken, []string{"broken: it refuses to begin: go away"}},
+		"noisy":  {doctor.Warning, []string{"warning: it writes to stdout " + hello}},
+		"twice": {doctor.Warning,
+			[]string{"warning: it answers what nobody has asked: 1 message"}},
+		"fatal": {doctor.Fine, []string{"note: it ends when it is asked server/discover"}},
+		"deaf": {doctor.Warning,
+			[]string{"note: it does not answer server/discover", "warning: it writes to stdout " +
+				hello}},
+		"dies": {doctor.Broken,
+			[]string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
+		"unlisted": {doctor.Broken,
+			[]string{"broken: tools/list: it has not come in full within 10s"}},
+		"toolless": {doctor.Broken,
+			[]string{"broken: it declares tools, and does not know tools/list"}},
 		"stays":    {doctor.Warning, []string{stays}},
 		"stubborn": {doctor.Warning, []string{stubborn}},
 		"unset":    {doctor.Broken, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
@@ -103,7 +118,8 @@ func TestDoctor(t *testing.T) {
 			assert.Equal(t, got.Verdict, want.verdict, "%v", got.Findings)
 			assert.Equal(t, len(got.Findings), len(want.findings), "%v", got.Findings)
 			for i, s := range got.Findings {
-				assert.Assert(t, strings.HasPrefix(s.Severity+": "+s.What, want.findings[i]), "%v", s)
+				assert.Assert(t, strings.HasPrefix(s.Severity+": "+s.What, want.findings[i]), "%v",
+					s)
 			}
 			assert.Assert(t, strings.HasPrefix(got.Source, path+":"))
 		})
@@ -130,9 +146,12 @@ func TestDoctorTools(t *testing.T) {
 	for _, want := range []string{
 		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools; stopped after ",
 		"broken tools that are none: the 3. (", "broken tools that are there more than once: ok →",
-		"broken tools whose inputSchema is no JSON Schema: wrong (schema #/required: ", "broken tools whose outputSchema is no JSON Schema: wrong (schema #/type: ",
-		"warning tools without an inputSchema: bare →", "warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
-		"warning tools with a wrong x-mcp-header: header (", "warning it declares prompts, and does not know prompts/list →",
+		"broken tools whose inputSchema is no JSON Schema: wrong (schema #/required: ",
+		"broken tools whose outputSchema is no JSON Schema: wrong (schema #/type: ",
+		"warning tools without an inputSchema: bare →",
+		"warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
+		"warning tools with a wrong x-mcp-header: header (",
+		"warning it declares prompts, and does not know prompts/list →",
 	} {
 		assert.Assert(t, cmp.Contains(text, want))
 	}
@@ -145,7 +164,8 @@ func TestDoctorTools(t *testing.T) {
 	assert.Equal(t, got.code, 0)
 	text = strings.Join(strings.Fields(got.stdout), " ")
 	for _, want := range []string{
-		"warning tools whose inputSchema cannot be used here to check arguments: strange (schema #/pattern: ", `warning tools whose inputSchema does not say "type": "object": slow →`,
+		"warning tools whose inputSchema cannot be used here to check arguments: strange (schema #/pattern: ",
+		`warning tools whose inputSchema does not say "type": "object": slow →`,
 		"warning tools without a description: hang, die, fail, refuse, big, and 2 more →",
 	} {
 		assert.Assert(t, cmp.Contains(text, want))
@@ -155,7 +175,9 @@ func TestDoctorTools(t *testing.T) {
 func TestDoctorOverHTTP(t *testing.T) {
 	ownHome(t)
 	answering := func(status int) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
 		t.Cleanup(s.Close)
 		return s.URL
 	}
@@ -186,10 +208,12 @@ func TestDoctorOverHTTP(t *testing.T) {
 		assert.Assert(t, cmp.Contains(strings.Join(strings.Fields(got.stdout), " "), want))
 	}
 	s := echoServer(t, "secret1")
-	got := run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header", "Authorization:Bearer secret1")
+	got := run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header",
+		"Authorization:Bearer secret1")
 	assert.Equal(t, got.code, 0, got.stdout)
 	assert.Assert(t, cmp.Contains(got.stdout, " ok "))
-	got = run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header", "Authorization:Bearer secret3")
+	got = run(t, "doctor", "--url", s.URL+"/mcp?key=secret2", "--header",
+		"Authorization:Bearer secret3")
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "secret"), got.stdout)
 }
@@ -203,7 +227,10 @@ func TestDoctorPins(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	configure := func(args string) {
 		t.Helper()
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(executable)+`","args":["serve","--root","`+filepath.ToSlash(dir)+`"`+args+`]}}}`), 0o600))
+		assert.NilError(t,
+			os.WriteFile(path,
+				[]byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(executable)+
+					`","args":["serve","--root","`+filepath.ToSlash(dir)+`"`+args+`]}}}`), 0o600))
 	}
 	check := func() doctor.Report {
 		t.Helper()
@@ -222,13 +249,16 @@ func TestDoctorPins(t *testing.T) {
 	got := check()
 	assert.Equal(t, got.Verdict, doctor.Warning)
 	last := got.Findings[len(got.Findings)-1]
-	assert.Assert(t, cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
-	assert.Assert(t, cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
+	assert.Assert(t,
+		cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
+	assert.Assert(t,
+		cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
 }
 
 func TestDoctorTrust(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
-	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
+	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+
+		filepath.ToSlash(mark)+`"]}}`)
 	code, all := charts(t)
 	assert.Equal(t, code, 0)
 	assert.Equal(t, all["touch"].Verdict, doctor.Warning)
@@ -242,14 +272,18 @@ func TestDoctorTrust(t *testing.T) {
 	assert.Equal(t, *all["touch"].Tools, 8)
 
 	project(t, nil)
-	assert.Equal(t, run(t, "doctor"), ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
+	assert.Equal(t, run(t, "doctor"),
+		ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
 }
 
 // All servers end with the doctor.
 func TestDoctorInterrupted(t *testing.T) {
 	ownHome(t)
 	notes := newNotes(t)
-	path := configured(t, `{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+notes.path+`"]}}}`)
+	path := configured(t,
+		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+
+			notes.path+`"]}, "b": {"command": "SELF", "args": ["fixture:odd", "say-nothing", "hold=`+
+			notes.path+`"]}}}`)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan ran)
 	go func() { done <- runWith(ctx, termtest.Capture(false), "doctor", "--config", path) }()
@@ -266,12 +300,18 @@ func TestDoctorUsage(t *testing.T) {
 		args, stderr string
 		code         int
 	}{
-		{"doctor fils --config " + path, "stdwire: doctor: there is no server \"fils\"\nhint: did you mean files?\n", 2},
+		{"doctor fils --config " + path,
+			"stdwire: doctor: there is no server \"fils\"\nhint: did you mean files?\n", 2},
 		{"doctor --profile x --config " + path, `stdwire: doctor: there is no profile "x"`, 2},
 		{"doctor --config " + broken, "stdwire: doctor: " + broken + ":1:", 8},
-		{"doctor files -- x", "stdwire: doctor: files is for servers of the configuration, and there is another server", 2},
-		{"doctor --profile p --url http://x", "stdwire: doctor: --profile is for servers of the configuration, and there is another server", 2},
-		{"doctor --url http://x -- y", "stdwire: doctor: there is a --url, and a command behind --", 2},
+		{"doctor files -- x",
+			"stdwire: doctor: files is for servers of the configuration, and there is another server",
+			2},
+		{"doctor --profile p --url http://x",
+			"stdwire: doctor: --profile is for servers of the configuration, and there is another server",
+			2},
+		{"doctor --url http://x -- y", "stdwire: doctor: there is a --url, and a command behind --",
+			2},
 		{"doctor --header A:b", "stdwire: doctor: --header is for a server at a --url", 2},
 	} {
 		got := run(t, strings.Fields(tt.args)...)

@@ -34,7 +34,8 @@ type listener struct {
 // listen starts one, and waits until it serves. What it has told before that is returned too.
 func listen(t *testing.T, args ...string) (l *listener, before []string) {
 	t.Helper()
-	if !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--http=") }) {
+	if !slices.ContainsFunc(args,
+		func(arg string) bool { return strings.HasPrefix(arg, "--http=") }) {
 		args = slices.Insert(args, 1, "--http=127.0.0.1:0")
 	}
 	cmd, _, _ := stdwire(t, args...)
@@ -75,29 +76,37 @@ func (l *listener) end(t *testing.T) {
 func counted(t *testing.T, file string, args ...string) map[string]any {
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	return map[string]any{"command": "sh", "args": append([]string{"-c", `echo "$$" >> "$0"; exec "$@"`, file, self}, args...)}
+	return map[string]any{"command": "sh",
+		"args": append([]string{"-c", `echo "$$" >> "$0"; exec "$@"`, file, self}, args...)}
 }
 
-// Each profile has an endpoint of its own, for clients of both eras, and all of them use the same processes.
+// Each profile has an endpoint of its own, for clients of both eras, and all of them use the same
+// processes.
 func TestServeProfiles(t *testing.T) {
 	ownRuntime(t)
 	dir := t.TempDir()
 	starts := filepath.Join(dir, "starts")
 	text, err := json.Marshal(map[string]any{
-		"mcpServers": map[string]any{"hand": counted(t, starts, "fixture:good"), "lib": counted(t, starts, "fixture:library")},
-		"profiles":   map[string]any{"hands": []string{"hand"}, "books": []string{"lib"}, "a.b_c": []string{"hand", "lib"}, "empty": []string{}},
+		"mcpServers": map[string]any{"hand": counted(t, starts, "fixture:good"),
+			"lib": counted(t, starts, "fixture:library")},
+		"profiles": map[string]any{"hands": []string{"hand"}, "books": []string{"lib"},
+			"a.b_c": []string{"hand", "lib"}, "empty": []string{}},
 	})
 	assert.NilError(t, err)
 	path := filepath.Join(dir, "mcp.json")
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	l, before := listen(t, "serve", "--no-auth", "--config", path)
-	before = slices.DeleteFunc(before, func(line string) bool { return strings.Contains(line, "are checked by its server only") })
+	before = slices.DeleteFunc(before, func(line string) bool {
+		return strings.Contains(line, "are checked by its server only")
+	})
 	assert.Equal(t, len(before), 1, before)
 	for _, name := range []string{"a.b_c", "books", "empty", "hands"} {
 		assert.Equal(t, <-l.stderr, "stdwire: serving the profile "+name+" at "+l.url+"/"+name)
 	}
 	for _, era := range []string{"modern", "legacy"} {
-		for endpoint, has := range map[string]struct{ hand, lib, own bool }{"": {true, true, true}, "/hands": {hand: true}, "/books": {lib: true}, "/a.b_c": {true, true, false}, "/empty": {}} {
+		for endpoint, has := range map[string]struct{ hand, lib, own bool }{"": {true, true, true},
+			"/hands": {hand: true}, "/books": {lib: true}, "/a.b_c": {true, true, false},
+			"/empty": {}} {
 			got := run(t, "tools", "--url", l.url+endpoint, "--era", era)
 			assert.Equal(t, got.code, 0, got.stderr)
 			assert.Equal(t, strings.Contains(got.stdout, "hand__echo("), has.hand, got.stdout)
@@ -127,10 +136,12 @@ func TestServeProfiles(t *testing.T) {
 	l, before = listen(t, "serve", "--no-auth", "--config", path, "--profile", "books")
 	assert.Equal(t, len(before), 1, before)
 	got = run(t, "tools", "--url", l.url)
-	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
+	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") &&
+		!strings.Contains(got.stdout, "hand__"), got.stdout)
 	got = run(t, "tools", "--url", l.url+"/books")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, strings.Contains(got.stderr, "404 Not Found") && !strings.Contains(got.stderr, "profile"), got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr, "404 Not Found") &&
+		!strings.Contains(got.stderr, "profile"), got.stderr)
 	l.end(t)
 }
 
@@ -140,18 +151,22 @@ func TestProfilesChange(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
 	dir := t.TempDir()
 	text, err := json.Marshal(map[string]any{
-		"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"), "lib": counted(t, "/dev/null", "fixture:library")},
-		"profiles":   map[string]any{"hands": []string{"hand"}, "all": []string{"hand", "lib"}},
+		"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"),
+			"lib": counted(t, "/dev/null", "fixture:library")},
+		"profiles": map[string]any{"hands": []string{"hand"}, "all": []string{"hand", "lib"}},
 	})
 	assert.NilError(t, err)
 	path := filepath.Join(dir, "mcp.json")
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
-	l, _ := listen(t, "serve", "--token-env", "STDWIRE_TEST_TOKEN", "--config", path, "--allow-host")
+	l, _ := listen(t, "serve", "--token-env", "STDWIRE_TEST_TOKEN", "--config", path,
+		"--allow-host")
 	assert.Equal(t, run(t, "tools", "--url", l.url+"/hands").code, 3, "profiles want the token too")
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
 		open := func(profile string) (c *client.Client, changes chan int, updates chan string) {
 			changes, updates = make(chan int, 100), make(chan string, 100)
-			o := client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, _ error) { changes <- len(tools) }, OnResourceUpdated: func(uri string) { updates <- uri }}
+			o := client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, _ error) {
+				changes <- len(tools)
+			}, OnResourceUpdated: func(uri string) { updates <- uri }}
 			header := http.Header{"Authorization": {"Bearer " + os.Getenv("STDWIRE_TEST_TOKEN")}}
 			c, err := o.Connect(t.Context(), streamable.Options{Header: header}.Dial(l.url+profile))
 			assert.NilError(t, err)
@@ -164,7 +179,8 @@ func TestProfilesChange(t *testing.T) {
 			assert.NilError(t, all.Subscribe(t.Context(), "file:///notes.md"))
 		}
 		change := func(how, server string) {
-			_, err := main.CallTool(context.Background(), "host_"+how, map[string]string{"server": server})
+			_, err := main.CallTool(context.Background(), "host_"+how,
+				map[string]string{"server": server})
 			assert.NilError(t, err)
 		}
 		change("disable", "hand")
@@ -178,7 +194,8 @@ func TestProfilesChange(t *testing.T) {
 		change("enable", "lib")
 		assert.Equal(t, <-allChange, 14)
 		if era == mcp.Modern {
-			assert.Equal(t, <-updated, "file:///notes.md", "it may have changed while the server was away")
+			assert.Equal(t, <-updated, "file:///notes.md",
+				"it may have changed while the server was away")
 		}
 		assert.Equal(t, len(handsChange), 0, "nothing of lib's")
 		for _, c := range []*client.Client{main, hands, all} {
@@ -196,7 +213,8 @@ func TestProfilesFollow(t *testing.T) {
 	write := func(profiles map[string]any) {
 		t.Helper()
 		text, err := json.Marshal(map[string]any{
-			"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"), "lib": counted(t, "/dev/null", "fixture:library")}, "profiles": profiles,
+			"mcpServers": map[string]any{"hand": counted(t, "/dev/null", "fixture:good"),
+				"lib": counted(t, "/dev/null", "fixture:library")}, "profiles": profiles,
 		})
 		assert.NilError(t, err)
 		assert.NilError(t, os.WriteFile(path, text, 0o600))
@@ -219,13 +237,15 @@ func TestProfilesFollow(t *testing.T) {
 		return ""
 	}
 	assert.Equal(t, changed(), "gone profile old")
-	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "no such profile"), "it waits")
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "no such profile"),
+		"it waits")
 	assert.NilError(t, l.cmd.Process.Signal(syscall.SIGHUP))
 	assert.Equal(t, changed(), "new profile new")
 	for <-changes != 8 { // of hand's
 	}
 	got := run(t, "tools", "--url", l.url+"/new")
-	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") && !strings.Contains(got.stdout, "hand__"), got.stdout+got.stderr)
+	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") &&
+		!strings.Contains(got.stdout, "hand__"), got.stdout+got.stderr)
 	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "no such profile"))
 	_, err = old.CallTool(t.Context(), "lib__picture", nil)
 	assert.ErrorContains(t, err, "no such profile")

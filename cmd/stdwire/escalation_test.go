@@ -36,7 +36,9 @@ func planted(t *testing.T, mark string) string {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	text, err := json.Marshal(obj{"command": "sh", "args": []string{"-c", `echo started >> "$0"; exec "$1" fixture:good`, mark, self}})
+	text, err := json.Marshal(
+		obj{"command": "sh",
+			"args": []string{"-c", `echo started >> "$0"; exec "$1" fixture:good`, mark, self}})
 	assert.NilError(t, err)
 	return string(text)
 }
@@ -54,7 +56,8 @@ func started(t *testing.T, mark string) int {
 // edit has a client change a file through the gateway.
 func edit(t *testing.T, c *client.Client, path, old, text string) {
 	t.Helper()
-	result, err := c.CallTool(t.Context(), "files__fs_edit", obj{"path": path, "old": old, "new": text})
+	result, err := c.CallTool(t.Context(), "files__fs_edit",
+		obj{"path": path, "old": old, "new": text})
 	assert.NilError(t, err)
 	assert.Assert(t, !result.IsError, "%s", result.StructuredContent)
 }
@@ -68,7 +71,9 @@ func waits(t *testing.T, pid, mark string, want ...string) {
 		got := run(t, "status")
 		for _, text := range want {
 			if !strings.Contains(got.stdout, text) {
-				return "stdwire status does not say " + strconv.Quote(text) + ": " + got.stdout + got.stderr + "; the planted command has run " + strconv.Itoa(started(t, mark)) + " times"
+				return "stdwire status does not say " + strconv.Quote(text) + ": " + got.stdout +
+					got.stderr + "; the planted command has run " + strconv.Itoa(started(t, mark)) +
+					" times"
 			}
 		}
 		return ""
@@ -104,7 +109,9 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 	}
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	c, err = client.Options{}.Spawn(t.Context(), client.Command{Path: self, Args: []string{"serve", "--config", path}, InheritEnv: []string{"*"}})
+	c, err = client.Options{}.Spawn(t.Context(),
+		client.Command{Path: self, Args: []string{"serve", "--config", path},
+			InheritEnv: []string{"*"}})
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c, c.Process().Pid
@@ -121,11 +128,13 @@ func TestEditedConfigurationWaits(t *testing.T) {
 			c, number := clientOf(t, transport, path)
 			pid := strconv.Itoa(number)
 
-			edit(t, c, "mcp.json", `"mcpServers":{`, `"mcpServers":{"planted":`+planted(t, mark)+`,`)
+			edit(t, c, "mcp.json", `"mcpServers":{`, `"mcpServers":{"planted":`+planted(t, mark)+
+				`,`)
 			waits(t, pid, mark, "planted", "stdwire restart planted", "SIGHUP")
 			_, servers := statuses(t, pid)
 			assert.Equal(t, len(servers), 1)
-			assert.Equal(t, run(t, "restart", "planted"), ran{0, "", "planted is started anew, as its file has it by now\n"})
+			assert.Equal(t, run(t, "restart", "planted"),
+				ran{0, "", "planted is started anew, as its file has it by now\n"})
 			waitFor(t, func() string {
 				if started(t, mark) == 0 {
 					return "the operator's restart did not let it in"
@@ -161,7 +170,8 @@ func TestTrustLeavesTheOrderAlone(t *testing.T) {
 	text, err := json.Marshal(good())
 	assert.NilError(t, err)
 	write := func(first, second string) {
-		content := `{"mcpServers":{"` + first + `":` + string(text) + `,"` + second + `":` + string(text) + `}}`
+		content := `{"mcpServers":{"` + first + `":` + string(text) + `,"` + second + `":` +
+			string(text) + `}}`
 		assert.NilError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	write("a", "b")

@@ -23,8 +23,13 @@ import (
 // commands returns the commands in the order of the help.
 func commands() []command.Command {
 	return []command.Command{
-		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
-		shell.ShellCommand(), control.StatusCommand(), control.EnableCommand(), control.DisableCommand(), control.RestartCommand(), control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(), authcmd.AuthCommand(),
+		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
+		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
+		shell.ShellCommand(), control.StatusCommand(), control.EnableCommand(),
+		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
+		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
+		configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(),
+		authcmd.AuthCommand(),
 		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
 	}
 }
@@ -39,7 +44,10 @@ func commandNames() (names []string) {
 func findCommand(name string) (command.Command, error) {
 	i := slices.IndexFunc(commands(), func(c command.Command) bool { return c.Name == name })
 	if i < 0 {
-		return command.Command{}, command.Usagef("there is no command %q", name).WithHint(cmp.Or(near.DidYouMean(name, commandNames()), "stdwire help lists them"))
+		return command.Command{},
+			command.Usagef("there is no command %q",
+				name).WithHint(cmp.Or(near.DidYouMean(name, commandNames()),
+				"stdwire help lists them"))
 	}
 	return commands()[i], nil
 }
@@ -71,7 +79,8 @@ func execute(ctx context.Context, args []string, std *term.Streams) int {
 func dispatchCommand(ctx context.Context, args []string, std *term.Streams) error {
 	if len(args) == 0 {
 		if !std.InTerminal { // most likely a host that takes this for a server
-			return command.Usagef("what to do?").WithHint("to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
+			return command.Usagef("what to do?").WithHint(
+				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
 		args = []string{"help"}
 	}

@@ -28,7 +28,8 @@ func TestWithoutArguments(t *testing.T) {
 	c = termtest.Capture(false)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 2)
 	assert.Equal(t, c.Stdout.String(), "", "a host must not take it for a server")
-	assert.Equal(t, c.Stderr.String(), "stdwire: what to do?\nhint: to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help\n")
+	assert.Equal(t, c.Stderr.String(),
+		"stdwire: what to do?\nhint: to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help\n")
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -42,35 +43,53 @@ func TestUsageErrors(t *testing.T) {
 		{"frobnicate", "stdwire: there is no command \"frobnicate\"\nhint: stdwire help lists them\n"},
 		{"serve --rot x", "stdwire: serve: unknown flag --rot\nhint: did you mean --root?\n"},
 		{"serve --htpp :80", "stdwire: serve: unknown flag --htpp\nhint: did you mean --http?\n"},
-		{"serve --http 80", "stdwire: serve: --http: \"80\" is no address\nhint: write 127.0.0.1:8080"},
-		{"serve --http 127.0.0.1:0 --token-env NOT_SET_ANYWHERE", "stdwire: serve: --token-env: the environment variable NOT_SET_ANYWHERE is empty\n"},
-		{"serve --http 127.0.0.1:0 --token-env STDWIRE_TEST_SHORT --bogus", "stdwire: serve: --token-env: the token in STDWIRE_TEST_SHORT has fewer than 16 bytes, and could be guessed\nhint: make one with: openssl rand -hex 16\n"},
-		{"serve --state-key-env NOT_SET_ANYWHERE", "stdwire: serve: --state-key-env: the environment variable NOT_SET_ANYWHERE has fewer than 32 bytes\n"},
+		{"serve --http 80",
+			"stdwire: serve: --http: \"80\" is no address\nhint: write 127.0.0.1:8080"},
+		{"serve --http 127.0.0.1:0 --token-env NOT_SET_ANYWHERE",
+			"stdwire: serve: --token-env: the environment variable NOT_SET_ANYWHERE is empty\n"},
+		{"serve --http 127.0.0.1:0 --token-env STDWIRE_TEST_SHORT --bogus",
+			"stdwire: serve: --token-env: the token in STDWIRE_TEST_SHORT has fewer than 16 bytes, and could be guessed\nhint: make one with: openssl rand -hex 16\n"},
+		{"serve --state-key-env NOT_SET_ANYWHERE",
+			"stdwire: serve: --state-key-env: the environment variable NOT_SET_ANYWHERE has fewer than 32 bytes\n"},
 		{"serve --http 0.0.0.0:0 --no-auth", "stdwire: serve: --no-auth: "},
-		{"serve --oauth-issuer https://a.example", "stdwire: serve: --oauth-issuer: there is no authorization but over HTTP\nhint: add --http ADDR\n"},
-		{"serve --http 127.0.0.1:0 --oauth-scope x", "stdwire: serve: --oauth-scope: the --oauth-issuer is missing\n"},
-		{"serve --http 127.0.0.1:0 --oauth-audience https://b.example", "stdwire: serve: --oauth-audience: the --oauth-issuer is missing\n"},
-		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example", "stdwire: serve: --oauth-issuer: the --oauth-audience is missing, "},
-		{"serve --http 127.0.0.1:0 --oauth-issuer http://a.example --oauth-audience https://b.example", "stdwire: serve: --oauth-issuer: the Issuer \"http://a.example\" is not of https:"},
-		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience b.example", "stdwire: serve: --oauth-audience: the Resource \"b.example\" is no absolute URL"},
-		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience https://b.example --oauth-scope a\"b", "stdwire: serve: --oauth-scope: the scope "},
-		{"serve --http 127.0.0.1:0 --no-auth --oauth-issuer https://a.example --oauth-audience https://b.example", "stdwire: serve: --oauth-issuer and --no-auth: it is either\n"},
-		{"serve --http 127.0.0.1:0 --token-env PATH --oauth-issuer https://a.example --oauth-audience https://b.example", "stdwire: serve: --oauth-issuer and --token-env: it is either\n"},
+		{"serve --oauth-issuer https://a.example",
+			"stdwire: serve: --oauth-issuer: there is no authorization but over HTTP\nhint: add --http ADDR\n"},
+		{"serve --http 127.0.0.1:0 --oauth-scope x",
+			"stdwire: serve: --oauth-scope: the --oauth-issuer is missing\n"},
+		{"serve --http 127.0.0.1:0 --oauth-audience https://b.example",
+			"stdwire: serve: --oauth-audience: the --oauth-issuer is missing\n"},
+		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example",
+			"stdwire: serve: --oauth-issuer: the --oauth-audience is missing, "},
+		{"serve --http 127.0.0.1:0 --oauth-issuer http://a.example --oauth-audience https://b.example",
+			"stdwire: serve: --oauth-issuer: the Issuer \"http://a.example\" is not of https:"},
+		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience b.example",
+			"stdwire: serve: --oauth-audience: the Resource \"b.example\" is no absolute URL"},
+		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience https://b.example --oauth-scope a\"b",
+			"stdwire: serve: --oauth-scope: the scope "},
+		{"serve --http 127.0.0.1:0 --no-auth --oauth-issuer https://a.example --oauth-audience https://b.example",
+			"stdwire: serve: --oauth-issuer and --no-auth: it is either\n"},
+		{"serve --http 127.0.0.1:0 --token-env PATH --oauth-issuer https://a.example --oauth-audience https://b.example",
+			"stdwire: serve: --oauth-issuer and --token-env: it is either\n"},
 		{"serve --confirm maybe", "stdwire: serve: --confirm: \"maybe\" is none of ask, trust\n"},
 		{"serve x", "stdwire: serve: unexpected argument \"x\"\nhint: see stdwire serve --help\n"},
 		{"serve -- x", "stdwire: serve: there is no server's command to give behind --\nhint: see stdwire serve --help\n"},
-		{"serve --root docs=", "stdwire: serve: --root: root \"docs=\" has no directory; want [NAME=]DIR\nhint: see stdwire serve --help\n"},
-		{"manifest --root /no/such/dir", "stdwire: manifest: root \"dir\": " + missing.Error() + "\nhint: see stdwire manifest --help\n"},
-		{"version -o xml", "stdwire: version: -o: \"xml\" is none of text, json\nhint: see stdwire version --help\n"},
+		{"serve --root docs=",
+			"stdwire: serve: --root: root \"docs=\" has no directory; want [NAME=]DIR\nhint: see stdwire serve --help\n"},
+		{"manifest --root /no/such/dir", "stdwire: manifest: root \"dir\": " + missing.Error() +
+			"\nhint: see stdwire manifest --help\n"},
+		{"version -o xml",
+			"stdwire: version: -o: \"xml\" is none of text, json\nhint: see stdwire version --help\n"},
 		{"help nothing", "stdwire: help: there is no command or topic \"nothing\"\n"},
 		{"help call tools", "stdwire: help: unexpected argument \"tools\"\n"},
 		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
-		{"tools npx -y x", "stdwire: tools: unexpected argument \"npx\"\nhint: a server's command stands behind --: -- npx -y x\n"},
+		{"tools npx -y x",
+			"stdwire: tools: unexpected argument \"npx\"\nhint: a server's command stands behind --: -- npx -y x\n"},
 	} {
 		c := termtest.Capture(false)
 		assert.Equal(t, execute(t.Context(), strings.Fields(tt.args), c.Streams), 2, tt.args)
-		assert.Assert(t, strings.HasPrefix(c.Stderr.String(), tt.stderr), "%s: %s", tt.args, c.Stderr.String())
+		assert.Assert(t, strings.HasPrefix(c.Stderr.String(), tt.stderr), "%s: %s", tt.args,
+			c.Stderr.String())
 		assert.Equal(t, c.Stdout.String(), "")
 	}
 	c := termtest.Capture(false)
@@ -88,7 +107,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		assert.Assert(t, c.Summary != "", c.Name)
 		assert.Assert(t, cmp.Contains(overview(), "  "+c.Name+" "))
 		var texts []string
-		for _, args := range [][]string{{"help", c.Name}, {c.Name, "--help"}, {c.Name, "-h"}, {"-h", c.Name}, {"--help", c.Name}} {
+		for _, args := range [][]string{{"help", c.Name}, {c.Name, "--help"}, {c.Name, "-h"},
+			{"-h", c.Name}, {"--help", c.Name}} {
 			std := termtest.Capture(false)
 			assert.Equal(t, execute(t.Context(), args, std.Streams), 0, "%s: %s", args, std.Stderr)
 			texts = append(texts, std.Stdout.String())
@@ -106,7 +126,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			assert.Assert(t, cmp.Contains(texts[0], "  "+f.Name), c.Name)
 		}
 		for line := range strings.SplitSeq(texts[0], "\n") {
-			assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1 && !strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
+			assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1 &&
+				!strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
 		}
 	}
 	for line := range strings.SplitSeq(overview(), "\n") {
@@ -123,13 +144,15 @@ func TestRun(t *testing.T) {
 		stdout, stderr string // how they begin
 	}{
 		{"fs read --path a.txt", 0, "hello\nthere", ""},
-		{"fs read --path a.txt --lines 1", 0, "hello\n", "stdwire run: fs read: there is more than this"},
+		{"fs read --path a.txt --lines 1", 0, "hello\n",
+			"stdwire run: fs read: there is more than this"},
 		{"fs stat --path a.txt -o json", 0, `{"success":true,`, ""},
 		{"fs read --path b.txt", 5, "", "stdwire run: fs read: not_found: "},
 		{"fs read", 2, "", "stdwire run: fs read: missing_param: "},
 		{"fs write --path b.txt --content x", 5, "", "stdwire run: fs write: unknown_operation: "},
 		{"--write fs write --path b.txt --content x", 0, "path: ", ""},
-		{"--wirte fs write", 2, "", "stdwire: run: unknown flag --wirte\nhint: did you mean --write?\n"},
+		{"--wirte fs write", 2, "",
+			"stdwire: run: unknown flag --wirte\nhint: did you mean --write?\n"},
 		{"fs read --help", 0, "usage: stdwire run fs read ", ""},
 		{"__complete run fs w", 0, "", ""},
 		{"__complete run --write fs w", 0, "write\t", ""},
@@ -138,10 +161,13 @@ func TestRun(t *testing.T) {
 		{"__complete run --wirte fs w", 0, "", ""},
 	} {
 		c := termtest.Capture(false)
-		got := runWith(t.Context(), c, append([]string{"run", "--root", dir}, strings.Fields(tt.args)...)...)
+		got := runWith(t.Context(), c,
+			append([]string{"run", "--root", dir}, strings.Fields(tt.args)...)...)
 		assert.Equal(t, got.code, tt.code, "%s: %s", tt.args, got.stderr)
-		assert.Assert(t, strings.HasPrefix(got.stdout, tt.stdout) && (got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
-		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr) && (got.stderr == "") == (tt.stderr == ""), "%s: %s", tt.args, got.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stdout, tt.stdout) &&
+			(got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
+		assert.Assert(t, strings.HasPrefix(got.stderr, tt.stderr) &&
+			(got.stderr == "") == (tt.stderr == ""), "%s: %s", tt.args, got.stderr)
 	}
 	for _, args := range []string{"run --write --help", "help run"} {
 		got := runWith(t.Context(), termtest.Capture(false), strings.Fields(args)...)
@@ -151,7 +177,8 @@ func TestRun(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(command.SignalError{Signal: syscall.SIGTERM})
-	got := runWith(ctx, termtest.Capture(false), "run", "--root", dir, "fs", "read", "--path", "a.txt")
+	got := runWith(ctx, termtest.Capture(false), "run", "--root", dir, "fs", "read", "--path",
+		"a.txt")
 	assert.Equal(t, got.code, 143)
 	assert.Equal(t, strings.Count(got.stderr, "\n"), 1)
 }
@@ -167,15 +194,20 @@ func TestManifest(t *testing.T) {
 		}
 		return names
 	}
-	assert.DeepEqual(t, operations("manifest"), []string{"fs.list", "fs.read", "fs.search", "fs.stat"})
-	assert.DeepEqual(t, operations("manifest", "--write"), []string{"fs.delete", "fs.edit", "fs.list", "fs.move", "fs.read", "fs.search", "fs.stat", "fs.write"})
+	assert.DeepEqual(t, operations("manifest"),
+		[]string{"fs.list", "fs.read", "fs.search", "fs.stat"})
+	assert.DeepEqual(t, operations("manifest", "--write"),
+		[]string{"fs.delete", "fs.edit", "fs.list", "fs.move", "fs.read", "fs.search", "fs.stat",
+			"fs.write"})
 }
 
 func TestVersion(t *testing.T) {
 	c := termtest.Capture(false)
 	assert.Equal(t, execute(t.Context(), []string{"version"}, c.Streams), 0)
 	assert.Assert(t, strings.HasPrefix(c.Stdout.String(), "stdwire "))
-	assert.Assert(t, strings.HasSuffix(c.Stdout.String(), "\nMCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05\n"), c.Stdout)
+	assert.Assert(t,
+		strings.HasSuffix(c.Stdout.String(),
+			"\nMCP 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05\n"), c.Stdout)
 
 	c = termtest.Capture(false)
 	assert.Equal(t, execute(t.Context(), []string{"version", "-o", "json"}, c.Streams), 0)
@@ -184,9 +216,15 @@ func TestVersion(t *testing.T) {
 	assert.Equal(t, len(b.Revisions), 5)
 
 	c = termtest.Capture(false)
-	assert.NilError(t, command.PrintVersion(c.Streams, "text", command.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef", Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1.26", Platform: "a/b"}))
+	assert.NilError(t,
+		command.PrintVersion(c.Streams, "text",
+			command.BuildInfo{Version: "v1.2.3", Commit: "0123456789abcdef",
+				Time: "2026-01-02T03:04:05Z", Modified: true, Go: "go1.26", Platform: "a/b"}))
 	assert.NilError(t, c.Out.Flush())
-	assert.Assert(t, strings.HasPrefix(c.Stdout.String(), "stdwire v1.2.3 (go1.26, a/b, commit 0123456789ab 2026-01-02T03:04:05Z, modified)\n"), c.Stdout)
+	assert.Assert(t,
+		strings.HasPrefix(c.Stdout.String(),
+			"stdwire v1.2.3 (go1.26, a/b, commit 0123456789ab 2026-01-02T03:04:05Z, modified)\n"),
+		c.Stdout)
 }
 
 // brokenWriter fails with an error.

@@ -22,8 +22,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
-// TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests start is a process like any other; and the servers
-// that misbehave.
+// TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests
+// start is a process like any other; and the servers that misbehave.
 func TestMain(m *testing.M) {
 	guard.Main()
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
@@ -83,7 +83,9 @@ var fixtures = map[string]func(args []string){
 	"mute": func(args []string) {
 		answers := map[string]string{
 			"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"mute","version":"1"}}`,
-			"tools/list": `{"tools":[]}`, "resources/list": `{"resources":[]}`, "resources/templates/list": `{"resourceTemplates":[]}`, "prompts/list": `{"prompts":[]}`,
+			"tools/list": `{"tools":[]}`, "resources/list": `{"resources":[]}`,
+			"resources/templates/list": `{"resourceTemplates":[]}`,
+			"prompts/list":             `{"prompts":[]}`,
 		}
 		serveLines(func(m message, reply func(string)) {
 			result, known := answers[m.Method]
@@ -92,7 +94,9 @@ var fixtures = map[string]func(args []string){
 			case known:
 				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 			default:
-				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+				reply(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`,
+					m.ID))
 			}
 		})
 	},
@@ -100,7 +104,8 @@ var fixtures = map[string]func(args []string){
 	"refuse": func([]string) {
 		serveLines(func(m message, reply func(string)) {
 			if m.ID != nil {
-				reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"go away"}}`, m.ID))
+				reply(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"go away"}}`, m.ID))
 			}
 		})
 	},
@@ -128,7 +133,8 @@ var fixtures = map[string]func(args []string){
 			syscall.Exit(1)
 		}
 	},
-	// good is a server as it should be. With notes, it tells there which call was cancelled, and on which it works.
+	// good is a server as it should be. With notes, it tells there which call was cancelled, and on
+	// which it works.
 	"good": func(args []string) {
 		f := &fake{}
 		if len(args) > 0 {
@@ -245,7 +251,8 @@ func serveLines(handle func(m message, reply func(string))) {
 	}
 }
 
-// A fake is a legacy server written by hand, so that these tests do not test stdwire against itself.
+// A fake is a legacy server written by hand, so that these tests do not test stdwire against
+// itself.
 type fake struct {
 	noisy, toolless bool
 	notes           io.Writer
@@ -267,7 +274,9 @@ func (f *fake) serve() {
 				fmt.Print(text[len(text)/2:] + "\r\n")
 			}
 		}
-		oneLine := func(text string) { reply(strings.ReplaceAll(strings.ReplaceAll(text, "\n", ""), "\t", "")) }
+		oneLine := func(text string) {
+			reply(strings.ReplaceAll(strings.ReplaceAll(text, "\n", ""), "\t", ""))
+		}
 		result, failed := f.answer(m)
 		switch {
 		case m.ID == nil:
@@ -282,7 +291,8 @@ func (f *fake) serve() {
 func (f *fake) answer(m message) (result, failed string) {
 	switch m.Method {
 	case "initialize":
-		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false,"x":1},"logging":{}},"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Be kind."}`, ""
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false,"x":1},"logging":{}},"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Be kind."}`,
+			""
 	case "tools/list":
 		if f.toolless {
 			break
@@ -331,7 +341,8 @@ func (f *fake) call(m message) (result, failed string) {
 		_ = json.Unmarshal(m.Params.Arguments, &arguments)
 		for i := range 5 {
 			time.Sleep(arguments.Ms * time.Millisecond)
-			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`+"\n", m.Params.Meta.ProgressToken, i+1)
+			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":5,"message":"step"}}`+
+				"\n", m.Params.Meta.ProgressToken, i+1)
 		}
 		return text("done"), ""
 	case "strange":

@@ -13,7 +13,8 @@ import (
 func TestWatchedTask(t *testing.T) {
 	got := against(t, "call slow --watch", "later")
 	stderr := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d `).ReplaceAllString(got.stderr, "")
-	assert.Equal(t, stderr, "task working\ntask working: one of two\ntask working: two of two\ntask completed\n")
+	assert.Equal(t, stderr,
+		"task working\ntask working: one of two\ntask working: two of two\ntask completed\n")
 	assert.Equal(t, got.stdout, "done\n")
 	assert.Equal(t, against(t, "call slow", "later"), ran{0, "done\n", ""})
 }
@@ -21,5 +22,6 @@ func TestWatchedTask(t *testing.T) {
 // On a terminal the status of a task is in the line that goes away again.
 func TestStatusOfATask(t *testing.T) {
 	got := onTerminal(t, "", "call slow", "later")
-	assert.Assert(t, strings.Contains(got.stderr, "slow: task working: two of two"), "%q", got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr, "slow: task working: two of two"), "%q",
+		got.stderr)
 }

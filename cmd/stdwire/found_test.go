@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// someServers writes a configuration for stdwire run. It returns the file that is there when the server touch was started.
+// someServers writes a configuration for stdwire run. It returns the file that is there when the
+// server touch was started.
 func someServers(t *testing.T) (config, dir, touched string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -24,11 +25,16 @@ func someServers(t *testing.T) (config, dir, touched string) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello"), 0o600))
 	text, err := json.Marshal(map[string]any{
 		"mcpServers": map[string]any{
-			"files":   map[string]any{"command": self, "args": []string{"serve", "--root", dir, "--write"}, "tools": map[string]any{"deny": []string{"fs_list"}}},
-			"old":     map[string]any{"command": self, "args": []string{"serve", "--root", dir, "--write"}, "era": "legacy"},
+			"files": map[string]any{"command": self,
+				"args":  []string{"serve", "--root", dir, "--write"},
+				"tools": map[string]any{"deny": []string{"fs_list"}}},
+			"old": map[string]any{"command": self,
+				"args": []string{"serve", "--root", dir, "--write"}, "era": "legacy"},
 			"my.hand": map[string]any{"command": self, "args": []string{"fixture:good"}},
-			"small":   map[string]any{"command": self, "args": []string{"fixture:good"}, "maxArguments": 30, "maxResult": 100},
-			"asks":    map[string]any{"command": self, "args": []string{"fixture:asking", "sampling/createMessage"}},
+			"small": map[string]any{"command": self, "args": []string{"fixture:good"},
+				"maxArguments": 30, "maxResult": 100},
+			"asks": map[string]any{"command": self,
+				"args": []string{"fixture:asking", "sampling/createMessage"}},
 			"library": map[string]any{"command": self, "args": []string{"fixture:library"}},
 			"touch":   map[string]any{"command": self, "args": []string{"fixture:touch", touched}},
 			"crash":   map[string]any{"command": self, "args": []string{"fixture:crash"}},
@@ -58,54 +64,75 @@ func TestRunTool(t *testing.T) {
 		{"files.fs_read --path a.txt", 0, "hello", ""},
 		{"files fs_read --path a.txt -o json", 0, read, ""},
 		{"old fs_read --path a.txt -o json", 0, read, ""},
-		{"files fs_read --path=b.txt", 5, "", `stdwire run: files fs_read: upstream_error: not_found: cannot read "b.txt": it does not exist` + "\n"},
-		{"files fs_read --path b.txt -o json", 5, "", `"details":{"structuredContent":{"success":false,`},
+		{"files fs_read --path=b.txt", 5, "",
+			`stdwire run: files fs_read: upstream_error: not_found: cannot read "b.txt": it does not exist` +
+				"\n"},
+		{"files fs_read --path b.txt -o json", 5, "",
+			`"details":{"structuredContent":{"success":false,`},
 		{"files fs_read", 2, "", "stdwire run: files fs_read: missing_param: --path is missing\n"},
 		{"files fs_read --pth a.txt", 2, "", "unknown flag --pth; did you mean --path?"},
 		{"files fs_read --lines x --path a.txt", 2, "", "invalid_input: --lines: "},
-		{"files fs_raed", 5, "", "unknown_operation: there is no such operation; did you mean files fs_read?"},
+		{"files fs_raed", 5, "",
+			"unknown_operation: there is no such operation; did you mean files fs_read?"},
 		{"files fs_list", 5, "", "unknown_operation: "},
 		{"files fs_delete --path a.txt", 7, "", "confirmation_required: Delete a file,"},
-		{"files fs_delete --path a.txt --yes", 5, "", "not_implemented: the server wants to ask something (elicitation/create), and nobody can be asked here"},
+		{"files fs_delete --path a.txt --yes", 5, "",
+			"not_implemented: the server wants to ask something (elicitation/create), and nobody can be asked here"},
 		{"files fs_read --help", 0, "usage: stdwire run files fs_read --path string [FLAG]…", ""},
-		{"files", 2, "", "missing_param: more of the operation's name is missing; stdwire run files --help lists what there is"},
+		{"files", 2, "",
+			"missing_param: more of the operation's name is missing; stdwire run files --help lists what there is"},
 		{"files --help", 0, "files fs_delete  Delete a file,", ""},
 
 		{"my.hand echo --text x --n 2 --yes", 0, `{"text":"x","n":2}` + "\n", ""},
 		{"my_hand echo --text x --yes", 0, `{"text":"x"}` + "\n", ""},
 		{"my.hand.echo --text x --yes", 0, `{"text":"x"}` + "\n", ""},
-		{"my.hand echo --text x --yes -o json", 0, `{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],"error":null,"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}}` + "\n", ""},
-		{"my.hand echo --text x", 7, "", `confirmation_required: The server "my.hand" does not say that its tool "echo" takes nothing away for good. Give --yes to confirm it.`},
+		{"my.hand echo --text x --yes -o json", 0,
+			`{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],"error":null,"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}}` +
+				"\n", ""},
+		{"my.hand echo --text x", 7, "",
+			`confirmation_required: The server "my.hand" does not say that its tool "echo" takes nothing away for good. Give --yes to confirm it.`},
 		{"my.hand fail --yes", 5, "", "stdwire run: my_hand fail: upstream_error: disk full\n"},
-		{"my.hand refuse --yes", 5, "", `upstream_error: server "my.hand": tool "refuse": not with these (code -32602)`},
-		{"my.hand die --yes", 6, "", `upstream_error: server "my.hand": tool "die": exited with status 7: "out of memory"`},
+		{"my.hand refuse --yes", 5, "",
+			`upstream_error: server "my.hand": tool "refuse": not with these (code -32602)`},
+		{"my.hand die --yes", 6, "",
+			`upstream_error: server "my.hand": tool "die": exited with status 7: "out of memory"`},
 		{"my.hand slow --ms 1 --yes", 0, "done\n", ""},
 		{"my.hand slow --ms x --yes", 2, "", "--ms"},
-		{"my.hand strange --any x --yes", 0, "called\n", "the arguments of an operation are checked by its server only"},
+		{"my.hand strange --any x --yes", 0, "called\n",
+			"the arguments of an operation are checked by its server only"},
 		{"small echo --text x --yes", 0, `{"text":"x"}`, "checked by its server only"},
-		{"small echo --yes --text " + strings.Repeat("x", 20), 7, "", "blocked: server \"small\": tool \"echo\": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent\n"},
+		{"small echo --yes --text " + strings.Repeat("x", 20), 7, "",
+			"blocked: server \"small\": tool \"echo\": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent\n"},
 		{"small big --yes", 7, "", "and maxResult allows 100"},
-		{"asks t --yes", 5, "", "not_implemented: the server wants to ask something (sampling/createMessage)"},
+		{"asks t --yes", 5, "",
+			"not_implemented: the server wants to ask something (sampling/createMessage)"},
 
-		{"gone x", 4, "", "stdwire run: gone x: upstream_error: server \"gone\" is not available: server \"gone\": cannot start \"no-such-program-anywhere\""},
+		{"gone x", 4, "",
+			"stdwire run: gone x: upstream_error: server \"gone\" is not available: server \"gone\": cannot start \"no-such-program-anywhere\""},
 		{"crash x", 4, "", "boom: missing API key"},
-		{"crash x -o json", 4, "", `{"success":false,"data":null,"error":{"code":"upstream_error",`},
+		{"crash x -o json", 4, "",
+			`{"success":false,"data":null,"error":{"code":"upstream_error",`},
 		{"none x", 5, "", "not_found: the server none has no tools, or none that may be used"},
 		{"off x", 7, "", "permission_denied: off: it is disabled at "},
 		{"bad x", 8, "", "state_error: "},
-		{"fiels fs_read", 5, "", `unknown_operation: there is neither an operation nor a server "fiels"; did you mean files?`},
+		{"fiels fs_read", 5, "",
+			`unknown_operation: there is neither an operation nor a server "fiels"; did you mean files?`},
 		{"fs echo", 5, "", "unknown_operation: there is no such operation"},
-		{"--profile one my.hand echo", 5, "", `unknown_operation: there is neither an operation nor a server "my.hand"`},
+		{"--profile one my.hand echo", 5, "",
+			`unknown_operation: there is neither an operation nor a server "my.hand"`},
 		{"--profile cad files fs_read", 2, "", `invalid_input: there is no profile "cad"`},
 		{"--config " + config + ".none files fs_read", 8, "", config + ".none"},
 		{"fs stat --path .", 0, "type:", ""},
 	} {
 		got := run(t, append([]string{"run", "--config", config}, strings.Fields(tt.args)...)...)
 		assert.Equal(t, got.code, tt.code, "%s: %s", tt.args, got.stderr)
-		assert.Assert(t, strings.Contains(got.stdout, tt.stdout) && (got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
+		assert.Assert(t, strings.Contains(got.stdout, tt.stdout) &&
+			(got.stdout == "") == (tt.stdout == ""), "%s: %s", tt.args, got.stdout)
 		assert.Assert(t, strings.Contains(got.stderr, tt.stderr), "%s: %s", tt.args, got.stderr)
 		if tt.code != 0 {
-			assert.Equal(t, strings.Count(got.stderr, "is not available"), strings.Count(tt.stderr, "is not available")+strings.Count(tt.args, "crash"), got.stderr)
+			assert.Equal(t, strings.Count(got.stderr, "is not available"),
+				strings.Count(tt.stderr, "is not available")+strings.Count(tt.args, "crash"),
+				got.stderr)
 		}
 	}
 	_, err := os.Stat(touched)
@@ -120,25 +147,33 @@ func TestRunRemembers(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stdout, "  fs read "))
 		assert.Assert(t, !strings.Contains(got.stdout, "files fs_read"))
-		for _, want := range []string{"files         was not started yet: stdwire run files --help", "off           it is disabled at", "\n  bad  ", "fs            has the name of another: stdwire call -s fs"} {
+		for _, want := range []string{"files         was not started yet: stdwire run files --help",
+			"off           it is disabled at", "\n  bad  ",
+			"fs            has the name of another: stdwire call -s fs"} {
 			assert.Assert(t, cmp.Contains(got.stdout, want))
 		}
 	}
 	assert.Equal(t, run(t, "run", "--config", config, "files", "fs_stat", "--path", ".").code, 0)
 	got := run(t, "run", "--config", config)
 	assert.Assert(t, cmp.Contains(got.stdout, "files fs_read "))
-	assert.Assert(t, !strings.Contains(got.stdout, "files fs_list") && !strings.Contains(got.stdout, "files         was"), got.stdout)
+	assert.Assert(t, !strings.Contains(got.stdout, "files fs_list") &&
+		!strings.Contains(got.stdout, "files         was"), got.stdout)
 	for words, want := range map[string]string{
-		"f": "files|fs", "files fs_r": "fs_read\tRead a file, as text or, if it is not UTF-8, as base64", "files fs_read --encoding ": "auto|text|base64", "files fs_l": "", "touch ": "", "nobody ": "",
+		"f":                         "files|fs",
+		"files fs_r":                "fs_read\tRead a file, as text or, if it is not UTF-8, as base64",
+		"files fs_read --encoding ": "auto|text|base64", "files fs_l": "", "touch ": "",
+		"nobody ":            "",
 		"files fs_write --y": "--yes\tConfirm it: do not ask",
 	} {
-		args := append([]string{"run", "__complete", "run", "--config", config}, strings.Fields(words)...)
+		args := append([]string{"run", "__complete", "run", "--config", config},
+			strings.Fields(words)...)
 		if strings.HasSuffix(words, " ") {
 			args = append(args, "")
 		}
 		got := run(t, args...)
 		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Equal(t, strings.ReplaceAll(strings.TrimSuffix(got.stdout, "\n"), "\n", "|"), want, words)
+		assert.Equal(t, strings.ReplaceAll(strings.TrimSuffix(got.stdout, "\n"), "\n", "|"), want,
+			words)
 		assert.Equal(t, got.stderr, "")
 	}
 	_, err := os.Stat(touched)
@@ -154,7 +189,8 @@ func TestRunLooksAgain(t *testing.T) {
 	config, _, _ := someServers(t)
 	assert.Equal(t, run(t, "run", "--config", config, "files", "--help").code, 0)
 	assert.Equal(t, run(t, "run", "--config", config, "my.hand", "--help").code, 0)
-	for id, had := range map[string]string{"files": `"name":"fs_read"`, "my.hand": `"name":"echo"`} {
+	for id, had := range map[string]string{"files": `"name":"fs_read"`,
+		"my.hand": `"name":"echo"`} {
 		path := filepath.Join(serve.RememberDir(), id+".json")
 		text, err := os.ReadFile(path)
 		assert.NilError(t, err)
@@ -167,13 +203,18 @@ func TestRunLooksAgain(t *testing.T) {
 	got = run(t, "run", "--config", config, "files", "fs_read", "--path", "a.txt")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stdout, "hello"))
-	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"), 1, got.stderr)
+	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"),
+		1, got.stderr)
 	got = run(t, "run", "--config", config, "my.hand", "echo", "--help")
 	assert.Equal(t, got.code, 0, got.stderr)
 	path := filepath.Join(serve.RememberDir(), "my.hand.json")
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), `"type":"object"`, `"type":"object","title":"other"`)), 0o600)) // no tool is as it was pinned
+	// no tool is as it was pinned
+	assert.NilError(t,
+		os.WriteFile(path,
+			[]byte(strings.ReplaceAll(string(text), `"type":"object"`,
+				`"type":"object","title":"other"`)), 0o600))
 	got = run(t, "run", "--config", config, "my.hand", "echo", "--text", "x", "--yes")
 	assert.Equal(t, got.code, 0, got.stderr)
 	got = run(t, "run", "__complete", "run", "--config", config, "files", "fs_re")
@@ -184,11 +225,14 @@ func TestRunLooksAgain(t *testing.T) {
 func TestRunScriptOfTools(t *testing.T) {
 	config, _, _ := someServers(t)
 	c := termtest.Capture(false)
-	c.In = strings.NewReader("fs stat --path .\nfiles fs_read --path a.txt\nmy.hand echo --text x --yes\nmy.hand fail --yes\nfs stat --path .\n")
+	c.In = strings.NewReader(
+		"fs stat --path .\nfiles fs_read --path a.txt\nmy.hand echo --text x --yes\nmy.hand fail --yes\nfs stat --path .\n")
 	got := runWith(t.Context(), c, "run", "--config", config, "-")
 	assert.Equal(t, got.code, 5, got.stderr)
 	assert.Assert(t, strings.HasSuffix(got.stdout, "hello{\"text\":\"x\"}\n"), got.stdout)
-	assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire run: line 4: my_hand fail: upstream_error: disk full\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr,
+			"stdwire run: line 4: my_hand fail: upstream_error: disk full\n"), got.stderr)
 }
 
 // At a terminal a person confirms a call, and answers what the server asks within it.
@@ -200,12 +244,14 @@ func TestRunToolAsks(t *testing.T) {
 		got := typing(t, "n\n", "run", "--config", config, server, "fs_delete", "--path", "victim")
 		assert.Equal(t, got.code, 7, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "This cannot be undone. Go on? [y/N] "))
-		got = typing(t, "n\n", "run", "--config", config, server, "fs_delete", "--path", "victim", "--yes")
+		got = typing(t, "n\n", "run", "--config", config, server, "fs_delete", "--path", "victim",
+			"--yes")
 		assert.Equal(t, got.code, 5, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, server+" asks:"), "the server asks, too")
 		_, err := os.Stat(victim)
 		assert.NilError(t, err)
-		got = typing(t, "y\n", "run", "--config", config, server, "fs_delete", "--path", "victim", "--yes")
+		got = typing(t, "y\n", "run", "--config", config, server, "fs_delete", "--path", "victim",
+			"--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		_, err = os.Stat(victim)
 		assert.Assert(t, os.IsNotExist(err))
@@ -219,7 +265,9 @@ func TestRunToolIsGuarded(t *testing.T) {
 	got := run(t, "run", "good", "echo", "--text", "x", "--yes")
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `permission_denied: `))
-	assert.Assert(t, cmp.Contains(got.stderr, `server "good" is not trusted; look at what it runs, and agree to it: stdwire trust good`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			`server "good" is not trusted; look at what it runs, and agree to it: stdwire trust good`))
 	assert.Assert(t, cmp.Contains(run(t, "run").stdout, `server "good" is not trusted`))
 	assert.Equal(t, run(t, "trust", "good", "--yes").code, 0)
 	got = run(t, "run", "good", "echo", "--text", "x", "--yes")
@@ -229,10 +277,14 @@ func TestRunToolIsGuarded(t *testing.T) {
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	for _, flags := range []string{``, `,"--write"`} {
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(self)+`","args":["serve"`+flags+`]}}}`), 0o600))
+		assert.NilError(t,
+			os.WriteFile(path,
+				[]byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(self)+
+					`","args":["serve"`+flags+`]}}}`), 0o600))
 		got = run(t, "run", "--config", path, "files", "fs_write", "--help")
 		assert.Equal(t, got.code, 5)
-		assert.Equal(t, strings.Contains(got.stderr, "a tool is not what it was when it was first used"), flags != "", got.stderr)
+		assert.Equal(t, strings.Contains(got.stderr,
+			"a tool is not what it was when it was first used"), flags != "", got.stderr)
 		assert.Equal(t, run(t, "run", "--config", path, "files", "fs_stat", "--path", ".").code, 0)
 	}
 }
@@ -241,15 +293,20 @@ func TestRunToolIsGuarded(t *testing.T) {
 func TestRunSaves(t *testing.T) {
 	config, dir, _ := someServers(t)
 	got := run(t, "run", "--config", config, "library", "picture", "--yes")
-	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → --save DIR]\n[link file:///logo.png logo]\n", ""})
+	assert.Equal(t, got,
+		ran{0, "Here:\n[image image/png 4 B → --save DIR]\n[link file:///logo.png logo]\n", ""})
 	got = run(t, "run", "--config", config, "--save", dir, "library", "picture", "--yes")
-	assert.Equal(t, got, ran{0, "Here:\n[image image/png 4 B → " + filepath.Join(dir, "picture-2.png") + "]\n[link file:///logo.png logo]\n", ""})
+	assert.Equal(t, got,
+		ran{0, "Here:\n[image image/png 4 B → " + filepath.Join(dir, "picture-2.png") +
+			"]\n[link file:///logo.png logo]\n", ""})
 	_, err := os.Stat(filepath.Join(dir, "picture-2.png"))
 	assert.NilError(t, err)
 	got = run(t, "run", "--config", config, "--save", config, "library", "picture", "--yes")
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: run: --save: "))
-	for text, want := range map[string]bool{`[{"type":"x"},{"type":"y"}]`: true, `[{"type":"x"},{"a":1}]`: false, `[1]`: false, `[]`: false, `{"type":"x"}`: false, `[{"type":1}]`: false} {
+	for text, want := range map[string]bool{`[{"type":"x"},{"type":"y"}]`: true,
+		`[{"type":"x"},{"a":1}]`: false, `[1]`: false, `[]`: false, `{"type":"x"}`: false,
+		`[{"type":1}]`: false} {
 		assert.Equal(t, serve.IsContent([]byte(text)), want, text)
 	}
 }

@@ -13,18 +13,23 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// Whoever interrupts stdwire run gives the call up at the server, too, and progress is shown where there is a terminal.
+// Whoever interrupts stdwire run gives the call up at the server, too, and progress is shown where
+// there is a terminal.
 func TestRunToolIsInterrupted(t *testing.T) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
 	ownHome(t)
 	notes, config := newNotes(t), filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(config, []byte(`{"mcpServers":{"hand":{"command":"`+filepath.ToSlash(executable)+`","args":["fixture:good","`+notes.path+`"]}}}`), 0o600))
+	assert.NilError(t,
+		os.WriteFile(config,
+			[]byte(`{"mcpServers":{"hand":{"command":"`+filepath.ToSlash(executable)+
+				`","args":["fixture:good","`+notes.path+`"]}}}`), 0o600))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	ended := make(chan ran)
 	go func() {
-		ended <- runWith(ctx, termtest.Capture(false), "run", "--config", config, "hand", "hang", "--yes")
+		ended <- runWith(ctx, termtest.Capture(false), "run", "--config", config, "hand", "hang",
+			"--yes")
 	}()
 	assert.Equal(t, notes.Line(t), "working\n")
 	cancel(command.SignalError{Signal: syscall.SIGINT})
@@ -33,5 +38,6 @@ func TestRunToolIsInterrupted(t *testing.T) {
 	assert.Equal(t, got.code, 130, got.stderr)
 	got = typing(t, "", "run", "--config", config, "hand", "slow", "--ms", "1", "--yes")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Regexp(`hand slow: \d+% step`, got.stderr)) // a later one may take the place of an earlier
+	// a later one may take the place of an earlier
+	assert.Assert(t, cmp.Regexp(`hand slow: \d+% step`, got.stderr))
 }

@@ -28,19 +28,23 @@ func several(n int, format string) string {
 func TestSchemasAreReadInLinearTime(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"required": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` + several(n, `"p*"`) + `]}`
+			return `{"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` +
+				several(n, `"p*"`) + `]}`
 		},
 		"allOf with required": func(n int) string {
-			return `{"allOf":[` + several(n, `{"properties":{"p*":{"type":"string"}},"required":["p*"]}`) + `]}`
+			return `{"allOf":[` +
+				several(n, `{"properties":{"p*":{"type":"string"}},"required":["p*"]}`) + `]}`
 		},
 		"alternatives": func(n int) string {
 			return `{"properties":{"a":{"anyOf":[` + several(n, `{"const":"*"}`) + `]}}}`
 		},
 		"references": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d*"}`) + `},"$defs":{` + several(n, `"d*":{"type":"string"}`) + `}}`
+			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d*"}`) + `},"$defs":{` +
+				several(n, `"d*":{"type":"string"}`) + `}}`
 		},
 		"references to one that is long": func(n int) string {
-			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"enum":[` + several(n, `"*"`) + `]}}}`
+			return `{"properties":{` + several(n, `"p*":{"$ref":"#/$defs/d"}`) +
+				`},"$defs":{"d":{"enum":[` + several(n, `"*"`) + `]}}}`
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A guarded is an MCP server that wants a token, and its authorization server, whose only user agrees to everything.
+// A guarded is an MCP server that wants a token, and its authorization server, whose only user
+// agrees to everything.
 type guarded struct {
 	url     string // of the MCP server
 	host    string // it, too
@@ -50,19 +51,25 @@ func newGuarded(t *testing.T) *guarded {
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(v)
 	}
-	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, 200, map[string]any{"resource": g.url, "authorization_servers": []string{g.issuer}})
-	})
-	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as", func(w http.ResponseWriter, _ *http.Request) {
-		m := map[string]any{
-			"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize", "token_endpoint": g.server.URL + "/token", "revocation_endpoint": g.server.URL + "/revoke",
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
-		}
-		if !g.closed {
-			m["registration_endpoint"] = g.server.URL + "/register"
-		}
-		reply(w, 200, m)
-	})
+	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp",
+		func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, 200, map[string]any{"resource": g.url,
+				"authorization_servers": []string{g.issuer}})
+		})
+	mux.HandleFunc("GET /.well-known/oauth-authorization-server/as",
+		func(w http.ResponseWriter, _ *http.Request) {
+			m := map[string]any{
+				"issuer": g.issuer, "authorization_endpoint": g.server.URL + "/authorize",
+				"token_endpoint": g.server.URL + "/token", "revocation_endpoint": g.server.URL +
+					"/revoke",
+				"code_challenge_methods_supported":      []string{"S256"},
+				"token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic"},
+			}
+			if !g.closed {
+				m["registration_endpoint"] = g.server.URL + "/register"
+			}
+			reply(w, 200, m)
+		})
 	mux.HandleFunc("POST /register", func(w http.ResponseWriter, _ *http.Request) {
 		g.mu.Lock()
 		g.registered++
@@ -86,7 +93,8 @@ func newGuarded(t *testing.T) *guarded {
 		g.grants = append(g.grants, r.FormValue("grant_type"))
 		_, secret, _ := r.BasicAuth()
 		switch {
-		case r.FormValue("grant_type") == "refresh_token" && r.FormValue("refresh_token") != g.refresh:
+		case r.FormValue("grant_type") == "refresh_token" &&
+			r.FormValue("refresh_token") != g.refresh:
 			g.good, g.refresh = nil, "" // it is a thief: nothing that was granted is good any more
 			reply(w, 400, map[string]any{"error": "invalid_grant"})
 			return
@@ -95,8 +103,10 @@ func newGuarded(t *testing.T) *guarded {
 			return
 		}
 		g.made++
-		g.good, g.refresh = append(g.good, fmt.Sprintf("Bearer s3cret-token-%d", g.made)), fmt.Sprintf("s3cret-refresh-%d", g.made)
-		reply(w, 200, map[string]any{"access_token": fmt.Sprintf("s3cret-token-%d", g.made), "token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
+		g.good, g.refresh = append(g.good, fmt.Sprintf("Bearer s3cret-token-%d", g.made)),
+			fmt.Sprintf("s3cret-refresh-%d", g.made)
+		reply(w, 200, map[string]any{"access_token": fmt.Sprintf("s3cret-token-%d", g.made),
+			"token_type": "Bearer", "expires_in": g.expires, "refresh_token": g.refresh})
 	})
 	mux.HandleFunc("POST /revoke", func(w http.ResponseWriter, r *http.Request) {
 		g.mu.Lock()
@@ -118,7 +128,8 @@ func newGuarded(t *testing.T) *guarded {
 			w.Header().Set("WWW-Authenticate", `Bearer scope="read"`)
 			w.WriteHeader(http.StatusUnauthorized)
 		case needs != "" && !strings.Contains(g.scope, needs):
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needs+`"`)
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needs+
+				`"`)
 			w.WriteHeader(http.StatusForbidden)
 		default:
 			r.URL.Path = "/"

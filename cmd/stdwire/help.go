@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
+// helpCommand is stdwire help.
 func helpCommand() command.Command {
 	return command.Command{
 		Name: "help", Usage: "[COMMAND|TOPIC]",
@@ -65,7 +66,8 @@ func helpOn(name string) (command.Runner, error) {
 		names = append(names, t.Name)
 	}
 	return nil, command.Usagef("there is no command or topic %q", name).
-		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)), "stdwire help lists them"))
+		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)),
+			"stdwire help lists them"))
 }
 
 // overview is the main help.

@@ -5,7 +5,9 @@ import "fmt"
 // serveLater is a modern server written by hand, whose tool becomes a task with some states.
 func serveLater([]string) {
 	states := []string{
-		`"status":"working","statusMessage":"one \u001b[2Jof two"`, `"status":"working","statusMessage":"one \u001b[2Jof two"`, `"status":"working","statusMessage":"two of two"`,
+		`"status":"working","statusMessage":"one \u001b[2Jof two"`,
+		`"status":"working","statusMessage":"one \u001b[2Jof two"`,
+		`"status":"working","statusMessage":"two of two"`,
 		`"status":"completed","result":{"content":[{"type":"text","text":"done"}]}`,
 	}
 	const task = `"taskId":"T-7","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":60000,"pollIntervalMs":100`

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 )
 
-// A library is a legacy server written by hand, as a fake is, that has what is no tool: resources, prompts, completions, questions. With a file, it writes there
-// what it was asked to read.
+// A library is a legacy server written by hand, as a fake is, that has what is no tool: resources,
+// prompts, completions, questions. With a file, it writes there what it was asked to read.
 type library struct {
 	notes    io.Writer
 	hello    libraryMessage  // initialize
@@ -77,13 +77,16 @@ func (l *library) serve(version string) {
 	}
 }
 
-func (l *library) handle(m libraryMessage, send func(string, ...any), version string) (result, failed string) {
+func (l *library) handle(m libraryMessage, send func(string, ...any), version string) (result,
+	failed string) {
 	switch m.Method {
 	case "": // an answer
 		send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, l.waiting, said(string(m.Result)))
 	case "initialize":
 		l.hello = m
-		return `{"protocolVersion":"` + version + `","capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"library","version":"1"}}`, ""
+		return `{"protocolVersion":"` + version +
+				`","capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"library","version":"1"}}`,
+			""
 	case "tools/list":
 		return `{"tools":` + libraryTools + `}`, ""
 	case "resources/list":
@@ -108,13 +111,15 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 			return `{"messages":[]}`, ""
 		}
 		args, _ := json.Marshal(m.Params.Arguments)
-		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(arguments.Quote(string(args))), `"`)), ""
+		return strings.ReplaceAll(libraryGreet, "ARGS",
+			strings.Trim(string(arguments.Quote(string(args))), `"`)), ""
 	case "completion/complete":
 		if m.Params.Argument["name"] == "style" {
 			return `{"completion":{"values":[],"total":0}}`, ""
 		}
 		context := arguments.Quote(string(m.Params.Context) + string(m.Params.Ref))
-		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` + string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
+		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` +
+			string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
 	default:
 		return "", `{"code":-32601,"message":"Method not found"}`
 	}
@@ -131,7 +136,8 @@ func (l *library) call(m libraryMessage, send func(string, ...any)) (result, fai
 	switch m.Params.Name {
 	case "ask":
 		if !elicits {
-			return `{"content":[{"type":"text","text":"Client does not support form elicitation."}],"isError":true}`, ""
+			return `{"content":[{"type":"text","text":"Client does not support form elicitation."}],"isError":true}`,
+				""
 		}
 		send(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"n":{"type":"integer","default":7}},"required":["name"]}}}`)
 	case "page":
@@ -143,7 +149,8 @@ func (l *library) call(m libraryMessage, send func(string, ...any)) (result, fai
 	case "picture":
 		return libraryPicture, ""
 	case "log":
-		send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"half"}}`, m.Params.Meta.ProgressToken)
+		send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"total":2,"message":"half"}}`,
+			m.Params.Meta.ProgressToken)
 		l.log("", send)
 	}
 	return "", ""
@@ -213,7 +220,8 @@ func serveAsking(args []string) {
 		case slices.Contains(args, "capability"):
 			result = `"error":{"code":-32021,"message":"Missing capability","data":{"requiredCapabilities":{"elicitation":{}}}}`
 		case m.Method == "tools/call" || m.Method == "resources/read":
-			result = `"result":{"resultType":"input_required","inputRequests":{"a":{"method":"` + args[0] + `","params":{}}}}`
+			result = `"result":{"resultType":"input_required","inputRequests":{"a":{"method":"` +
+				args[0] + `","params":{}}}}`
 		}
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, result)
 	}

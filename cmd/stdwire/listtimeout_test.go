@@ -28,7 +28,8 @@ func TestListsHaveADeadline(t *testing.T) {
 		at.Go(func() {
 			got := against(t, tt.command+" --timeout 2s", "mute", tt.mute)
 			assert.Check(t, got.code == 6, "%s: %s", tt.command, got.stderr)
-			assert.Check(t, cmp.Contains(got.stderr, self+": "+tt.mute+": it has not come in full within 2s"), tt.command)
+			assert.Check(t, cmp.Contains(got.stderr, self+": "+tt.mute+
+				": it has not come in full within 2s"), tt.command)
 			assert.Check(t, cmp.Contains(got.stderr, "it may need longer: --timeout "), tt.command)
 			assert.Check(t, got.stdout == "", tt.command)
 		})
@@ -36,7 +37,8 @@ func TestListsHaveADeadline(t *testing.T) {
 	at.Go(func() {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "resources/list", "prompts/list")
 		assert.Check(t, got.code == 0, got.stderr)
-		assert.Check(t, cmp.Contains(got.stdout, "resources/list: it has not come in full within 2s; no list was asked for after it"))
+		assert.Check(t, cmp.Contains(got.stdout,
+			"resources/list: it has not come in full within 2s; no list was asked for after it"))
 	})
 	at.Go(func() {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "tools/list")
@@ -49,9 +51,13 @@ func TestListsHaveADeadline(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	exe, err := os.Executable()
 	assert.NilError(t, err)
-	text := `{"mcpServers": {"quiet": {"command": "` + filepath.ToSlash(exe) + `", "args": ["fixture:mute", "tools/list"]}, "good": {"command": "` + filepath.ToSlash(exe) + `", "args": ["fixture:mute"]}}}`
+	text := `{"mcpServers": {"quiet": {"command": "` + filepath.ToSlash(exe) +
+		`", "args": ["fixture:mute", "tools/list"]}, "good": {"command": "` +
+		filepath.ToSlash(exe) + `", "args": ["fixture:mute"]}}}`
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 	got := run(t, "scan", "--config", path, "--timeout", "2s")
 	assert.Equal(t, got.code, 4, got.stderr)
-	assert.Assert(t, cmp.Contains(got.stderr, "warning: quiet: tools/list: it has not come in full within 2s: its definitions were not looked at"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"warning: quiet: tools/list: it has not come in full within 2s: its definitions were not looked at"))
 }

@@ -1,12 +1,11 @@
-// Stdwire is an MCP server with file and process tools on stdio, and a client of any MCP server that speaks on stdio: it lists what there is,
-// calls tools, reads resources, gets prompts, and asks its user what the server wants to know.
+// Stdwire is an MCP server with file and process tools, a gateway for many servers, a client of any
+// MCP server, and a recorder of MCP traffic:
 //
-//	stdwire call fs_read path=README.md                         # stdwire's own server, as a child process
+//	stdwire call fs_read path=README.md                         # its own server, as a child process
 //	stdwire tools -- npx -y @modelcontextprotocol/server-memory # any other
 //	stdwire serve --root . --write                              # what a host starts
 //
-// This package wires the others together: it reads the command line, picks the server, prints results on stdout, and says on one line of stderr what went
-// wrong. See exits for the exit codes.
+// This package holds the table of commands; the commands are in the packages below internal.
 package main
 
 import (
@@ -23,7 +22,7 @@ func main() {
 	os.Exit(program())
 }
 
-// program is the whole of it, but for the end.
+// program runs the program and returns its exit code.
 func program() int {
 	ctx, stop := command.WithSignals(context.Background())
 	defer stop()

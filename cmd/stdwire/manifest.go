@@ -11,14 +11,19 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
+// manifestCommand is stdwire manifest.
 func manifestCommand() command.Command {
 	return command.Command{
-		Name: "manifest", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
+		Name:    "manifest",
+		Usage:   "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
 		Summary: "print what the built-in server offers, as JSON",
 		Help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
 		Make: func() (command.Grammar, command.Runner) {
 			b := new(target.BuiltinFlags)
-			return command.Grammar{Flags: b.Flags()}, func(_ context.Context, std *term.Streams) error { return printManifest(b, std) }
+			return command.Grammar{Flags: b.Flags()},
+				func(_ context.Context, std *term.Streams) error {
+					return printManifest(b, std)
+				}
 		},
 	}
 }

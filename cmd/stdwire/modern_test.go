@@ -12,45 +12,59 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveModern has a resource that changes each time it is read, and a resource and a prompt that ask for a name. With a file, it writes there when the first one
-// is read for the third time.
+// serveModern has a resource that changes each time it is read, and a resource and a prompt that
+// ask for a name. With a file, it writes there when the first one is read for the third time.
 func serveModern(args []string) {
-	s := server.Options{Logger: slog.New(slog.DiscardHandler)}.New(server.Info{Name: "modern", Version: "1"}, dispatch.NewCatalog())
+	s := server.Options{Logger: slog.New(slog.DiscardHandler)}.New(
+		server.Info{Name: "modern", Version: "1"}, dispatch.NewCatalog())
 	var reads atomic.Int64
 	must := func(err error) {
 		if err != nil {
 			panic(err)
 		}
 	}
-	must(s.AddResource(server.Resource{Resource: mcp.Resource{URI: "count:1", Name: "count"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		n := reads.Add(1)
-		if n == 3 {
-			notes := takeNotes(args[0])
-			fmt.Fprintln(notes, "three")
-			_ = notes.Close()
-		}
-		defer s.ResourceUpdated(uri)
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: fmt.Sprint(n)}}}, nil
-	}}))
+	must(s.AddResource(
+		server.Resource{Resource: mcp.Resource{URI: "count:1", Name: "count"},
+			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				n := reads.Add(1)
+				if n == 3 {
+					notes := takeNotes(args[0])
+					fmt.Fprintln(notes, "three")
+					_ = notes.Close()
+				}
+				defer s.ResourceUpdated(uri)
+				return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{{URI: uri, Text: fmt.Sprint(n)}}}, nil
+			}}))
 	hello := func(ctx context.Context) (string, error) {
-		answer, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
+		answer, err := server.Elicit(ctx, "name",
+			mcp.ElicitParams{Message: "Who?",
+				RequestedSchema: []byte(
+					`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
 		if err != nil || answer.Action != mcp.ElicitAccept {
 			return "Hello nobody", err
 		}
 		name, _ := jsonscan.Text(jsonscan.Member(answer.Content, "name"))
 		return "Hello " + name, nil
 	}
-	must(s.AddResource(server.Resource{Resource: mcp.Resource{URI: "hello:1", Name: "hello"}, Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		text, err := hello(ctx)
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, err
-	}}))
+	must(s.AddResource(
+		server.Resource{Resource: mcp.Resource{URI: "hello:1", Name: "hello"},
+			Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				text, err := hello(ctx)
+				return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, err
+			}}))
 	must(s.AddPrompt(server.Prompt{
-		Prompt: mcp.Prompt{Name: "hello", Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "city"}}},
+		Prompt: mcp.Prompt{Name: "hello",
+			Arguments: []mcp.PromptArgument{{Name: "who"}, {Name: "city"}}},
 		Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
 			text, err := hello(ctx)
-			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: text}}}}, err
+			return &mcp.GetPromptResult{
+				Messages: []mcp.PromptMessage{
+					{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: text}}}}, err
 		},
-		Complete: func(_ context.Context, _, value string, settled map[string]string) (mcp.Completion, error) {
+		Complete: func(_ context.Context, _, value string,
+			settled map[string]string) (mcp.Completion, error) {
 			return mcp.Completion{Values: []string{value + " of " + settled["city"]}}, nil
 		},
 	}))

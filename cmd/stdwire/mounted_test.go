@@ -16,7 +16,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// mountFile writes a configuration: stdwire's own server, one that is written by hand, one that cannot be started, and one that is disabled.
+// mountFile writes a configuration: stdwire's own server, one that is written by hand, one that
+// cannot be started, and one that is disabled.
 func mountFile(t *testing.T) (path string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -25,10 +26,11 @@ func mountFile(t *testing.T) (path string) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello"), 0o600))
 	text, err := json.Marshal(map[string]any{
 		"mcpServers": map[string]any{
-			"files": map[string]any{"command": self, "args": []string{"serve", "--root", dir}, "tools": map[string]any{"deny": []string{"fs_list"}}},
-			"hand":  map[string]any{"command": self, "args": []string{"fixture:good"}},
-			"gone":  map[string]any{"command": "no-such-program-anywhere"},
-			"off":   map[string]any{"command": self, "disabled": true},
+			"files": map[string]any{"command": self, "args": []string{"serve", "--root", dir},
+				"tools": map[string]any{"deny": []string{"fs_list"}}},
+			"hand": map[string]any{"command": self, "args": []string{"fixture:good"}},
+			"gone": map[string]any{"command": "no-such-program-anywhere"},
+			"off":  map[string]any{"command": self, "disabled": true},
 		},
 		"profiles": map[string]any{"one": []string{"files"}, "hand": []string{"hand"}},
 	})
@@ -52,7 +54,8 @@ func TestServeOthers(t *testing.T) {
 	ownHome(t)
 	behind := func(args string, serve ...string) ran {
 		t.Helper()
-		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path), serve...)...)
+		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path),
+			serve...)...)
 	}
 	for _, era := range []string{"modern", "legacy"} {
 		got := behind("call files__fs_read path=a.txt --era " + era)
@@ -65,19 +68,27 @@ func TestServeOthers(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.stderr, "disk full"))
 		got = behind("call hand__die --era " + era)
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, cmp.Contains(got.stderr, `server "hand": tool "die": exited with status 7: "out of memory"`), got.stderr)
+		assert.Assert(t,
+			cmp.Contains(got.stderr,
+				`server "hand": tool "die": exited with status 7: "out of memory"`), got.stderr)
 	}
 	got := behind("call files__fs_list")
 	assert.Equal(t, got.code, 5, "it is denied")
 	got = behind("tools")
-	assert.Assert(t, !strings.Contains(got.stdout, "\nfs_read(") && strings.Contains(got.stdout, "files__fs_read("), got.stdout)
+	assert.Assert(t, !strings.Contains(got.stdout, "\nfs_read(") &&
+		strings.Contains(got.stdout, "files__fs_read("), got.stdout)
 	got = behind("tools", "--root", t.TempDir())
 	assert.Assert(t, strings.Contains(got.stdout, "\nfs_read("), got.stdout)
 	got = behind("tools", "--profile", "one")
-	assert.Assert(t, strings.Contains(got.stdout, "files__fs_read(") && !strings.Contains(got.stdout, "hand__"), got.stdout)
+	assert.Assert(t, strings.Contains(got.stdout, "files__fs_read(") &&
+		!strings.Contains(got.stdout, "hand__"), got.stdout)
 
 	got = behind("tools -o raw", "--no-prefix", "--no-desc-prefix")
-	assert.Assert(t, cmp.Contains(got.stdout, strings.ReplaceAll(`{"name":"echo","description":"Says it again.\n\nAt length.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]},"x-unknown": [ 1.0 ]}`, "\n\t", "")))
+	assert.Assert(t,
+		cmp.Contains(got.stdout,
+			strings.ReplaceAll(
+				`{"name":"echo","description":"Says it again.\n\nAt length.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]},"x-unknown": [ 1.0 ]}`,
+				"\n\t", "")))
 	got = behind("tools", "--no-prefix")
 	assert.Assert(t, cmp.Contains(got.stdout, "[hand] Says it again."))
 	got = behind("call echo text=x", "--no-prefix")
@@ -85,8 +96,10 @@ func TestServeOthers(t *testing.T) {
 
 	got = behind("call host_status -o raw")
 	assert.Equal(t, got.code, 0, got.stderr)
-	for _, state := range []string{`"server":"files","state":"stopped"`, // what it has is remembered
-		`"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`, `"server":"off","state":"disabled"`} {
+	// what it has is remembered
+	for _, state := range []string{`"server":"files","state":"stopped"`,
+		`"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`,
+		`"server":"off","state":"disabled"`} {
 		assert.Assert(t, cmp.Contains(got.stdout, state))
 	}
 	assert.Equal(t, behind("call host_disable server=files").code, 5, "not without --allow-host")
@@ -106,7 +119,10 @@ func TestPins(t *testing.T) {
 	path := filepath.Join(dir, "mcp.json")
 	configure := func(flags ...string) {
 		t.Helper()
-		text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": self, "args": append([]string{"serve", "--root", dir}, flags...)}}})
+		text, err := json.Marshal(
+			map[string]any{"mcpServers": map[string]any{
+				"files": map[string]any{"command": self,
+					"args": append([]string{"serve", "--root", dir}, flags...)}}})
 		assert.NilError(t, err)
 		assert.NilError(t, os.WriteFile(path, text, 0o600))
 	}
@@ -136,12 +152,15 @@ func TestPins(t *testing.T) {
 	got = pin("diff")
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is new\n"))
-	assert.Assert(t, strings.HasSuffix(got.stderr, "not as accepted\nhint: if that is right: stdwire pin accept\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr,
+			"not as accepted\nhint: if that is right: stdwire pin accept\n"), got.stderr)
 	got = pin("accept", "fs_write", "no_such_tool")
 	assert.Equal(t, got.code, 5)
 	assert.Equal(t, pin("accept", "fs_write"), ran{0, "", ""})
 	got = tools()
-	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") && !strings.Contains(got.stdout, "files__fs_move("), got.stdout)
+	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") &&
+		!strings.Contains(got.stdout, "files__fs_move("), got.stdout)
 	assert.Equal(t, pin("accept"), ran{0, "", ""})
 	assert.Equal(t, pin("diff"), ran{0, "", ""})
 	configure()
@@ -150,14 +169,16 @@ func TestPins(t *testing.T) {
 	assert.Equal(t, got.code, 0)
 	assert.Equal(t, pin("rm"), ran{0, "", ""})
 	assert.Equal(t, pin("rm").code, 5)
-	for args, want := range map[string]string{"pin": "what about them?", "pin dif -s files": "did you mean diff?", "pin diff": "which server?"} {
+	for args, want := range map[string]string{"pin": "what about them?",
+		"pin dif -s files": "did you mean diff?", "pin diff": "which server?"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2)
 		assert.Assert(t, cmp.Contains(got.stderr, want))
 	}
 }
 
-// Who is behind the gateway is called only as far as the commands allow it, and all that is called is written down.
+// Who is behind the gateway is called only as far as the commands allow it, and all that is called
+// is written down.
 func TestServeControlled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
@@ -169,7 +190,9 @@ func TestServeControlled(t *testing.T) {
 	audit := filepath.Join(t.TempDir(), "audit.jsonl")
 	behind := func(args string, serve ...string) ran {
 		t.Helper()
-		return run(t, append(append(strings.Fields(args), "--", self, "serve", "--config", path, "--audit", audit), serve...)...)
+		return run(t, append(
+			append(strings.Fields(args), "--", self, "serve", "--config", path, "--audit", audit),
+			serve...)...)
 	}
 	taken := 0
 	entry := func() (e map[string]any) {
@@ -191,28 +214,37 @@ func TestServeControlled(t *testing.T) {
 		got := behind("call files__fs_read path=a.txt --era " + era)
 		assert.Equal(t, got, ran{0, "hello", ""})
 		e := entry()
-		assert.Assert(t, e["server"] == "files" && e["tool"] == "fs_read" && e["outcome"] == "ok" && e["principal"] == nil && e["arguments_values"] == nil)
-		assert.DeepEqual(t, e["arguments"], []any{map[string]any{"name": "path", "type": "string", "size": 7.0}})
+		assert.Assert(t, e["server"] == "files" && e["tool"] == "fs_read" && e["outcome"] == "ok" &&
+			e["principal"] == nil && e["arguments_values"] == nil)
+		assert.DeepEqual(t, e["arguments"],
+			[]any{map[string]any{"name": "path", "type": "string", "size": 7.0}})
 		key, err := os.ReadFile(audit + ".key")
 		assert.NilError(t, err)
 		mac := hmac.New(sha256.New, key)
 		mac.Write([]byte(`{"path":"a.txt"}`))
 		assert.Equal(t, e["arguments_hmac"], fmt.Sprintf("%x", mac.Sum(nil)))
 
-		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny, "--audit-values")
+		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny,
+			"--audit-values")
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, cmp.Contains(got.stderr, `server "files": tool "fs_read": refused before the call: b is private`))
+		assert.Assert(t,
+			cmp.Contains(got.stderr,
+				`server "files": tool "fs_read": refused before the call: b is private`))
 		e = entry()
 		assert.Assert(t, e["outcome"] == "refused" && e["refused_by"] == "before")
 		assert.DeepEqual(t, e["arguments_values"], map[string]any{"path": "b.txt"})
 
-		got = behind("call files__fs_read path=a.txt --era "+era, "--before", deny, "--after", replace)
+		got = behind("call files__fs_read path=a.txt --era "+era, "--before", deny, "--after",
+			replace)
 		assert.Equal(t, got.stdout, "redacted\n", got.stderr)
 		assert.Equal(t, entry()["outcome"], "ok")
 
-		got = behind("call files__fs_read path=a.txt --era "+era, "--before", "true", "--before", "false")
+		got = behind("call files__fs_read path=a.txt --era "+era, "--before", "true", "--before",
+			"false")
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, cmp.Contains(got.stderr, `the command that is to see it, "false", has not worked: exited with status 1`))
+		assert.Assert(t,
+			cmp.Contains(got.stderr,
+				`the command that is to see it, "false", has not worked: exited with status 1`))
 		assert.Equal(t, entry()["refused_by"], "before")
 
 		got = behind("call hand__fail --era " + era)
@@ -223,7 +255,8 @@ func TestServeControlled(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
 	if _, err := os.Stat("/dev/full"); err == nil {
-		got := run(t, "call", "files__fs_read", "path=a.txt", "--server-logs", "--", self, "serve", "--config", path, "--audit", "/dev/full")
+		got := run(t, "call", "files__fs_read", "path=a.txt", "--server-logs", "--", self, "serve",
+			"--config", path, "--audit", "/dev/full")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Equal(t, got.stdout, "hello")
 		assert.Assert(t, cmp.Contains(got.stderr, "the audit log cannot be written; calls go on"))
@@ -236,13 +269,18 @@ func TestServeLimited(t *testing.T) {
 	assert.NilError(t, err)
 	ownHome(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"hand": map[string]any{"command": self, "args": []string{"fixture:good"}, "maxArguments": 30, "maxResult": 100}}})
+	text, err := json.Marshal(
+		map[string]any{"mcpServers": map[string]any{
+			"hand": map[string]any{"command": self, "args": []string{"fixture:good"},
+				"maxArguments": 30, "maxResult": 100}}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	for args, want := range map[string]string{
-		"call hand__echo text=x":                          "",
-		"call hand__echo text=" + strings.Repeat("x", 20): `server "hand": tool "echo": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent`,
-		"call hand__big":                                  `server "hand": tool "big": its result has`,
+		"call hand__echo text=x": "",
+		"call hand__echo text=" +
+			strings.Repeat("x",
+				20): `server "hand": tool "echo": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent`,
+		"call hand__big": `server "hand": tool "big": its result has`,
 	} {
 		got := run(t, append(strings.Fields(args), "--", self, "serve", "--config", path)...)
 		assert.Equal(t, got.code == 0, want == "", got.stderr)
@@ -265,10 +303,14 @@ func TestServeOthersUsage(t *testing.T) {
 		{[]string{"serve", "--audit", "x"}, 2, "there are no servers to be offered"},
 		{[]string{"serve", "--before", "x"}, 2, "there are no servers to be offered"},
 		{[]string{"serve", "--after", "x"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--config", path, "--audit-values"}, 2, "--audit-values is for an audit log\nhint: say where it is to be: --audit FILE"},
-		{[]string{"serve", "--config", path, "--audit", ""}, 2, "--audit: it wants the name of a file"},
-		{[]string{"serve", "--config", path, "--audit", filepath.Join(path, "x")}, 2, "--audit: open "},
-		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2, `--before: "a 'b" is not whole: ' is never closed`},
+		{[]string{"serve", "--config", path, "--audit-values"}, 2,
+			"--audit-values is for an audit log\nhint: say where it is to be: --audit FILE"},
+		{[]string{"serve", "--config", path, "--audit", ""}, 2,
+			"--audit: it wants the name of a file"},
+		{[]string{"serve", "--config", path, "--audit", filepath.Join(path, "x")}, 2,
+			"--audit: open "},
+		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2,
+			`--before: "a 'b" is not whole: ' is never closed`},
 		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: there is no command"},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},

@@ -21,7 +21,8 @@ import (
 // serveAPI is stdwire serve with these servers at an address of its own.
 func serveAPI(t *testing.T, args ...string) (address string) {
 	t.Helper()
-	cmd, _, _ := stdwire(t, append([]string{"serve", "--http", "127.0.0.1:0", "--no-auth"}, args...)...)
+	cmd, _, _ := stdwire(t,
+		append([]string{"serve", "--http", "127.0.0.1:0", "--no-auth"}, args...)...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
@@ -42,9 +43,11 @@ func serveAPI(t *testing.T, args ...string) (address string) {
 	}
 }
 
-func post(ctx context.Context, t *testing.T, address, service, body string) (status int, answer string) {
+func post(ctx context.Context, t *testing.T, address, service, body string) (status int,
+	answer string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v1/"+service, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v1/"+service,
+		strings.NewReader(body))
 	assert.NilError(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
@@ -57,7 +60,8 @@ func post(ctx context.Context, t *testing.T, address, service, body string) (sta
 	return response.StatusCode, string(text)
 }
 
-// The tools of servers are called by HTTP as they are by stdwire run, and MCP clients see them once.
+// The tools of servers are called by HTTP as they are by stdwire run, and MCP clients see them
+// once.
 func TestServeToolsByHTTP(t *testing.T) {
 	config, dir, _ := someServers(t)
 	audit := filepath.Join(dir, "audit.jsonl")
@@ -67,24 +71,37 @@ func TestServeToolsByHTTP(t *testing.T) {
 		status        int
 		want          string
 	}{
-		{"files", `{"action":"fs_read","params":{"path":"a.txt"}}`, 200, `{"success":true,"data":{"path":"a.txt",`},
-		{"old", `{"action":"fs_read","params":{"path":"a.txt"}}`, 200, `{"success":true,"data":{"path":"a.txt",`},
-		{"fs", `{"action":"read","params":{"path":"a.txt"}}`, 200, `{"success":true,"data":{"path":"a.txt",`},
-		{"fs", `{"action":"echo","params":{"text":"x"},"confirm":true}`, 200, `{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],`}, // the server of that name
+		{"files", `{"action":"fs_read","params":{"path":"a.txt"}}`, 200,
+			`{"success":true,"data":{"path":"a.txt",`},
+		{"old", `{"action":"fs_read","params":{"path":"a.txt"}}`, 200,
+			`{"success":true,"data":{"path":"a.txt",`},
+		{"fs", `{"action":"read","params":{"path":"a.txt"}}`, 200,
+			`{"success":true,"data":{"path":"a.txt",`},
+		// the server of that name
+		{"fs", `{"action":"echo","params":{"text":"x"},"confirm":true}`, 200,
+			`{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],`},
 		{"host", `{"action":"status"}`, 200, `"server":"files"`},
-		{"files", `{"action":"fs_read","params":{"path":"b.txt"}}`, 502, `"code":"upstream_error","message":"not_found: cannot read \"b.txt\": it does not exist","details":{"structuredContent":`},
+		{"files", `{"action":"fs_read","params":{"path":"b.txt"}}`, 502,
+			`"code":"upstream_error","message":"not_found: cannot read \"b.txt\": it does not exist","details":{"structuredContent":`},
 		{"files", `{"action":"fs_read"}`, 400, `"code":"missing_param"`},
 		{"files", `{"action":"fs_read","params":{"path":7}}`, 400, `"code":"invalid_input"`},
-		{"files", `{"action":"fs_read","params":{"path":"a.txt"},"session":"x"}`, 400, `takes no session`},
+		{"files", `{"action":"fs_read","params":{"path":"a.txt"},"session":"x"}`, 400,
+			`takes no session`},
 		{"files", `{"action":"fs_list","params":{}}`, 404, `"code":"unknown_operation"`},
-		{"files", `{"action":"fs_delete","params":{"path":"a.txt"}}`, 428, `"code":"confirmation_required"`},
-		{"files", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501, `"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here`},
-		{"old", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501, `"details":{"questions":["elicitation/create"],"result":{`},
+		{"files", `{"action":"fs_delete","params":{"path":"a.txt"}}`, 428,
+			`"code":"confirmation_required"`},
+		{"files", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501,
+			`"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here`},
+		{"old", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501,
+			`"details":{"questions":["elicitation/create"],"result":{`},
 		{"asks", `{"action":"t","confirm":true}`, 501, `(sampling/createMessage)`},
-		{"my_hand", `{"action":"echo","params":{"text":"x"},"confirm":true}`, 200, `"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}`},
-		{"my_hand", `{"action":"fail","confirm":true}`, 502, `"code":"upstream_error","message":"disk full","details":{"content":[{"type":"text","text":"disk full"}],"isError":true}`},
+		{"my_hand", `{"action":"echo","params":{"text":"x"},"confirm":true}`, 200,
+			`"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}`},
+		{"my_hand", `{"action":"fail","confirm":true}`, 502,
+			`"code":"upstream_error","message":"disk full","details":{"content":[{"type":"text","text":"disk full"}],"isError":true}`},
 		{"my_hand", `{"action":"refuse","confirm":true}`, 502, `"details":{"code":-32602}`},
-		{"my_hand", `{"action":"die","confirm":true}`, 502, `server \"my.hand\": tool \"die\": exited with status 7`},
+		{"my_hand", `{"action":"die","confirm":true}`, 502,
+			`server \"my.hand\": tool \"die\": exited with status 7`},
 		{"small", `{"action":"big","confirm":true}`, 403, `"code":"blocked"`},
 		{"gone", `{"action":"x"}`, 502, `server \"gone\" is not available`},
 		{"off", `{"action":"x"}`, 404, `"code":"unknown_operation"`},
@@ -104,8 +121,11 @@ func TestServeToolsByHTTP(t *testing.T) {
 	for _, service := range []string{"files", "old", "small", "library", "fs", "host"} {
 		assert.Assert(t, document.Paths["/v1/"+service] != nil, service)
 	}
-	assert.Assert(t, cmp.Contains(string(document.Components.Schemas["files.fs_write.call"]), `"x-kind":"destructive"`))
-	assert.Assert(t, cmp.Contains(string(document.Components.Schemas["files.fs_write.input"]), `"content"`))
+	assert.Assert(t,
+		cmp.Contains(string(document.Components.Schemas["files.fs_write.call"]),
+			`"x-kind":"destructive"`))
+	assert.Assert(t,
+		cmp.Contains(string(document.Components.Schemas["files.fs_write.input"]), `"content"`))
 	assert.Assert(t, document.Components.Schemas["files.fs_list.call"] == nil)
 
 	got := run(t, "ls", "tools", "-o", "json", "--url", address+"/mcp")
@@ -131,7 +151,9 @@ func TestCallByHTTPIsGivenUp(t *testing.T) {
 	assert.NilError(t, err)
 	ownHome(t)
 	notes, config := newNotes(t), filepath.Join(t.TempDir(), "mcp.json")
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"hand": map[string]any{"command": self, "args": []string{"fixture:good", notes.path}}}})
+	text, err := json.Marshal(
+		map[string]any{"mcpServers": map[string]any{
+			"hand": map[string]any{"command": self, "args": []string{"fixture:good", notes.path}}}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(config, text, 0o600))
 	address := serveAPI(t, "--config", config)

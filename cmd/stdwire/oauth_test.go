@@ -36,17 +36,21 @@ func newAuthority(t *testing.T) *authority {
 	mux := http.NewServeMux()
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, s.URL, s.URL+"/keys")
+	mux.HandleFunc("/.well-known/oauth-authorization-server",
+		func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, s.URL, s.URL+"/keys")
+		})
+	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"keys":[%s]}`, key)
 	})
-	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"keys":[%s]}`, key) })
 	return &authority{t, s.URL, signer}
 }
 
 func (a *authority) token(subject, audience, scope string) string {
 	a.t.Helper()
 	text, err := a.signer.Sign(jose.Header{Type: "at+jwt", KeyID: "k"}, map[string]any{
-		"iss": a.url, "sub": subject, "aud": audience, "scope": scope, "exp": time.Now().Add(time.Hour).Unix(),
+		"iss": a.url, "sub": subject, "aud": audience, "scope": scope,
+		"exp": time.Now().Add(time.Hour).Unix(),
 	})
 	assert.NilError(a.t, err)
 	return text
@@ -63,7 +67,9 @@ type protected struct {
 
 func protect(t *testing.T, a *authority, args ...string) *protected {
 	t.Helper()
-	cmd, _, _ := stdwire(t, append([]string{"serve", "--http", "127.0.0.1:0", "--oauth-issuer", a.url, "--oauth-audience", audience}, args...)...)
+	cmd, _, _ := stdwire(t,
+		append([]string{"serve", "--http", "127.0.0.1:0", "--oauth-issuer", a.url,
+			"--oauth-audience", audience}, args...)...)
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
@@ -91,9 +97,11 @@ func protect(t *testing.T, a *authority, args ...string) *protected {
 }
 
 // ask sends a request, with lines of "Name: value" as headers.
-func (p *protected) ask(method, path, host, token, body string, headers ...string) (*http.Response, string) {
+func (p *protected) ask(method, path, host, token, body string, headers ...string) (*http.Response,
+	string) {
 	p.t.Helper()
-	request, err := http.NewRequestWithContext(p.t.Context(), method, p.address+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(p.t.Context(), method, p.address+path,
+		strings.NewReader(body))
 	assert.NilError(p.t, err)
 	request.Host = host
 	if method == http.MethodPost {
@@ -117,9 +125,12 @@ func (p *protected) ask(method, path, host, token, body string, headers ...strin
 // call calls a tool in the modern era.
 func (p *protected) call(token, tool, arguments string) (*http.Response, string) {
 	p.t.Helper()
-	return p.ask("POST", "/mcp", "", token, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+arguments+
-		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: "+tool)
+	return p.ask("POST", "/mcp", "", token,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+tool+`","arguments":`+
+			arguments+
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"Accept: application/json, text/event-stream", "Mcp-Protocol-Version: 2026-07-28",
+		"Mcp-Method: tools/call", "Mcp-Name: "+tool)
 }
 
 // keepsSecret makes sure that nothing of tokens is in a text.
@@ -132,10 +143,12 @@ func keepsSecret(t *testing.T, text string, tokens ...string) {
 	}
 }
 
-// The built-in server with the tokens of an authorization server, of which it finds the keys itself.
+// The built-in server with the tokens of an authorization server, of which it finds the keys
+// itself.
 func TestServeWithOAuth(t *testing.T) {
 	issuer := newAuthority(t)
-	p := protect(t, issuer, "--root", t.TempDir(), "--oauth-scope", "files", "--oauth-scope", "more")
+	p := protect(t, issuer, "--root", t.TempDir(), "--oauth-scope", "files", "--oauth-scope",
+		"more")
 	const where = "https://files.example.com/.well-known/oauth-protected-resource/mcp"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 	good := issuer.token("ada", audience, "files more")
@@ -146,15 +159,19 @@ func TestServeWithOAuth(t *testing.T) {
 	}{
 		{good, 200, 200, ""},
 		{"", 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", DPoP `},
-		{"x", 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
-		{issuer.token("ada", "https://other.example.com/mcp", "files more"), 401, 401, `Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
-		{issuer.token("ada", audience, "files"), 403, 403, `Bearer resource_metadata="` + where + `", scope="files more", error="insufficient_scope"`},
+		{"x", 401, 401, `Bearer resource_metadata="` + where +
+			`", scope="files more", error="invalid_token"`},
+		{issuer.token("ada", "https://other.example.com/mcp", "files more"), 401, 401,
+			`Bearer resource_metadata="` + where + `", scope="files more", error="invalid_token"`},
+		{issuer.token("ada", audience, "files"), 403, 403, `Bearer resource_metadata="` + where +
+			`", scope="files more", error="insufficient_scope"`},
 	} {
 		for _, host := range []string{"", "files.example.com", "localhost:80"} {
 			response, text := p.ask("POST", "/mcp", host, tt.token, initialize)
 			assert.Equal(t, response.StatusCode, tt.status, text)
 			challenge := response.Header.Get("WWW-Authenticate")
-			assert.Assert(t, strings.HasPrefix(challenge, tt.challengeBegins) && (challenge == "") == (tt.challengeBegins == ""), challenge)
+			assert.Assert(t, strings.HasPrefix(challenge, tt.challengeBegins) &&
+				(challenge == "") == (tt.challengeBegins == ""), challenge)
 		}
 		response, text := p.ask("POST", "/v1/fs", "", tt.token, `{"action":"list"}`)
 		assert.Equal(t, response.StatusCode, tt.api, text)
@@ -164,7 +181,8 @@ func TestServeWithOAuth(t *testing.T) {
 	response, text := p.ask("POST", "/v1/fs?access_token="+good, "", "", `{"action":"list"}`)
 	assert.Equal(t, response.StatusCode, 400, text)
 
-	for _, path := range []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"} {
+	for _, path := range []string{"/.well-known/oauth-protected-resource/mcp",
+		"/.well-known/oauth-protected-resource"} {
 		response, text := p.ask("GET", path, "files.example.com", "", "")
 		assert.Equal(t, response.StatusCode, 200)
 		var metadata struct {
@@ -180,7 +198,8 @@ func TestServeWithOAuth(t *testing.T) {
 	keepsSecret(t, p.stop(), good)
 }
 
-// A gateway with the same tokens: they open it, and go no further. Servers that must not be shared have a client for each of those who call.
+// A gateway with the same tokens: they open it, and go no further. Servers that must not be shared
+// have a client for each of those who call.
 func TestGatewayWithOAuth(t *testing.T) {
 	var mu sync.Mutex
 	var seen strings.Builder
@@ -201,11 +220,16 @@ func TestGatewayWithOAuth(t *testing.T) {
 	ownRuntime(t)
 	t.Setenv("UPSTREAM", "letmein")
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"up":{"url":%q,"headers":{"Authorization":"Bearer ${UPSTREAM}"}}}}`, upstream.URL), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path,
+			fmt.Appendf(nil,
+				`{"mcpServers":{"up":{"url":%q,"headers":{"Authorization":"Bearer ${UPSTREAM}"}}}}`,
+				upstream.URL), 0o600))
 
 	issuer := newAuthority(t)
 	p := protect(t, issuer, "--config", path, "--oauth-scope", "mcp")
-	ada, bob, weak := issuer.token("ada", audience, "mcp"), issuer.token("bob", audience, "mcp"), issuer.token("eve", audience, "")
+	ada, bob, weak := issuer.token("ada", audience, "mcp"), issuer.token("bob", audience, "mcp"),
+		issuer.token("eve", audience, "")
 	clients := func() int {
 		mu.Lock()
 		defer mu.Unlock()
@@ -216,13 +240,15 @@ func TestGatewayWithOAuth(t *testing.T) {
 	response, _ = p.call(weak, "up__echo", `{"text":"x"}`)
 	assert.Equal(t, response.StatusCode, 403)
 	response, _ = p.call("letmein", "up__echo", `{"text":"x"}`)
-	assert.Equal(t, response.StatusCode, 401, "what is good behind the gateway is not good in front of it")
+	assert.Equal(t, response.StatusCode, 401,
+		"what is good behind the gateway is not good in front of it")
 
 	says := func(token, word string) {
 		t.Helper()
 		response, text := p.call(token, "up__echo", `{"text":"`+word+`"}`)
 		assert.Equal(t, response.StatusCode, 200, text)
-		assert.Assert(t, strings.Contains(text, word) && !strings.Contains(text, `"isError":true`), text)
+		assert.Assert(t, strings.Contains(text, word) &&
+			!strings.Contains(text, `"isError":true`), text)
 	}
 	says(ada, "first")
 	before := clients()

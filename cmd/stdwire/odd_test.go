@@ -34,7 +34,8 @@ func serveOdd(args []string) {
 			name = given
 		}
 	}
-	tools := fmt.Sprintf(`[{"name":%q,"description":"Acts.","inputSchema":{"type":"object"}}]`, name)
+	tools := fmt.Sprintf(`[{"name":%q,"description":"Acts.","inputSchema":{"type":"object"}}]`,
+		name)
 	if does("faulty") {
 		tools = faultyTools
 	}

@@ -16,19 +16,25 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// However a server ends, nothing is left of 20 processes that ignore SIGTERM and have children and daemons that do so too.
+// However a server ends, nothing is left of 20 processes that ignore SIGTERM and have children and
+// daemons that do so too.
 func TestNoOrphans(t *testing.T) {
 	for name, end := range map[string]func(server *exec.Cmd, stdin io.Closer) error{
 		"end of file": func(_ *exec.Cmd, stdin io.Closer) error { return stdin.Close() },
-		"SIGTERM":     func(server *exec.Cmd, _ io.Closer) error { return server.Process.Signal(syscall.SIGTERM) },
-		"SIGKILL":     func(server *exec.Cmd, _ io.Closer) error { return server.Process.Kill() },
+		"SIGTERM": func(server *exec.Cmd,
+			_ io.Closer) error {
+			return server.Process.Signal(syscall.SIGTERM)
+		},
+		"SIGKILL": func(server *exec.Cmd, _ io.Closer) error { return server.Process.Kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			unique, err := rand.Int(rand.Reader, big.NewInt(1e9))
 			assert.NilError(t, err)
-			marker := fmt.Sprintf("86400.%09d", unique) // seconds to sleep, by which the processes are known
-			stubborn := "trap '' TERM HUP INT; (trap '' TERM; sleep " + marker + " & sleep " + marker + ") & setsid sleep " + marker + " & sleep " + marker
+			// seconds to sleep, by which the processes are known
+			marker := fmt.Sprintf("86400.%09d", unique)
+			stubborn := "trap '' TERM HUP INT; (trap '' TERM; sleep " + marker + " & sleep " +
+				marker + ") & setsid sleep " + marker + " & sleep " + marker
 
 			self, err := os.Executable()
 			assert.NilError(t, err)
@@ -49,8 +55,10 @@ func TestNoOrphans(t *testing.T) {
 			}()
 			answers := bufio.NewReader(stdout)
 			for i := range 20 {
-				_, err := fmt.Fprintf(stdin, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"proc_start","arguments":{"command":"sh","args":["-c",%q]},`+
-					`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+"\n", i, stubborn)
+				_, err := fmt.Fprintf(stdin,
+					`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"proc_start","arguments":{"command":"sh","args":["-c",%q]},`+
+						`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`+
+						"\n", i, stubborn)
 				assert.NilError(t, err)
 				answer, err := answers.ReadString('\n')
 				assert.NilError(t, err)
@@ -78,7 +86,8 @@ func TestNoOrphans(t *testing.T) {
 func sleeping(marker string) (n int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range files {
-		if line, err := os.ReadFile(name); err == nil && strings.HasSuffix(strings.TrimRight(string(line), "\x00"), "sleep\x00"+marker) {
+		if line, err := os.ReadFile(name); err == nil &&
+			strings.HasSuffix(strings.TrimRight(string(line), "\x00"), "sleep\x00"+marker) {
 			n++
 		}
 	}

@@ -27,7 +27,10 @@ func TestServeOwnProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	program, err := os.Executable()
 	assert.NilError(t, err)
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"own": map[string]any{"command": program, "args": []string{"fixture:curious", notes.path}, "perSession": true}}})
+	text, err := json.Marshal(
+		map[string]any{"mcpServers": map[string]any{
+			"own": map[string]any{"command": program,
+				"args": []string{"fixture:curious", notes.path}, "perSession": true}}})
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 	cmd, _, _ := stdwire(t, "serve", "--config", path, "--http", "127.0.0.1:0", "--no-auth")
@@ -45,7 +48,10 @@ func TestServeOwnProcesses(t *testing.T) {
 
 	logs := make(chan string, 100)
 	connect := func(era mcp.Era, roots ...mcp.Root) *client.Client {
-		o := client.Options{Era: era, Roots: roots, LogLevel: mcp.LevelDebug, OnLog: func(m mcp.LoggingMessageParams) { logs <- m.Logger + " " + string(m.Data) }}
+		o := client.Options{Era: era, Roots: roots, LogLevel: mcp.LevelDebug,
+			OnLog: func(m mcp.LoggingMessageParams) {
+				logs <- m.Logger + " " + string(m.Data)
+			}}
 		c, err := o.Connect(t.Context(), streamable.Dial(address))
 		assert.NilError(t, err)
 		return c
@@ -62,7 +68,8 @@ func TestServeOwnProcesses(t *testing.T) {
 		assert.Equal(t, <-logs, "own/l "+pid)
 		return pid
 	}
-	a, b := connect(mcp.Legacy, mcp.Root{URI: "file:///a"}), connect(mcp.Legacy, mcp.Root{URI: "file:///b"})
+	a, b := connect(mcp.Legacy, mcp.Root{URI: "file:///a"}),
+		connect(mcp.Legacy, mcp.Root{URI: "file:///b"})
 	c, d := connect(mcp.Modern), connect(mcp.Modern)
 	assert.Equal(t, call(a, "own__roots"), `[{"uri":"file:///a"}]`)
 	assert.Equal(t, call(b, "own__roots"), `[{"uri":"file:///b"}]`)
@@ -77,9 +84,11 @@ func TestServeOwnProcesses(t *testing.T) {
 			assert.Assert(t, !strings.HasPrefix(tool.Name, "own__"), tool.Name)
 		}
 	}
-	status, answer := post(t.Context(), t, strings.TrimSuffix(address, "/mcp"), "own", `{"action":"me","params":{},"confirm":true}`)
+	status, answer := post(t.Context(), t, strings.TrimSuffix(address, "/mcp"), "own",
+		`{"action":"me","params":{},"confirm":true}`)
 	assert.Equal(t, status, 409, answer)
-	assert.Assert(t, strings.Contains(answer, `"code":"state_error"`) && strings.Contains(answer, "a request without a session is no client's"), answer)
+	assert.Assert(t, strings.Contains(answer, `"code":"state_error"`) &&
+		strings.Contains(answer, "a request without a session is no client's"), answer)
 	ends := "ended " + me(a) + "\n"
 	assert.NilError(t, a.Close())
 	assert.Equal(t, notes.Line(t), ends)

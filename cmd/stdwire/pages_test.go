@@ -24,16 +24,21 @@ func TestLoginInTheBrowser(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	dir := t.TempDir()
-	assert.NilError(t, os.WriteFile(filepath.Join(dir, "xdg-open"), fmt.Appendf(nil, "#!/bin/sh\nexec %s fixture:browser \"$1\"\n", self), 0o700))
+	assert.NilError(t,
+		os.WriteFile(filepath.Join(dir, "xdg-open"),
+			fmt.Appendf(nil, "#!/bin/sh\nexec %s fixture:browser \"$1\"\n", self), 0o700))
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	t.Setenv("WAYLAND_DISPLAY", "wayland-0")
 	got := runWith(t.Context(), termtest.Capture(true), "auth", "login", g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "To log in, open this page of "+g.host+":\n"))
-	assert.Assert(t, strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasSuffix(got.stderr, "logged in to "+g.host+" at "+g.issuer+", for read\n"),
+		got.stderr)
 }
 
-// Where the browser is on another machine, the address at which it ended does as well, and no other.
+// Where the browser is on another machine, the address at which it ended does as well, and no
+// other.
 func TestLoginFromAnotherMachine(t *testing.T) {
 	ownHome(t)
 	t.Setenv("DISPLAY", "")
@@ -49,7 +54,8 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 			if rest, ok := strings.CutPrefix(lines.Text(), "  http"); ok {
 				page = "http" + rest
 			}
-			if !strings.HasPrefix(lines.Text(), "The browser could not be started: there is no graphical display.") {
+			if !strings.HasPrefix(lines.Text(),
+				"The browser could not be started: there is no graphical display.") {
 				continue
 			}
 			go func() { _, _ = io.Copy(io.Discard, seen) }()
@@ -61,7 +67,8 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 			_ = resp.Body.Close()
 			ended := resp.Header.Get("Location")
 			at, _, _ := strings.Cut(ended, "?")
-			for _, line := range []string{"yes", "http://evil.example/callback?code=x", at + "?code=x&state=x", ended} {
+			for _, line := range []string{"yes", "http://evil.example/callback?code=x", at +
+				"?code=x&state=x", ended} {
 				_, _ = io.WriteString(keys, line+"\n")
 			}
 			return
@@ -69,7 +76,9 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 	}()
 	got := runWith(t.Context(), c, "auth", "login", g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Equal(t, strings.Count(got.stderr, "That does not help: the address begins with http://127.0.0.1:"), 2, got.stderr)
-	assert.Equal(t, strings.Count(got.stderr, "That does not help: this is not the answer that is waited for"), 1, got.stderr)
+	assert.Equal(t, strings.Count(got.stderr,
+		"That does not help: the address begins with http://127.0.0.1:"), 2, got.stderr)
+	assert.Equal(t, strings.Count(got.stderr,
+		"That does not help: this is not the answer that is waited for"), 1, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "logged in to "+g.host+" at "+g.issuer))
 }

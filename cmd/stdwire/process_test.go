@@ -31,7 +31,8 @@ func TestInterruptedByASignal(t *testing.T) {
 }
 
 func TestServe(t *testing.T) {
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
+		"\n"
 	dir := t.TempDir()
 	serve := func() (*exec.Cmd, *os.File, *bytes.Buffer, *bytes.Buffer) {
 		cmd, stdout, stderr := stdwire(t, "serve", "--root", "docs="+dir)

@@ -23,7 +23,9 @@ func twoServers(t *testing.T) (path string) {
 	runtime := ownRuntime(t)
 	dir := project(t, nil)
 	t.Setenv("XDG_RUNTIME_DIR", runtime)
-	text, err := json.Marshal(obj{"mcpServers": obj{"files": good(), "danger": good()}, "profiles": obj{"safe": []string{"files"}}})
+	text, err := json.Marshal(
+		obj{"mcpServers": obj{"files": good(), "danger": good()},
+			"profiles": obj{"safe": []string{"files"}}})
 	assert.NilError(t, err)
 	own := filepath.Join(os.Getenv("HOME"), ".config", "stdwire")
 	assert.NilError(t, os.MkdirAll(own, 0o700))
@@ -39,17 +41,22 @@ func TestProjectProfileAtStart(t *testing.T) {
 	offered := func() (files, danger bool) {
 		got := run(t, "tools", "--", self, "serve", "--profile", "safe")
 		assert.Equal(t, got.code, 0, got.stderr)
-		return strings.Contains(got.stdout, "files__echo("), strings.Contains(got.stdout, "danger__echo(")
+		return strings.Contains(got.stdout, "files__echo("),
+			strings.Contains(got.stdout, "danger__echo(")
 	}
 	files, danger := offered()
 	assert.Assert(t, files)
 	assert.Assert(t, !danger, "a project's file decides what the user's profile has")
 	got := run(t, "config", "check")
-	assert.Assert(t, cmp.Contains(got.stderr, `warning: `+path+`:1:33: the profile "safe" is not used: it would take the place of the one at `))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `warning: `+path+
+			`:1:33: the profile "safe" is not used: it would take the place of the one at `))
 
 	got = run(t, "trust")
 	assert.Equal(t, got.code, 7)
-	assert.Assert(t, cmp.Contains(got.stderr, path+":1:33: profile \"safe\" is not trusted\n  servers    files danger\n  elsewhere  danger at "))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, path+
+			":1:33: profile \"safe\" is not trusted\n  servers    files danger\n  elsewhere  danger at "))
 	assert.Assert(t, cmp.Contains(got.stderr, "\n  elsewhere  files at "))
 	assert.Assert(t, cmp.Contains(got.stderr, "\n  in place of "))
 	got = run(t, "trust", "safe", "--yes")
@@ -61,11 +68,14 @@ func TestProjectProfileAtStart(t *testing.T) {
 	assert.Assert(t, !danger)
 
 	// One that the user does not have has no effect either.
-	assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers": {}, "profiles": {"all": ["files", "danger"]}}`), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path, []byte(`{"mcpServers": {}, "profiles": {"all": ["files", "danger"]}}`),
+			0o600))
 	got = run(t, "serve", "--profile", "all")
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `profile "all" is not trusted`))
-	assert.Assert(t, cmp.Contains(got.stderr, "hint: look at what it has, and agree to it: stdwire trust all"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "hint: look at what it has, and agree to it: stdwire trust all"))
 }
 
 func TestProjectProfileAppears(t *testing.T) {
@@ -83,7 +93,8 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.stderr, "gateway "+g.pid+" has let safe in"))
 		about, servers = statuses(t, g.pid)
 		assert.Equal(t, len(servers), 1)
-		assert.Equal(t, about.Waiting[0].Kind+" "+about.Waiting[0].Name, "server danger", "what a profile has is one thing, what is started another")
+		assert.Equal(t, about.Waiting[0].Kind+" "+about.Waiting[0].Name, "server danger",
+			"what a profile has is one thing, what is started another")
 		got = run(t, "trust", "danger", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "  command    "))
@@ -95,7 +106,8 @@ func TestProjectProfileAppears(t *testing.T) {
 		g := servingHTTP(t, "--servers", "--no-auth")
 		_, servers := statuses(t, g.pid)
 		pid, mark := servers["files"].Pid, filepath.Join(t.TempDir(), "mark")
-		assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers": {"files": `+planted(t, mark)+`}}`), 0o600))
+		assert.NilError(t,
+			os.WriteFile(path, []byte(`{"mcpServers": {"files": `+planted(t, mark)+`}}`), 0o600))
 		g.says(`server "files" is not trusted, and not used in place of your own: see stdwire trust`)
 		_, servers = statuses(t, g.pid)
 		assert.Equal(t, len(servers), 2)
@@ -103,7 +115,9 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Equal(t, started(t, mark), 0)
 		got := run(t, "restart", "files")
 		assert.Equal(t, got.code, 5)
-		assert.Assert(t, cmp.Contains(got.stderr, `server "files" is not trusted, and waits: stdwire trust files lets it in`))
+		assert.Assert(t,
+			cmp.Contains(got.stderr,
+				`server "files" is not trusted, and waits: stdwire trust files lets it in`))
 		got = run(t, "trust", "files", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "\n  in place of "))

@@ -14,20 +14,27 @@ import (
 func serveForms([]string) {
 	catalog := dispatch.NewCatalog()
 	type none struct{}
-	dispatch.Add(catalog, dispatch.Spec{Name: "order", Summary: "Orders.", Kind: dispatch.Read}, func(ctx context.Context, _ none) (string, error) {
-		answer, err := server.Elicit(ctx, "order", mcp.ElicitParams{Message: "What shall it be?", RequestedSchema: []byte(`{"type":"object","properties":{` +
-			`"name":{"type":"string","minLength":2},"count":{"type":"integer","default":7},"color":{"type":"string","enum":["red","green"]},"gift":{"type":"boolean"}},"required":["name"]}`)})
-		if err != nil {
+	dispatch.Add(catalog, dispatch.Spec{Name: "order", Summary: "Orders.", Kind: dispatch.Read},
+		func(ctx context.Context, _ none) (string, error) {
+			answer, err := server.Elicit(ctx, "order",
+				mcp.ElicitParams{Message: "What shall it be?",
+					RequestedSchema: []byte(`{"type":"object","properties":{` +
+						`"name":{"type":"string","minLength":2},"count":{"type":"integer","default":7},"color":{"type":"string","enum":["red","green"]},"gift":{"type":"boolean"}},"required":["name"]}`)})
+			if err != nil {
+				return "", err
+			}
+			return string(answer.Action) + " " + string(answer.Content), nil
+		})
+	dispatch.Add(catalog, dispatch.Spec{Name: "write", Summary: "Writes.", Kind: dispatch.Read},
+		func(ctx context.Context, _ none) (string, error) {
+			_, err := server.Sample(ctx, "text",
+				mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
+					{Role: mcp.RoleUser,
+						Content: mcp.SamplingContent{&mcp.TextContent{Text: "Write."}}}}})
 			return "", err
-		}
-		return string(answer.Action) + " " + string(answer.Content), nil
-	})
-	dispatch.Add(catalog, dispatch.Spec{Name: "write", Summary: "Writes.", Kind: dispatch.Read}, func(ctx context.Context, _ none) (string, error) {
-		_, err := server.Sample(ctx, "text", mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
-			{Role: mcp.RoleUser, Content: mcp.SamplingContent{&mcp.TextContent{Text: "Write."}}}}})
-		return "", err
-	})
-	s := server.Options{Logger: slog.New(slog.DiscardHandler)}.New(server.Info{Name: "forms", Version: "1"}, catalog)
+		})
+	s := server.Options{Logger: slog.New(slog.DiscardHandler)}.New(
+		server.Info{Name: "forms", Version: "1"}, catalog)
 	if err := s.ServeStdio(context.Background()); err != nil {
 		panic(err)
 	}

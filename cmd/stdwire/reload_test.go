@@ -72,7 +72,9 @@ func good(more ...any) map[string]any {
 func configText(t *testing.T, servers map[string]any) []byte {
 	t.Helper()
 	ids := slices.Sorted(maps.Keys(servers))
-	text, err := json.Marshal(map[string]any{"mcpServers": servers, "profiles": map[string][]string{"one": append([]string{}, ids[:min(1, len(ids))]...)}})
+	text, err := json.Marshal(
+		map[string]any{"mcpServers": servers,
+			"profiles": map[string][]string{"one": append([]string{}, ids[:min(1, len(ids))]...)}})
 	assert.NilError(t, err)
 	return text
 }
@@ -93,7 +95,9 @@ func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	here, there := net.Pipe()
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = s.Serve(context.Background(), there) })
-	st.c, err = client.Options{Logger: log, OnToolsChanged: func(tools []*mcp.Tool, err error) { st.changes <- names(tools) }}.Connect(t.Context(), client.Stream(here))
+	st.c, err = client.Options{Logger: log, OnToolsChanged: func(tools []*mcp.Tool, err error) {
+		st.changes <- names(tools)
+	}}.Connect(t.Context(), client.Stream(here))
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		_ = st.c.Close()
@@ -124,7 +128,8 @@ func (st *stand) reloads() { _ = st.Reload(st.t.Context(), serve.Acceptance{All:
 // follows has it applied as when it was noticed that a file has changed.
 func (st *stand) follows() { _ = st.Reload(st.t.Context(), serve.Acceptance{}) }
 
-// becomes writes a configuration, has it applied, and checks which servers clients see then, and what was told on stderr.
+// becomes writes a configuration, has it applied, and checks which servers clients see then, and
+// what was told on stderr.
 func (st *stand) becomes(servers map[string]any, want string, told string) {
 	st.t.Helper()
 	st.write(configText(st.t, servers))
@@ -189,24 +194,27 @@ func TestReload(t *testing.T) {
 
 	hanging, hang := make(chan error, 1), make(chan struct{})
 	go func() {
-		_, err := st.c.CallTool(t.Context(), "a__slow", obj{"ms": 400}, client.OnProgress(func(mcp.ProgressParams) {
-			select {
-			case hang <- struct{}{}:
-			default:
-			}
-		}))
+		_, err := st.c.CallTool(t.Context(), "a__slow", obj{"ms": 400},
+			client.OnProgress(func(mcp.ProgressParams) {
+				select {
+				case hang <- struct{}{}:
+				default:
+				}
+			}))
 		hanging <- err
 	}()
 	<-hang // a call is under way
 	a, b := st.pid("a"), st.pid("b")
-	st.becomes(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good()}, "a b c", "new c; changed b")
+	st.becomes(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good()}, "a b c",
+		"new c; changed b")
 	st.hears("a b c")
 	assert.NilError(t, <-hanging)
 	assert.Equal(t, st.pid("a"), a, "it is the same process")
 	assert.Assert(t, st.pid("b") != b)
 	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "b", "c"})
 
-	st.becomes(obj{"b": good("env", obj{"X": "1"}), "c": good("tools", obj{"deny": []string{"echo"}})}, "b", "changed c; gone a")
+	st.becomes(obj{"b": good("env", obj{"X": "1"}),
+		"c": good("tools", obj{"deny": []string{"echo"}})}, "b", "changed c; gone a")
 	st.hears("b")
 	st.becomes(obj{"b": good("env", obj{"X": "1"}, "disabled", true)}, "", "changed b; gone c")
 	st.hears("")
@@ -233,7 +241,9 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 		}
 		told := st.stderr.take()
 		assert.Equal(t, strings.Count(told, "\n"), 1, told)
-		assert.Assert(t, cmp.Contains(told, "warning: the configuration has changed, and cannot be used; the servers stay as they were: "))
+		assert.Assert(t,
+			cmp.Contains(told,
+				"warning: the configuration has changed, and cannot be used; the servers stay as they were: "))
 		assert.Assert(t, cmp.Contains(told, want))
 		st.sees("a b")
 	}
@@ -264,16 +274,22 @@ func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 	st.hears("c")
 	assert.NilError(t, manager.Enable("b"))
 	st.hears("b c")
-	st.becomes(obj{"a": good("env", obj{"X": "1"}), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "changed a, b")
+	st.becomes(obj{"a": good("env", obj{"X": "1"}),
+		"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "changed a, b")
 	st.becomes(obj{"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "gone a")
-	st.becomes(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "new a")
+	st.becomes(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
+		"b c", "new a")
 	assert.Equal(t, string(manager.Status()[2].State), string(host.Disabled))
-	for _, a := range []obj{good("disabled", true), good()} { // which says nothing of what the user has said
-		st.becomes(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "")
+	for _, a := range []obj{good("disabled", true), good()} {
+		// which says nothing of what the user has said
+		st.becomes(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
+			"b c", "")
 	}
 	assert.NilError(t, manager.Enable("a"))
-	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c", "changed a, b")
-	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()}, "a c", "changed b")
+	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c",
+		"changed a, b")
+	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()},
+		"a c", "changed b")
 }
 
 // Many changes in a row end where the last one is, and nothing is left of the others.
@@ -317,9 +333,12 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.follows()
 	st.sees("b")
 	told := st.stderr.take()
-	assert.Equal(t, strings.Count(told, `server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
+	assert.Equal(t, strings.Count(told,
+		`server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
 	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForTrust)
-	assert.Assert(t, cmp.Contains(st.Files(), filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
+	assert.Assert(t,
+		cmp.Contains(st.Files(),
+			filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
 	trust("a")
 	st.follows()
 	st.sees("b") // the store is a file, too

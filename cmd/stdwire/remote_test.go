@@ -21,16 +21,20 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// echoServer serves one tool over HTTP, and has nothing to do with those who do not know the password.
+// echoServer serves one tool over HTTP, and has nothing to do with those who do not know the
+// password.
 func echoServer(t *testing.T, password string) *httptest.Server {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Says it again.", Kind: dispatch.Read}, func(_ context.Context, in struct {
-		Text string `json:"text"`
-	}) (string, error) {
-		return in.Text, nil
-	})
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "echo", Summary: "Says it again.", Kind: dispatch.Read},
+		func(_ context.Context, in struct {
+			Text string `json:"text"`
+		}) (string, error) {
+			return in.Text, nil
+		})
 	discard := slog.New(slog.DiscardHandler)
-	handler := streamable.Options{Logger: discard}.New(server.Options{Logger: discard}.New(server.Info{Name: "remote", Version: "2"}, catalog))
+	handler := streamable.Options{Logger: discard}.New(
+		server.Options{Logger: discard}.New(server.Info{Name: "remote", Version: "2"}, catalog))
 	t.Cleanup(func() { handler.Close() })
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if password != "" && r.Header.Get("Authorization") != "Bearer "+password {
@@ -64,7 +68,8 @@ func TestRemoteWantsToKnowWho(t *testing.T) {
 	host := strings.TrimPrefix(s.URL, "http://")
 	got := run(t, "tools", "--url", s.URL+"?key=hidden")
 	assert.Equal(t, got.code, 3)
-	assert.Equal(t, got.stderr, "stdwire: "+host+": start: POST "+s.URL+": 401 Unauthorized: \"who are you?\"\n"+
+	assert.Equal(t, got.stderr, "stdwire: "+host+": start: POST "+s.URL+
+		": 401 Unauthorized: \"who are you?\"\n"+
 		"hint: log in: stdwire auth login URL, with the same URL; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN\n")
 
 	got = run(t, "tools", "--url", s.URL, "--header", "Authorization: Bearer letmein")
@@ -89,7 +94,9 @@ func TestRemoteThatIsNone(t *testing.T) {
 		fmt.Fprint(w, "<html>")
 	}))
 	defer page.Close()
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	defer broken.Close()
 	for _, tt := range []struct {
 		url    string
@@ -99,7 +106,8 @@ func TestRemoteThatIsNone(t *testing.T) {
 		{"http://" + closed, 4, socket.Refused.Error()},
 		{page.URL, 4, `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`},
 		{broken.URL, 4, "502 Bad Gateway"},
-		{"example.com", 2, "--url: that is no URL\nhint: it looks like this: https://example.com/mcp"},
+		{"example.com", 2,
+			"--url: that is no URL\nhint: it looks like this: https://example.com/mcp"},
 		{"ftp://example.com", 2, "--url: that is no URL"},
 	} {
 		got := run(t, "tools", "--url", tt.url)
@@ -112,8 +120,10 @@ func TestRemoteThatIsNone(t *testing.T) {
 func TestRemoteUsage(t *testing.T) {
 	for _, tt := range []struct{ args, stderr string }{
 		{"tools --header A:b", "--header is for a server at a --url"},
-		{"tools --url http://x -- y", "there is a --url, and a command behind --: which of them is the server?"},
-		{"tools --url http://x --server-logs", "--server-logs is for servers that are started here"},
+		{"tools --url http://x -- y",
+			"there is a --url, and a command behind --: which of them is the server?"},
+		{"tools --url http://x --server-logs",
+			"--server-logs is for servers that are started here"},
 		{"tools --url http://x --write", "--write is for stdwire's own server"},
 		{"tools --url http://x --header secret", "--header: that is none"},
 		{"tools --url http://x --header a(b):secret", "--header: that is none"},

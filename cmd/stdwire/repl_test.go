@@ -51,18 +51,23 @@ var conversations = map[string][]exchange{
 	},
 }
 
-// An interpreter is driven through proc over MCP, by the command line and by HTTP, with the same words and the same answers.
+// An interpreter is driven through proc over MCP, by the command line and by HTTP, with the same
+// words and the same answers.
 func TestInterpreterByEverySurface(t *testing.T) {
 	for language, conversation := range conversations {
 		if _, err := exec.LookPath(language); err != nil {
 			t.Run(language, func(t *testing.T) { t.Skipf("%s is not installed", language) })
 			continue
 		}
-		for surface, converse := range map[string]func(*testing.T, []exchange) []string{"mcp": converseByMCP, "cli": converseByScript, "http": converseByHTTP} {
+		for surface, converse := range map[string]func(*testing.T,
+			[]exchange) []string{"mcp": converseByMCP, "cli": converseByScript,
+			"http": converseByHTTP} {
 			t.Run(language+" by "+surface, func(t *testing.T) {
 				for i, data := range converse(t, conversation) {
-					assert.Assert(t, regexp.MustCompile(conversation[i].want).MatchString(data), "%s %s\nwant %s\ngot  %s",
-						conversation[i].operation, conversation[i].arguments, conversation[i].want, data)
+					assert.Assert(t, regexp.MustCompile(conversation[i].want).MatchString(data),
+						"%s %s\nwant %s\ngot  %s",
+						conversation[i].operation, conversation[i].arguments, conversation[i].want,
+						data)
 				}
 			})
 		}
@@ -72,11 +77,13 @@ func TestInterpreterByEverySurface(t *testing.T) {
 func converseByMCP(t *testing.T, conversation []exchange) (answers []string) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	c, err := client.Options{}.Spawn(t.Context(), client.Command{Path: self, Args: []string{"serve", "--allow-exec"}})
+	c, err := client.Options{}.Spawn(t.Context(),
+		client.Command{Path: self, Args: []string{"serve", "--allow-exec"}})
 	assert.NilError(t, err)
 	defer c.Close()
 	for _, e := range conversation {
-		result, err := c.CallTool(t.Context(), strings.ReplaceAll(e.operation, ".", "_"), json.RawMessage(e.arguments))
+		result, err := c.CallTool(t.Context(), strings.ReplaceAll(e.operation, ".", "_"),
+			json.RawMessage(e.arguments))
 		assert.NilError(t, err)
 		answers = append(answers, string(result.StructuredContent))
 	}
@@ -86,7 +93,8 @@ func converseByMCP(t *testing.T, conversation []exchange) (answers []string) {
 func converseByScript(t *testing.T, conversation []exchange) (answers []string) {
 	var script strings.Builder
 	for _, e := range conversation {
-		script.WriteString(strings.ReplaceAll(e.operation, ".", " ") + " --json '" + strings.ReplaceAll(e.arguments, "'", `'\''`) + "'\n")
+		script.WriteString(strings.ReplaceAll(e.operation, ".", " ") + " --json '" +
+			strings.ReplaceAll(e.arguments, "'", `'\''`) + "'\n")
 	}
 	cmd, stdout, stderr := stdwire(t, "run", "--allow-exec", "-o", "json", "-")
 	cmd.Stdin = strings.NewReader(script.String())
@@ -97,7 +105,8 @@ func converseByScript(t *testing.T, conversation []exchange) (answers []string) 
 func converseByHTTP(t *testing.T, conversation []exchange) (answers []string) {
 	const token = "a token that nobody guesses"
 	t.Setenv("STDWIRE_TEST_TOKEN", token)
-	cmd, _, _ := stdwire(t, "serve", "--allow-exec", "--http", "127.0.0.1:0", "--token-env", "STDWIRE_TEST_TOKEN")
+	cmd, _, _ := stdwire(t, "serve", "--allow-exec", "--http", "127.0.0.1:0", "--token-env",
+		"STDWIRE_TEST_TOKEN")
 	cmd.Stderr = nil
 	stderr, err := cmd.StderrPipe()
 	assert.NilError(t, err)
@@ -113,13 +122,15 @@ func converseByHTTP(t *testing.T, conversation []exchange) (answers []string) {
 	assert.Assert(t, ok && !strings.Contains(line, token), line)
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
 
-	response, err := http.Post(address+"proc", "application/json", strings.NewReader(`{"action":"list"}`))
+	response, err := http.Post(address+"proc", "application/json",
+		strings.NewReader(`{"action":"list"}`))
 	assert.NilError(t, err)
 	response.Body.Close()
 	assert.Equal(t, response.StatusCode, http.StatusUnauthorized)
 	for _, e := range conversation {
 		_, action, _ := strings.Cut(e.operation, ".")
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"proc", strings.NewReader(`{"action":"`+action+`","params":`+e.arguments+`}`))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"proc",
+			strings.NewReader(`{"action":"`+action+`","params":`+e.arguments+`}`))
 		assert.NilError(t, err)
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("Authorization", "Bearer "+token)

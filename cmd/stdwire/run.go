@@ -17,6 +17,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/cli"
 )
 
+// runCommand is stdwire run.
 func runCommand() command.Command {
 	return command.Command{
 		Name: "run", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [OPERATION [FLAG]… | SERVER TOOL [FLAG]… | -]",
@@ -42,35 +43,41 @@ The first word is a built-in service, or else the id of a server of the configur
 				return runOperation(ctx, std, b, f, []string{command.HelpFlag})
 			}
 			// -o is the operation's, which takes it anywhere, and so may stand here too.
-			output := command.Flag{Name: "-o", Value: "text|json", Help: "how to print (default text)", Set: func(value string) error {
-				how = []string{"-o", value}
-				return nil
-			}}
-			return command.Grammar{Flags: append(append(b.Flags(), f.Flags()...), output), Rest: func(w []string) { words = w }, More: list}, run
+			output := command.Flag{Name: "-o", Value: "text|json",
+				Help: "how to print (default text)", Set: func(value string) error {
+					how = []string{"-o", value}
+					return nil
+				}}
+			return command.Grammar{Flags: append(append(b.Flags(), f.Flags()...), output),
+				Rest: func(w []string) { words = w }, More: list}, run
 		},
 	}
 }
 
-// completionWords takes the flags of this command off the words that are to be completed, and does what they say: with --write there is more to
-// complete. Where they are not whole, or one of them is to be completed itself, nothing is left to complete.
+// completionWords handles __complete, the words of a command line to complete: it removes the flags
+// of this command and applies them, because --write adds operations. It returns no words to
+// complete if a flag is incomplete.
 func completionWords(b *target.BuiltinFlags, f *serve.ServerOperations, words []string) []string {
 	if len(words) < 3 || words[0] != "__complete" || words[1] != "run" {
 		return words
 	}
 	rest, last := []string(nil), len(words)-1
-	g := command.Grammar{Flags: append(b.Flags(), f.Flags()...), Rest: func(w []string) { rest = w }}
+	g := command.Grammar{Flags: append(b.Flags(), f.Flags()...),
+		Rest: func(w []string) { rest = w }}
 	if _, err := g.Parse(words[2:last]); err != nil {
 		return words[:1]
 	}
 	return slices.Concat(words[:2], rest, words[last:])
 }
 
-// An exitStatus is the exit code of something that has told itself what went wrong.
+// An exitStatus is the exit code of a run that has printed its error.
 type exitStatus int
 
 func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 
-func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, f *serve.ServerOperations, words []string) error {
+// runOperation runs the operation that words name.
+func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags,
+	f *serve.ServerOperations, words []string) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	o, err := b.Open(log)
 	if err != nil {
@@ -90,7 +97,8 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	if err != nil {
 		return errors.Join(err, o.Close())
 	}
-	dispatcher := dispatch.NewDispatcher(o.Catalog, dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Intercept}})
+	dispatcher := dispatch.NewDispatcher(o.Catalog,
+		dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Intercept}})
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
 		Program: "stdwire run", In: std.In, Out: std.Out, Err: std.Err,
 		InTerminal: std.InTerminal, OutTerminal: std.Out.Terminal,
@@ -101,7 +109,9 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	}
 	for _, row := range without {
 		const column = 16
-		std.Out.Print(command.WrapWords(append([]string{fmt.Sprintf("  %-*s", column-3, row[0])}, strings.Fields(row[1])...), 0, column) + "\n")
+		std.Out.Print(command.WrapWords(
+			append([]string{fmt.Sprintf("  %-*s", column-3, row[0])}, strings.Fields(row[1])...), 0,
+			column) + "\n")
 	}
 	if err := o.Close(); err != nil || code == 0 {
 		return err

@@ -22,13 +22,20 @@ func elements(t *testing.T, array string) (all []json.RawMessage) {
 	return all
 }
 
-// Several servers at once, in all formats. Accept a difference with: go test ./cmd/stdwire -run ScanFormats -update
+// Several servers at once, in all formats. Accept a difference with: go test ./cmd/stdwire -run
+// ScanFormats -update
 func TestScanFormats(t *testing.T) {
 	servers := []scan.Server{
-		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`), Tools: elements(t, `[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)},
-		{ID: "shady", Handshake: json.RawMessage(shadyHello), Tools: elements(t, shadyTools), Prompts: elements(t, shadyPrompt), Config: scan.Config{Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
+		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`),
+			Tools: elements(t,
+				`[{"name":"read_file","description":"Reads a file."},{"name":"fetch_url","inputSchema":{"properties":{"url":{"type":"string","description":"You must give one."}}}}]`)},
+		{ID: "shady", Handshake: json.RawMessage(shadyHello), Tools: elements(t, shadyTools),
+			Prompts: elements(t, shadyPrompt),
+			Config: scan.Config{
+				Env: map[string]string{"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ"}}},
 	}
-	for file, output := range map[string]string{"scan.txt": "text", "scan.json": "json", "scan.sarif": "sarif"} {
+	for file, output := range map[string]string{"scan.txt": "text", "scan.json": "json",
+		"scan.sarif": "sarif"} {
 		c := termtest.Capture(false)
 		r := doctor.NewReportOptions()
 		r.Output, r.Ignore = output, []string{"insistence:files", "hidden-layout"}
@@ -36,7 +43,9 @@ func TestScanFormats(t *testing.T) {
 		assert.Error(t, err, "6 findings of severity high or worse")
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout: there is nothing of it\n")
-		golden.Assert(t, strings.ReplaceAll(c.Stdout.String(), `"version": "`+command.Version()+`"`, `"version": "VERSION"`), file)
+		golden.Assert(t,
+			strings.ReplaceAll(c.Stdout.String(), `"version": "`+command.Version()+`"`,
+				`"version": "VERSION"`), file)
 	}
 }
 
@@ -44,10 +53,14 @@ func TestScan(t *testing.T) {
 	got := against(t, "scan", "shady")
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, strings.HasPrefix(got.stdout, self+"\n  critical  "), got.stdout)
-	assert.Assert(t, strings.HasSuffix(got.stdout, " in 2 tools, 1 prompt of 1 server\n"), got.stdout)
-	assert.Equal(t, got.stderr, "stdwire: scan: 6 findings of severity high or worse\nhint: when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME\n")
+	assert.Assert(t, strings.HasSuffix(got.stdout, " in 2 tools, 1 prompt of 1 server\n"),
+		got.stdout)
+	assert.Equal(t, got.stderr,
+		"stdwire: scan: 6 findings of severity high or worse\nhint: when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME\n")
 
-	got = against(t, "scan -o json --fail-on critical --ignore insistence --ignore asks-for-secrets:"+self+":note", "shady")
+	got = against(t,
+		"scan -o json --fail-on critical --ignore insistence --ignore asks-for-secrets:"+self+
+			":note", "shady")
 	assert.Equal(t, got.code, 10)
 	var document struct {
 		Findings []scan.Finding
@@ -56,7 +69,8 @@ func TestScan(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(got.stdout), &document))
 	assert.Equal(t, document.Summary.Ignored, 3)
 	assert.Equal(t, document.Summary.Found["critical"], 2)
-	assert.Equal(t, document.Findings[0].Place, scan.Place{Server: self, Kind: scan.KindTool, Name: "note", Where: "description"})
+	assert.Equal(t, document.Findings[0].Place,
+		scan.Place{Server: self, Kind: scan.KindTool, Name: "note", Where: "description"})
 	var failed struct{ Error struct{ Code string } }
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &failed))
 	assert.Equal(t, failed.Error.Code, "findings")
@@ -66,10 +80,13 @@ func TestScan(t *testing.T) {
 	assert.Equal(t, got.stderr, "")
 	assert.Assert(t, json.Valid([]byte(got.stdout)))
 
-	assert.Equal(t, against(t, "scan --fail-on info", "good"), ran{0, "no findings in 8 tools of 1 server\n", ""})
-	assert.Equal(t, against(t, "scan --fail-on info", "library"), ran{0, "no findings in 6 tools, 2 prompts, 2 resources, 1 template of 1 server\n", ""})
+	assert.Equal(t, against(t, "scan --fail-on info", "good"),
+		ran{0, "no findings in 8 tools of 1 server\n", ""})
+	assert.Equal(t, against(t, "scan --fail-on info", "library"),
+		ran{0, "no findings in 6 tools, 2 prompts, 2 resources, 1 template of 1 server\n", ""})
 	assert.Equal(t, against(t, "scan", "toolless").stdout, "no findings in nothing of 1 server\n")
-	assert.Equal(t, run(t, "scan", "--fail-on=info", "--write"), ran{0, "no findings in 8 tools of 1 server\n", ""})
+	assert.Equal(t, run(t, "scan", "--fail-on=info", "--write"),
+		ran{0, "no findings in 8 tools of 1 server\n", ""})
 	assert.Equal(t, against(t, "scan", "crash").code, 4)
 	assert.Equal(t, against(t, "scan", "refuse").code, 4)
 }

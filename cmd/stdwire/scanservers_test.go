@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// The servers of a configuration are scanned together, and one that cannot be started does not keep the others away.
+// The servers of a configuration are scanned together, and one that cannot be started does not keep
+// the others away.
 func TestScanServers(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	path := configured(t, `{"mcpServers": {
@@ -24,7 +25,8 @@ func TestScanServers(t *testing.T) {
 		"profiles": {"two": ["files", "other"], "one": ["other"], "none": ["off"]}}`)
 	findings := func(args ...string) (got ran, places []string, s output.ScanSummary) {
 		t.Helper()
-		got = run(t, append(strings.Fields("scan -o json --fail-on never --config "+path), args...)...)
+		got = run(t, append(strings.Fields("scan -o json --fail-on never --config "+path),
+			args...)...)
 		var document struct {
 			Findings []scan.Finding
 			Summary  output.ScanSummary
@@ -41,10 +43,13 @@ func TestScanServers(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--servers"}} {
 		got, places, summary := findings(flags...)
 		assert.Equal(t, got.code, 4, "not all were seen")
-		assert.DeepEqual(t, places, []string{"secret-in-config gone", "same-name other", "same-name other files"})
+		assert.DeepEqual(t, places,
+			[]string{"secret-in-config gone", "same-name other", "same-name other files"})
 		assert.Equal(t, summary.Tools, 2)
 		for _, told := range []string{
-			`error: ` + path + `:`, `warning: gone: start: cannot start "no-such-program-anywhere": `, `server "unset": env.T: ${NOT_SET_ANYWHERE} is not set`,
+			`error: ` + path + `:`,
+			`warning: gone: start: cannot start "no-such-program-anywhere": `,
+			`server "unset": env.T: ${NOT_SET_ANYWHERE} is not set`,
 			`"message":"scan: 3 servers not looked at"`,
 		} {
 			assert.Assert(t, cmp.Contains(got.stderr, told))
@@ -60,12 +65,15 @@ func TestScanServers(t *testing.T) {
 	_, _, summary = findings("--profile", "none")
 	assert.Equal(t, summary.Servers, 0)
 
-	// What is found weighs more than what was not seen; and one server alone has its configuration looked at too.
+	// What is found weighs more than what was not seen; and one server alone has its configuration
+	// looked at too.
 	got = run(t, strings.Fields("scan --fail-on medium --config "+path)...)
 	assert.Equal(t, got.code, 10)
 	got = run(t, strings.Fields("scan --fail-on medium -s other --config "+path)...)
 	assert.Equal(t, got, ran{0, "no findings in 1 tool of 1 server\n", ""})
-	secret := configured(t, `{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd"], "env": {"TOKEN": "`+token+`"}}}}`)
+	secret := configured(t,
+		`{"mcpServers": {"a": {"command": "SELF", "args": ["fixture:odd"], "env": {"TOKEN": "`+
+			token+`"}}}}`)
 	got = run(t, strings.Fields("scan --fail-on medium -s a --config "+secret)...)
 	assert.Equal(t, got.code, 10)
 	assert.Assert(t, cmp.Contains(got.stdout, "secret-in-config: config, env.TOKEN"))
@@ -73,16 +81,20 @@ func TestScanServers(t *testing.T) {
 
 func TestScanServersTrust(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
-	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+filepath.ToSlash(mark)+`"]}}`)
+	withServers(t, `{"touch": {"command": "SELF", "args": ["fixture:touch", "`+
+		filepath.ToSlash(mark)+`"]}}`)
 	got := run(t, "scan", "--servers")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, cmp.Contains(got.stderr, `server "touch" is not trusted: its definitions were not looked at`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			`server "touch" is not trusted: its definitions were not looked at`))
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire trust touch"))
 	_, err := os.Stat(mark)
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
 
 	project(t, nil)
-	assert.Equal(t, run(t, "scan", "--servers"), ran{0, "no findings in nothing of 0 servers\n", target.NothingConfigured + "\n"})
+	assert.Equal(t, run(t, "scan", "--servers"),
+		ran{0, "no findings in nothing of 0 servers\n", target.NothingConfigured + "\n"})
 }
 
 func TestScanServersUsage(t *testing.T) {

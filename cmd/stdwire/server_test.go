@@ -50,7 +50,8 @@ func TestBuiltInServer(t *testing.T) {
 
 	got = run(t, "call", "fs_read", "path=missing", root)
 	assert.Equal(t, got.code, 5)
-	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: built-in: fs_read: not_found: "), got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: built-in: fs_read: not_found: "),
+		got.stderr)
 	assert.Equal(t, got.stdout, "")
 
 	got = run(t, "call", "fs_write", "path=b.txt", "content=x", root)
@@ -119,7 +120,8 @@ func TestCall(t *testing.T) {
 	assert.Equal(t, got, ran{0, `{"text":"012","n":5}` + "\n", ""})
 
 	got = against(t, `call echo -o json -d {"n":1,"text":"a"} n=2`, "good")
-	assert.Equal(t, got.stdout, `{"content":[{"type":"text","text":"{\"n\":2,\"text\":\"a\"}"}],"x-unknown": 1.0}`+"\n")
+	assert.Equal(t, got.stdout,
+		`{"content":[{"type":"text","text":"{\"n\":2,\"text\":\"a\"}"}],"x-unknown": 1.0}`+"\n")
 
 	c := termtest.Capture(false)
 	c.In = strings.NewReader(`{"text":"from stdin"}`)
@@ -132,7 +134,10 @@ func TestCall(t *testing.T) {
 
 	got = against(t, "call strange x=1", "good")
 	assert.Equal(t, got.stdout, "called\n")
-	assert.Assert(t, strings.HasPrefix(got.stderr, "note: the arguments of strange are not checked: its schema is of no use: "), got.stderr)
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr,
+			"note: the arguments of strange are not checked: its schema is of no use: "),
+		got.stderr)
 }
 
 func TestCallFailures(t *testing.T) {
@@ -143,11 +148,16 @@ func TestCallFailures(t *testing.T) {
 	}{
 		{"call fail", "good", 5, "stdwire: " + self + ": fail: disk full\n"},
 		{"call refuse", "good", 5, "stdwire: " + self + ": refuse: not with these (code -32602)\n"},
-		{"call ecko text=a", "good", 5, "stdwire: " + self + ": ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
+		{"call ecko text=a", "good", 5, "stdwire: " + self +
+			": ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"call x", "toolless", 5, "stdwire: " + self + ": tools/list: the server has no tools\n"},
-		{"call echo n=x", "good", 2, "stdwire: " + self + `: echo: /n: must be an integer, is a string; /: missing required property "text"` + "\nhint: echo(text: string, [n: integer])\n"},
-		{"call die", "good", 6, "stdwire: " + self + `: die: exited with status 7: "out of memory"` + "\n"},
-		{"tools", "crash", 4, "  | loading\n  | boom: missing API key\nstdwire: " + self + `: start: exited with status 3 before answering: "boom: missing API key"` + "\n"},
+		{"call echo n=x", "good", 2, "stdwire: " + self +
+			`: echo: /n: must be an integer, is a string; /: missing required property "text"` +
+			"\nhint: echo(text: string, [n: integer])\n"},
+		{"call die", "good", 6, "stdwire: " + self +
+			`: die: exited with status 7: "out of memory"` + "\n"},
+		{"tools", "crash", 4, "  | loading\n  | boom: missing API key\nstdwire: " + self +
+			`: start: exited with status 3 before answering: "boom: missing API key"` + "\n"},
 		{"tools", "refuse", 4, "stdwire: " + self + ": start: go away (code -32603)\n"},
 	} {
 		began := time.Now()
@@ -164,7 +174,8 @@ func TestCallFailures(t *testing.T) {
 	assert.NilError(t, os.WriteFile(large, []byte(strings.Repeat("x", 12<<20)), 0o600))
 	got = against(t, "call echo text=@"+large, "good")
 	assert.Equal(t, got.code, 7, got.stderr)
-	assert.Equal(t, got.stderr, "stdwire: "+self+": echo: not sent: the request has 12.6 MB, and many servers do not survive more than 10.4 MB\n")
+	assert.Equal(t, got.stderr, "stdwire: "+self+
+		": echo: not sent: the request has 12.6 MB, and many servers do not survive more than 10.4 MB\n")
 }
 
 func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
@@ -175,7 +186,9 @@ func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 	var e struct{ Error map[string]any }
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &e))
 	assert.DeepEqual(t, e.Error, map[string]any{
-		"code": "start_exit", "message": self + `: start: exited with status 3 before answering: "boom: missing API key"`, "server": self, "tool": "", "exit_code": 4.0,
+		"code": "start_exit", "message": self +
+			`: start: exited with status 3 before answering: "boom: missing API key"`,
+		"server": self, "tool": "", "exit_code": 4.0,
 		"stderr_tail": "loading\nboom: missing API key\n", "hint": "",
 	})
 }
@@ -183,13 +196,17 @@ func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 func TestTimeouts(t *testing.T) {
 	got := against(t, "tools --start-timeout 500ms", "silent")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": start: no answer to server/discover after "), got.stderr)
-	assert.Equal(t, lastLine(got.stderr), "hint: a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio")
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr, "stdwire: "+self+
+			": start: no answer to server/discover after "), got.stderr)
+	assert.Equal(t, lastLine(got.stderr),
+		"hint: a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio")
 
 	notes := newNotes(t)
 	got = against(t, "call hang --timeout 500ms", "good", notes.path)
 	assert.Equal(t, got.code, 6)
-	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": hang: no answer after "), got.stderr)
+	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+self+": hang: no answer after "),
+		got.stderr)
 	assert.Equal(t, lastLine(got.stderr), "hint: it may need longer: --timeout 30m")
 	assert.Equal(t, notes.all(t), "working\ncancelled\n", "the server was told")
 
@@ -204,7 +221,10 @@ func TestTimeouts(t *testing.T) {
 func TestServersThatCannotBeStarted(t *testing.T) {
 	got := run(t, "tools", "--", "no-such-program-anywhere", "x")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, strings.HasPrefix(got.stderr, `stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": `), got.stderr)
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr,
+			`stdwire: no-such-program-anywhere: start: cannot start "no-such-program-anywhere": `),
+		got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "working directory"))
 	got = run(t, "tools", "--write", "--", "x")
 	assert.Equal(t, got.code, 2)
@@ -214,12 +234,14 @@ func TestServersThatCannotBeStarted(t *testing.T) {
 func TestNothingIsStartedForWrongArguments(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "started")
 	for _, args := range []string{
-		"call echo a:={bad", "call echo -d {bad", "call echo -d @/no/such/file", "call echo a=@/no/such/file", "call echo word", "call echo --bogus", "call", "tools word",
+		"call echo a:={bad", "call echo -d {bad", "call echo -d @/no/such/file",
+		"call echo a=@/no/such/file", "call echo word", "call echo --bogus", "call", "tools word",
 		"inspect a b", "call echo -o yaml", "tools --era old",
 	} {
 		got := against(t, args, "touch", mark)
 		assert.Equal(t, got.code, 2, args)
-		assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+strings.Fields(args)[0]+": "), got.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+strings.Fields(args)[0]+": "),
+			got.stderr)
 		_, err := os.Stat(mark)
 		assert.Assert(t, os.IsNotExist(err), args)
 	}
@@ -234,7 +256,8 @@ func TestNoiseOnStdout(t *testing.T) {
 
 	got = against(t, "inspect", "noisy")
 	assert.Equal(t, got.code, 0, got.stderr)
-	assert.Assert(t, cmp.Contains(got.stdout, "lines that are no message (logs belong on stderr): "))
+	assert.Assert(t,
+		cmp.Contains(got.stdout, "lines that are no message (logs belong on stderr): "))
 	assert.Assert(t, cmp.Contains(got.stdout, "  | [DEBUG] got initialize\n"))
 }
 
@@ -243,13 +266,17 @@ func TestInspect(t *testing.T) {
 	got := against(t, "inspect", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, want := range []string{
-		"server        fake 1.2\n", "protocol      2025-11-25, legacy era, by initialize\n", "capabilities  tools(listChanged x), logging\n", "tools         8, listed in ", "stdout noise  none\n",
+		"server        fake 1.2\n", "protocol      2025-11-25, legacy era, by initialize\n",
+		"capabilities  tools(listChanged x), logging\n", "tools         8, listed in ",
+		"stdout noise  none\n",
 		"\nenvironment   ", " HOME ", "\nBe kind.\n",
 	} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	assert.Assert(t, !strings.Contains(got.stdout, "secret-value"))
-	assert.Assert(t, cmp.Contains(against(t, "inspect", "toolless").stdout, "tools         none: the server does not know tools/list\n"))
+	assert.Assert(t,
+		cmp.Contains(against(t, "inspect", "toolless").stdout,
+			"tools         none: the server does not know tools/list\n"))
 
 	got = against(t, "inspect -o json", "good")
 	var r calls.Report
@@ -272,7 +299,8 @@ func TestInspect(t *testing.T) {
 
 func TestServerLogs(t *testing.T) {
 	got := against(t, "call die --server-logs", "good")
-	assert.Equal(t, got.stderr, "out of memory\nstdwire: "+self+`: die: exited with status 7: "out of memory"`+"\n")
+	assert.Equal(t, got.stderr, "out of memory\nstdwire: "+self+
+		`: die: exited with status 7: "out of memory"`+"\n")
 	got = against(t, "tools --server-logs", "crash")
 	assert.Assert(t, !strings.Contains(got.stderr, "  | "), "it is not shown twice: %s", got.stderr)
 }
@@ -291,14 +319,16 @@ func TestSignalsInThisProcess(t *testing.T) {
 		signal os.Signal
 		code   int
 		why    string
-	}{{syscall.SIGINT, 130, "interrupted"}, {syscall.SIGTERM, 143, "terminated"}, {syscall.SIGHUP, 129, "the terminal is gone"}} {
+	}{{syscall.SIGINT, 130, "interrupted"}, {syscall.SIGTERM, 143, "terminated"},
+		{syscall.SIGHUP, 129, "the terminal is gone"}} {
 		notes := newNotes(t)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() {
 			notes.Line(t) // it works
 			cancel(command.SignalError{Signal: tt.signal})
 		}()
-		got := runWith(ctx, termtest.Capture(false), words("call hang", fixture("good", notes.path)...)...)
+		got := runWith(ctx, termtest.Capture(false),
+			words("call hang", fixture("good", notes.path)...)...)
 		assert.Equal(t, got, ran{tt.code, "", "stdwire: " + self + ": hang: " + tt.why + "\n"})
 		assert.Equal(t, notes.all(t), "cancelled\n")
 	}
@@ -310,5 +340,6 @@ func TestStartErrorIsNoHint(t *testing.T) {
 	assert.NilError(t, err)
 	got := run(t, "tools", "--", path, "serve", "--rot", ".")
 	assert.Equal(t, got.code, 4)
-	assert.Equal(t, lastLine(got.stderr), "stdwire: "+self+`: start: exited with status 2 before answering: "stdwire: serve: unknown flag --rot"`)
+	assert.Equal(t, lastLine(got.stderr), "stdwire: "+self+
+		`: start: exited with status 2 before answering: "stdwire: serve: unknown flag --rot"`)
 }

@@ -10,13 +10,16 @@ const (
 
 func serveShady() {
 	serveLines(func(m message, reply func(string)) {
-		result := map[string]string{"initialize": shadyHello, "tools/list": `{"tools":` + shadyTools + `}`, "prompts/list": `{"prompts":` + shadyPrompt + `}`}[m.Method]
+		result := map[string]string{"initialize": shadyHello, "tools/list": `{"tools":` +
+			shadyTools + `}`, "prompts/list": `{"prompts":` + shadyPrompt + `}`}[m.Method]
 		switch {
 		case m.ID == nil:
 		case result != "":
 			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 		default:
-			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			reply(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`,
+				m.ID))
 		}
 	})
 }

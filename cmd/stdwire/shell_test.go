@@ -30,9 +30,12 @@ func TestShellScript(t *testing.T) {
 		{"", ""},
 		{"\n  # nothing\n\r\n", ""},
 		{"echo text='a b' n=5", `{"text":"a b","n":5}` + "\n"},
-		{"echo {\"text\":\"it's # one\"} n=5 # comment\r\necho text=012\n", `{"text":"it's # one","n":5}` + "\n" + `{"text":"012"}` + "\n"},
+		{"echo {\"text\":\"it's # one\"} n=5 # comment\r\necho text=012\n",
+			`{"text":"it's # one","n":5}` + "\n" + `{"text":"012"}` + "\n"},
 		{"'echo' {\"text\": \"a\"}\n.quit\necho text=never", `{"text":"a"}` + "\n"},
-		{".output\n.output json\necho text=a\n.output", "text\n" + `{"content":[{"type":"text","text":"{\"text\":\"a\"}"}],"x-unknown": 1.0}` + "\njson\n"},
+		{".output\n.output json\necho text=a\n.output", "text\n" +
+			`{"content":[{"type":"text","text":"{\"text\":\"a\"}"}],"x-unknown": 1.0}` +
+			"\njson\n"},
 		{".timeout\n.timeout 90s\n.timeout\n.timeout 0\n.timeout", "5m\n1m30s\nfor ever\n"},
 		{".trace\n.trace on\n.trace", "off\non\n"},
 		{".reload", "tools 8\n"},
@@ -46,7 +49,8 @@ func TestShellScript(t *testing.T) {
 	}
 	got := scripted(t, "", ".tools\n.tools echo\n.info\n.help", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
-	for _, want := range []string{"echo(text: string, [n: integer])\n    Says it again.\n", "{\n  \"name\": \"echo\",\n", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
+	for _, want := range []string{"echo(text: string, [n: integer])\n    Says it again.\n",
+		"{\n  \"name\": \"echo\",\n", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	got = scripted(t, "-o json", ".info", "good")
@@ -60,19 +64,27 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		stderr          string
 	}{
 		{"fail", "good", 5, self + ": line 1: fail: disk full\n"},
-		{"echo text=a\n\nrefuse", "good", 5, self + ": line 3: refuse: not with these (code -32602)\n"},
-		{"ecko", "good", 5, self + ": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
-		{"echo n=x", "good", 2, self + ": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
-		{"echo word", "good", 2, "line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
+		{"echo text=a\n\nrefuse", "good", 5, self +
+			": line 3: refuse: not with these (code -32602)\n"},
+		{"ecko", "good", 5, self +
+			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
+		{"echo n=x", "good", 2, self +
+			": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
+		{"echo word", "good", 2,
+			"line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
 		{"die", "good", 6, self + ": line 1: die: exited with status 7: \"out of memory\"\n"},
 		{".timeout 300ms\nhang", "good", 6, ""},
-		{".tols", "good", 2, "line 1: .tols: there is no such command\nhint: did you mean .tools?\n"},
+		{".tols", "good", 2,
+			"line 1: .tols: there is no such command\nhint: did you mean .tools?\n"},
 		{".read", "good", 2, "line 1: .read: more is wanted\nhint: write .read URI\n"},
 		{".info x", "good", 2, "line 1: .info: unexpected argument \"x\"\nhint: write .info\n"},
-		{".tools {}", "good", 2, "line 1: .tools: it takes no JSON object\nhint: write .tools [NAME]\n"},
+		{".tools {}", "good", 2,
+			"line 1: .tools: it takes no JSON object\nhint: write .tools [NAME]\n"},
 		{".trace maybe", "good", 2, "line 1: .trace: \"maybe\" is neither on nor off\n"},
-		{".output jsn", "good", 2, "line 1: .output: \"jsn\" is none of text, json, raw\nhint: did you mean json?\n"},
-		{".timeout soon", "good", 2, "line 1: .timeout: \"soon\" is no duration\nhint: write 500ms, 30s, 5m or 1h\n"},
+		{".output jsn", "good", 2,
+			"line 1: .output: \"jsn\" is none of text, json, raw\nhint: did you mean json?\n"},
+		{".timeout soon", "good", 2,
+			"line 1: .timeout: \"soon\" is no duration\nhint: write 500ms, 30s, 5m or 1h\n"},
 		{"echo 'a", "good", 2, "line 1: the quote ' is never closed\n"},
 		{`echo a\`, "good", 2, "line 1: nothing follows the last \\\n"},
 		{`echo {"a"`, "good", 2, "line 1: the arguments: "},
@@ -81,25 +93,35 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{".read a:b", "good", 5, self + ": line 1: .read: the server has no resources\n"},
 		{".prompts", "good", 5, self + ": line 1: .prompts: the server has no prompts\n"},
 		{".prompt x", "good", 5, self + ": line 1: .prompt: the server has no prompts\n"},
-		{".read file:///c", "rich", 5, self + ": line 1: file:///c: no such resource (code -32002)\n"},
-		{".prompt gret", "rich", 5, self + ": line 1: gret: there is no such prompt; there are greet\nhint: did you mean greet?\n"},
-		{".prompt greet", "rich", 2, self + ": line 1: greet: missing arguments: name\nhint: greet(name, [city])\n"},
-		{".prompt greet name=a nam=b", "rich", 2, self + ": line 1: greet: there is no argument \"nam\"\nhint: did you mean name?\n"},
-		{".prompt greet name:=1", "rich", 2, "line 1: .prompt: argument \"name\": the arguments here are text, not JSON\nhint: write name=…\n"},
-		{".prompt greet name=a name=b", "rich", 2, "line 1: .prompt: argument \"name\" is given twice\n"},
-		{strings.Repeat("x", lineedit.MaxLine+1), "good", 7, "line 1: a line has more than 1048576 bytes\n"},
+		{".read file:///c", "rich", 5, self +
+			": line 1: file:///c: no such resource (code -32002)\n"},
+		{".prompt gret", "rich", 5, self +
+			": line 1: gret: there is no such prompt; there are greet\nhint: did you mean greet?\n"},
+		{".prompt greet", "rich", 2, self +
+			": line 1: greet: missing arguments: name\nhint: greet(name, [city])\n"},
+		{".prompt greet name=a nam=b", "rich", 2, self +
+			": line 1: greet: there is no argument \"nam\"\nhint: did you mean name?\n"},
+		{".prompt greet name:=1", "rich", 2,
+			"line 1: .prompt: argument \"name\": the arguments here are text, not JSON\nhint: write name=…\n"},
+		{".prompt greet name=a name=b", "rich", 2,
+			"line 1: .prompt: argument \"name\" is given twice\n"},
+		{strings.Repeat("x", lineedit.MaxLine+1), "good", 7,
+			"line 1: a line has more than 1048576 bytes\n"},
 		{"echo", "crash", 4, ""},
 	} {
 		got := scripted(t, "", tt.script+"\necho text=never\n", tt.fixture)
 		assert.Equal(t, got.code, tt.code, "%.80s: %s", tt.script, got.stderr)
-		assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+tt.stderr) || tt.stderr == "", "%s\n%s", got.stderr, tt.stderr)
+		assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: "+tt.stderr) ||
+			tt.stderr == "", "%s\n%s", got.stderr, tt.stderr)
 		assert.Assert(t, !strings.Contains(got.stdout, "never"))
 		if tt.code == 6 && tt.stderr == "" {
 			assert.Equal(t, lastLine(got.stderr), "hint: it may need longer: .timeout 30m")
 		}
 	}
 	got := scripted(t, "-o json", "fail", "good")
-	assert.Assert(t, strings.HasPrefix(got.stderr, `{"error":{"code":"tool_is_error","message":"`+self+`: line 1: fail: disk full",`), got.stderr)
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr, `{"error":{"code":"tool_is_error","message":"`+self+
+			`: line 1: fail: disk full",`), got.stderr)
 }
 
 func TestShellResourcesAndPrompts(t *testing.T) {
@@ -108,9 +130,12 @@ func TestShellResourcesAndPrompts(t *testing.T) {
 		".read 'file:///a b'":                    "==> file:///a b <==\nwhat it says\n==> file:///a b/blob <==\n[resource file:///a b/blob x/y 3 B → --save DIR]\n",
 		".prompts":                               "greet(name, [city])\n    A greeting\n",
 		".prompt greet name=Ada city='New York'": "user:\n{\"city\":\"New York\",\"name\":\"Ada\"}\n",
-		".output json\n.read file:///a\\ b":      `{"contents":[{"uri":"file:///a b","text":"what it says"},{"uri":"file:///a b/blob","mimeType":"x/y","blob":"AAAA"}]}` + "\n",
-		".output json\n.prompts":                 `[{"name":"greet","title":"A greeting","arguments":[{"name":"name","required":true},{"name":"city"}]}]` + "\n",
-		".output json\n.resources": `[{"uri":"file:///a b","name":"ab","mimeType":"text/plain","size":1500,"description":"Both."},{"uri":"file:///c","name":"c"}]` + "\n" +
+		".output json\n.read file:///a\\ b": `{"contents":[{"uri":"file:///a b","text":"what it says"},{"uri":"file:///a b/blob","mimeType":"x/y","blob":"AAAA"}]}` +
+			"\n",
+		".output json\n.prompts": `[{"name":"greet","title":"A greeting","arguments":[{"name":"name","required":true},{"name":"city"}]}]` +
+			"\n",
+		".output json\n.resources": `[{"uri":"file:///a b","name":"ab","mimeType":"text/plain","size":1500,"description":"Both."},{"uri":"file:///c","name":"c"}]` +
+			"\n" +
 			`[{"uriTemplate":"log://{day}","name":"log"}]` + "\n",
 		".reload": "tools 5, resources 2, prompts 1\n",
 	} {
@@ -134,13 +159,16 @@ func TestShellTrace(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "quiet"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40), `03:04:05.006 → {"a":"\u202e字字字字字"}`)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36), `03:04:05.006 ← {"a":"\u202e字字字…`)
+	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40),
+		`03:04:05.006 → {"a":"\u202e字字字字字"}`)
+	assert.Equal(t, shell.FormatFrame(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36),
+		`03:04:05.006 ← {"a":"\u202e字字字…`)
 	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
 	assert.Assert(t, strings.HasSuffix(long, "x… (1.5 kB more)"))
 
 	c := termtest.Capture(false)
-	tr := &shell.Tracer{On: true, Shell: &shell.Shell{Std: c.Streams}, Ready: make(chan struct{}, 1)}
+	tr := &shell.Tracer{On: true, Shell: &shell.Shell{Std: c.Streams},
+		Ready: make(chan struct{}, 1)}
 	for range shell.MaxTraceLines + 3 {
 		tr.Frame(rpc.Inbound, []byte("{}"))
 	}

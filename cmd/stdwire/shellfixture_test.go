@@ -10,8 +10,9 @@ import (
 	"syscall"
 )
 
-// A richServer is a legacy server written by hand, with resources, prompts, completions, log messages, and tools that change. With a file, it writes there what
-// it does, and waits there for what it is to do.
+// A richServer is a legacy server written by hand, with resources, prompts, completions, log
+// messages, and tools that change. With a file, it writes there what it does, and waits there for
+// what it is to do.
 type richServer struct {
 	notes io.Writer
 	cues  *bufio.Reader
@@ -65,7 +66,9 @@ func (r *richServer) serve() {
 		if json.Unmarshal(line, &m) != nil {
 			continue
 		}
-		reply := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result) }
+		reply := func(result string) {
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		}
 		text := func(text []byte) {
 			quoted, _ := json.Marshal(string(text))
 			reply(`{"content":[{"type":"text","text":` + string(quoted) + `}]}`)
@@ -114,7 +117,8 @@ func (r *richServer) serve() {
 			reply(`{"resourceTemplates":[{"uriTemplate":"log://{day}","name":"log"}]}`)
 		case "resources/read ":
 			if p.URI != "file:///a b" {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such resource"}}`+"\n", m.ID)
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such resource"}}`+
+					"\n", m.ID)
 				continue
 			}
 			reply(`{"contents":[{"uri":"file:///a b","text":"what it says"},{"uri":"file:///a b/blob","mimeType":"x/y","blob":"AAAA"}]}`)
@@ -122,7 +126,8 @@ func (r *richServer) serve() {
 			reply(`{"prompts":[{"name":"greet","title":"A greeting","arguments":[{"name":"name","required":true},{"name":"city"}]}]}`)
 		case "prompts/get greet":
 			text, _ := json.Marshal(string(p.Arguments))
-			reply(`{"description":"Greets.","messages":[{"role":"user","content":{"type":"text","text":` + string(text) + `}}]}`)
+			reply(`{"description":"Greets.","messages":[{"role":"user","content":{"type":"text","text":` +
+				string(text) + `}}]}`)
 		case "completion/complete ":
 			if p.Argument.Value == "never" {
 				continue
@@ -146,7 +151,8 @@ func (r *richServer) serve() {
 			reply(`{"completion":{"values":` + string(list) + `}}`)
 		default:
 			if m.ID != nil {
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+
+					"\n", m.ID)
 			}
 		}
 	}

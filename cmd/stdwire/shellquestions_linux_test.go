@@ -52,8 +52,10 @@ func TestShellAsksForAForm(t *testing.T) {
 		s.sees(self + " asks:\r\n  What shall it be?\r\n")
 		for _, step := range [][2]string{
 			{"name (string, minLength 2, required)\r\n", "A\r"},
-			{"Once more, please: must have at least 2 characters, has 1.\r\n", "Ax\x7fnn\r"}, // keys edit here, too
-			{"count (integer, optional)\r\n", "\x1b[A\r"},                                    // Up: a command line is no answer
+			// keys edit here, too
+			{"Once more, please: must have at least 2 characters, has 1.\r\n", "Ax\x7fnn\r"},
+			// Up: a command line is no answer
+			{"count (integer, optional)\r\n", "\x1b[A\r"},
 			{"color (one of these, optional)\r\n   1  red\r\n   2  green\r\n", "2\r"},
 			{"gift (yes or no, optional)\r\n", "\t\r"}, // there is nothing to complete
 			{"  name: Ann\r\n  count: 7\r\n  color: green\r\n  gift: left out\r\n", "y\r"},
@@ -76,7 +78,8 @@ func TestShellRefusesSampling(t *testing.T) {
 		s := newSeat(t, words("shell --era "+era, fixture("forms")...)...)
 		s.sees(ready)
 		printed := s.Line("write")
-		assert.Assert(t, strings.HasPrefix(printed, "stdwire: "+self+": write: ") && strings.Contains(printed, "sampling"), printed)
+		assert.Assert(t, strings.HasPrefix(printed, "stdwire: "+self+": write: ") &&
+			strings.Contains(printed, "sampling"), printed)
 		assert.Assert(t, strings.Contains(s.Line(".info"), "forms"), "the server lives")
 		s.types("\x04")
 		assert.Equal(t, s.ends(), 0)
@@ -120,7 +123,8 @@ func TestShellQuestionInTheMiddleOfALine(t *testing.T) {
 	defer cue.Close()
 	s := newSeat(t, words("shell", fixture("rich", notes.path, cues)...)...)
 	s.sees(ready)
-	for _, tt := range []struct{ typed, want string }{{"y\r", "accept\n"}, {"\x03", "cancel\n"}, {"n\r", "decline\n"}, {"\x04", "cancel\n"}} {
+	for _, tt := range []struct{ typed, want string }{{"y\r", "accept\n"}, {"\x03", "cancel\n"},
+		{"n\r", "decline\n"}, {"\x04", "cancel\n"}} {
 		assert.Equal(t, s.Line("later"), "soon\n")
 		s.types("paint bol=true\x1b[D\x1b[D\x1b[D\x1b[D\x1b[D")
 		s.sees(ready + "paint bol=true")

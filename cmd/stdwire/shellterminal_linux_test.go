@@ -58,7 +58,8 @@ func newSeatAt(t *testing.T, kind string, args ...string) *seat {
 	defer slave.Close()
 	path, err := os.Executable()
 	assert.NilError(t, err)
-	s := &seat{t: t, master: master, cmd: exec.Command(path, args...), state: t.TempDir(), more: make(chan struct{}, 1), ended: make(chan struct{})}
+	s := &seat{t: t, master: master, cmd: exec.Command(path, args...), state: t.TempDir(),
+		more: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	s.cmd.Env = append(os.Environ(), "TERM="+kind, "XDG_STATE_HOME="+s.state)
@@ -130,7 +131,8 @@ func (s *seat) Line(text string) (printed string) {
 	return strings.ReplaceAll(printed, "\r\n", "\n")
 }
 
-// ends waits for the end of the program. What it has said last may be lost with it: it owns the terminal, which is hung up then.
+// ends waits for the end of the program. What it has said last may be lost with it: it owns the
+// terminal, which is hung up then.
 func (s *seat) ends() (code int) {
 	s.t.Helper()
 	guard := time.AfterFunc(30*time.Second, func() { _ = s.cmd.Process.Kill() })
@@ -157,7 +159,8 @@ func TestShellAtATerminal(t *testing.T) {
 	s.types("c\t")
 	s.sees(ready + "paint color=")
 	s.types("\t")
-	s.sees("color=red           color=green         color=\"light blue\"\r\n" + ready + "paint color=")
+	s.sees("color=red           color=green         color=\"light blue\"\r\n" + ready +
+		"paint color=")
 	s.types("l\tb\tt\t")
 	s.sees(ready + "paint color=\"light blue\" bold=true ")
 	s.types("at.\ty\x7fx=1\r")
@@ -188,8 +191,10 @@ func TestShellAtATerminal(t *testing.T) {
 	assert.Equal(t, s.Line(" paint bold=false"), `{"bold":false}`+"\n")
 
 	// What fails ends nothing.
-	assert.Equal(t, s.Line(".tols"), "stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
-	assert.Equal(t, s.Line("pain"), "stdwire: "+self+": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
+	assert.Equal(t, s.Line(".tols"),
+		"stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
+	assert.Equal(t, s.Line("pain"), "stdwire: "+self+
+		": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
 
 	// Tools that change.
 	s.types("grow\r")
@@ -203,7 +208,9 @@ func TestShellAtATerminal(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
 	assert.Equal(t, len(lines), 3, printed)
 	for i, arrow := range []string{"→", "←"} {
-		assert.Assert(t, regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} `+arrow+` \{"jsonrpc":"2.0",`).MatchString(lines[i]), lines[i])
+		assert.Assert(t,
+			regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d{3} `+arrow+
+				` \{"jsonrpc":"2.0",`).MatchString(lines[i]), lines[i])
 		assert.Assert(t, utf8.RuneCountInString(lines[i]) <= 79, lines[i])
 	}
 	assert.Equal(t, lines[2], `{"bold":true}`)
@@ -213,7 +220,10 @@ func TestShellAtATerminal(t *testing.T) {
 	assert.Equal(t, s.ends(), 0)
 	kept, err := os.ReadFile(filepath.Join(s.state, "stdwire", "history"))
 	assert.NilError(t, err)
-	assert.Assert(t, strings.HasPrefix(string(kept), "paint color=\"light blue\" bold=true at.x=1\n.prompt greet name=Ada city=Newark \npaint "), "%s", kept)
+	assert.Assert(t,
+		strings.HasPrefix(string(kept),
+			"paint color=\"light blue\" bold=true at.x=1\n.prompt greet name=Ada city=Newark \npaint "),
+		"%s", kept)
 	assert.Assert(t, !strings.Contains(string(kept), "bold=false"), "begins with a blank")
 }
 
@@ -245,7 +255,8 @@ func TestShellStartIsCancelled(t *testing.T) {
 func TestShellServerDies(t *testing.T) {
 	s := newSeat(t, words("shell", fixture("rich")...)...)
 	s.sees(ready)
-	assert.Equal(t, s.Line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+"\n")
+	assert.Equal(t, s.Line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+
+		"\n")
 	assert.Equal(t, s.Line("paint bold=true"), `{"bold":true}`+"\n", "it is there again")
 
 	// While nobody asks it anything.
@@ -257,7 +268,8 @@ func TestShellServerDies(t *testing.T) {
 	s.types("paint bo")
 	s.sees("paint bo")
 	assert.NilError(t, syscall.Kill(number, syscall.SIGKILL))
-	s.sees("note: " + self + " ended by signal: killed; the next call starts it again\r\n" + ready + "paint bo")
+	s.sees("note: " + self + " ended by signal: killed; the next call starts it again\r\n" + ready +
+		"paint bo")
 	s.types("ld=true\r")
 	s.sees(`{"bold":true}` + "\r\n")
 	s.sees(ready)
@@ -283,7 +295,8 @@ func TestShellShowsLogsAboveTheLine(t *testing.T) {
 	assert.NilError(t, err)
 	for range 2 { // they come in different ways
 		before := s.sees(ready + "half a li")
-		assert.Assert(t, strings.Contains(before, clean+"a line on stderr\r\n") || strings.Contains(before, clean+"[warning] rich a log message\r\n"), "%q", before)
+		assert.Assert(t, strings.Contains(before, clean+"a line on stderr\r\n") ||
+			strings.Contains(before, clean+"[warning] rich a log message\r\n"), "%q", before)
 	}
 	s.types("\x15\x04")
 	assert.Equal(t, s.ends(), 0)

@@ -21,16 +21,23 @@ func serveStocked(args []string) {
 		if text, err := os.ReadFile(args[0]); err == nil {
 			_ = json.Unmarshal(text, &stock)
 		}
-		member := map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}[m.Method]
+		member := map[string]string{"tools/list": "tools", "prompts/list": "prompts",
+			"resources/list":           "resources",
+			"resources/templates/list": "resourceTemplates"}[m.Method]
 		switch {
 		case m.Method == "initialize":
-			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"stocked","version":"1"}}}`, m.ID))
+			reply(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"prompts":{},"resources":{}},"serverInfo":{"name":"stocked","version":"1"}}}`,
+				m.ID))
 		case member == "":
-			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			reply(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`,
+				m.ID))
 		case stock[member] == nil:
 			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{%q:[]}}`, m.ID, member))
 		default:
-			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{%q:%s}}`, m.ID, member, stock[member]))
+			reply(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{%q:%s}}`, m.ID, member,
+				stock[member]))
 		}
 	})
 }

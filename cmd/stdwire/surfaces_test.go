@@ -57,7 +57,8 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 				use = trusting
 			}
 			service, action, _ := strings.Cut(operation, ".")
-			result, err := use.CallTool(t.Context(), service, json.RawMessage(`{"action":"`+action+`","params":`+arguments+`}`))
+			result, err := use.CallTool(t.Context(), service,
+				json.RawMessage(`{"action":"`+action+`","params":`+arguments+`}`))
 			assert.NilError(t, err)
 			return outcomeOf(t, result.StructuredContent)
 		}
@@ -71,20 +72,25 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 				args = append(args, "--yes")
 			}
 			var out, errs bytes.Buffer
-			code := cli.Run(t.Context(), d, args, cli.IO{Program: "test", In: strings.NewReader(""), Out: &out, Err: &errs})
+			code := cli.Run(t.Context(), d, args,
+				cli.IO{Program: "test", In: strings.NewReader(""), Out: &out, Err: &errs})
 			o := outcomeOf(t, append(out.Bytes(), errs.Bytes()...))
 			o.exit = code
 			return o
 		}
 	},
 	"http": func(t *testing.T, c *dispatch.Catalog) caller {
-		over := httptest.NewServer(api.New(dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})))
+		over := httptest.NewServer(
+			api.New(dispatch.NewDispatcher(c,
+				dispatch.Options{Logger: slog.New(slog.DiscardHandler)})))
 		t.Cleanup(over.Close)
 		return func(t *testing.T, operation, arguments string, confirmed bool) outcome {
 			t.Helper()
 			service, action, _ := strings.Cut(operation, ".")
-			body := fmt.Sprintf(`{"action":%q,"params":%s,"confirm":%v}`, action, arguments, confirmed)
-			response, err := http.Post(over.URL+"/v1/"+service, "application/json", strings.NewReader(body))
+			body := fmt.Sprintf(`{"action":%q,"params":%s,"confirm":%v}`, action, arguments,
+				confirmed)
+			response, err := http.Post(over.URL+"/v1/"+service, "application/json",
+				strings.NewReader(body))
 			assert.NilError(t, err)
 			defer response.Body.Close()
 			var text bytes.Buffer
@@ -102,9 +108,11 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 	near, far := net.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	o := server.Options{Logger: slog.New(slog.DiscardHandler), Tools: server.ToolPerService, TrustClients: trust}
+	o := server.Options{Logger: slog.New(slog.DiscardHandler), Tools: server.ToolPerService,
+		TrustClients: trust}
 	go func() { ended <- o.New(server.Info{Name: "test", Version: "1"}, c).Serve(ctx, far) }()
-	connected, err := client.Options{Logger: slog.New(slog.DiscardHandler)}.Connect(t.Context(), client.Stream(near))
+	connected, err := client.Options{Logger: slog.New(slog.DiscardHandler)}.Connect(t.Context(),
+		client.Stream(near))
 	assert.NilError(t, err)
 	t.Cleanup(func() {
 		connected.Close()
@@ -118,11 +126,13 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 func everything(t *testing.T) *target.BuiltinServer {
 	t.Helper()
 	dir := t.TempDir()
-	for name, content := range map[string]string{"a.txt": "alpha\nbeta\n", "b.txt": "gamma\n", "sub/c.txt": "delta\n"} {
+	for name, content := range map[string]string{"a.txt": "alpha\nbeta\n", "b.txt": "gamma\n",
+		"sub/c.txt": "delta\n"} {
 		assert.NilError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
-	o, err := (&target.BuiltinFlags{Roots: []string{"main=" + dir}, Write: true, Exec: true, Eval: runtime.GOOS != "windows"}).Open(slog.New(slog.DiscardHandler))
+	o, err := (&target.BuiltinFlags{Roots: []string{"main=" + dir}, Write: true, Exec: true,
+		Eval: runtime.GOOS != "windows"}).Open(slog.New(slog.DiscardHandler))
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.Check(t, o.Close()) })
 	return o
@@ -153,7 +163,8 @@ var script = []struct {
 	{"fs.edit", `{"path":"a.txt","old":"beta","new":"BETA"}`, false, ""},
 	{"fs.edit", `{"path":"a.txt","old":"beta","new":"BETA"}`, false, dispatch.StateError},
 	{"fs.move", `{"from":"b.txt","to":"moved.txt"}`, false, ""},
-	{"fs.move", `{"from":"a.txt","to":"moved.txt","overwrite":true}`, false, dispatch.ConfirmationRequired},
+	{"fs.move", `{"from":"a.txt","to":"moved.txt","overwrite":true}`, false,
+		dispatch.ConfirmationRequired},
 	{"fs.move", `{"from":"a.txt","to":"moved.txt","overwrite":true}`, true, ""},
 	{"fs.delete", `{"path":"moved.txt"}`, false, dispatch.ConfirmationRequired},
 	{"fs.delete", `{"path":"moved.txt"}`, true, ""},
@@ -161,7 +172,8 @@ var script = []struct {
 
 	{"proc.read", `{}`, false, dispatch.NotRunning},
 	{"proc.start", `{"command":"no-such-program"}`, false, dispatch.NotFound},
-	{"proc.start", `{"command":"SELF","args":["fixture:cat"],"dir":"none"}`, false, dispatch.NotFound},
+	{"proc.start", `{"command":"SELF","args":["fixture:cat"],"dir":"none"}`, false,
+		dispatch.NotFound},
 	{"proc.start", `{"command":"SELF","args":["fixture:cat"],"dir":"sub"}`, false, ""},
 	{"proc.list", `{}`, false, ""},
 	{"proc.send", `{"text":"hello"}`, false, ""},
@@ -195,8 +207,10 @@ func TestSurfacesAgree(t *testing.T) {
 			}
 			arguments := strings.ReplaceAll(step.arguments, "SELF", filepath.ToSlash(program))
 			got := call(t, step.operation, arguments, step.confirmed)
-			context := fmt.Sprintf("%s: %s %s: %s %v", name, step.operation, step.arguments, got.Data, got.Error)
-			if assert.Check(t, got.Success == (step.code == ""), context); !got.Success && got.Error != nil {
+			context := fmt.Sprintf("%s: %s %s: %s %v", name, step.operation, step.arguments,
+				got.Data, got.Error)
+			if assert.Check(t, got.Success == (step.code == ""), context); !got.Success &&
+				got.Error != nil {
 				assert.Check(t, got.Error.Code == step.code, context)
 			}
 			outcomes[name] = append(outcomes[name], got)
@@ -209,7 +223,8 @@ func TestSurfacesAgree(t *testing.T) {
 	for i, step := range script {
 		mcp := steady(outcomes["mcp"][i].Data)
 		for _, other := range []string{"cli", "http"} {
-			assert.Check(t, steady(outcomes[other][i].Data) == mcp, "%s %s:\nmcp  %s\n%s %s", step.operation, step.arguments, mcp, other, outcomes[other][i].Data)
+			assert.Check(t, steady(outcomes[other][i].Data) == mcp, "%s %s:\nmcp  %s\n%s %s",
+				step.operation, step.arguments, mcp, other, outcomes[other][i].Data)
 		}
 	}
 }
@@ -245,12 +260,16 @@ func steady(data []byte) string {
 	return string(text)
 }
 
-// Every code, an application's own among them, is the same on the three surfaces, with the exit code and the HTTP status of the table.
+// Every code, an application's own among them, is the same on the three surfaces, with the exit
+// code and the HTTP status of the table.
 func TestSurfacesAgreeOnEveryCode(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99, Summary: "It is one."}))
+	assert.NilError(t,
+		c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99,
+			Summary: "It is one."}))
 	for _, info := range c.Codes() {
-		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.", Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
+		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.",
+			Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
 			func(context.Context, struct{}) (struct{}, error) {
 				return struct{}{}, dispatch.Errorf(info.Code, "failed")
 			})

@@ -11,9 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// However a tap or a bridge ends, nothing is left of a server that ignores everything, its helpers included.
+// However a tap or a bridge ends, nothing is left of a server that ignores everything, its helpers
+// included.
 func TestTapLeavesNothingRunning(t *testing.T) {
-	for _, args := range [][]string{{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"}, {"bridge", "--"}} {
+	for _, args := range [][]string{{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"},
+		{"bridge", "--"}} {
 		for name, end := range map[string]func(p *piped) error{
 			"SIGKILL":            func(p *piped) error { return p.Process.Kill() },
 			"the server's death": func(p *piped) error { return p.in.Close() },
@@ -21,7 +23,8 @@ func TestTapLeavesNothingRunning(t *testing.T) {
 			unique, err := rand.Int(rand.Reader, big.NewInt(1e9))
 			assert.NilError(t, err)
 			marker := fmt.Sprintf("86400.%09d", unique)
-			p := pipe(t, append(args, "sh", "-c", "trap '' TERM HUP INT; setsid sleep "+marker+" & sleep "+marker+" & echo '{}'; cat >/dev/null")...)
+			p := pipe(t, append(args, "sh", "-c", "trap '' TERM HUP INT; setsid sleep "+marker+
+				" & sleep "+marker+" & echo '{}'; cat >/dev/null")...)
 			t.Cleanup(func() { _ = p.Process.Signal(syscall.SIGKILL) })
 			if args[0] == "bridge" { // waits to be spoken to
 				_, err = p.in.Write([]byte("{}\n"))

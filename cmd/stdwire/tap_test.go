@@ -54,7 +54,8 @@ func (p *piped) Line(t *testing.T) string {
 func garbage(r *rand.Rand) []byte {
 	var stream []byte
 	for range 200 {
-		payload := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m","params":{"x":"%s"}}`, r.IntN(9), strings.Repeat("y", r.IntN(3000)))
+		payload := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"m","params":{"x":"%s"}}`,
+			r.IntN(9), strings.Repeat("y", r.IntN(3000)))
 		switch r.IntN(5) {
 		case 0:
 			stream = append(stream, payload+"\r\n"...)
@@ -92,8 +93,11 @@ func TestTapIsTransparent(t *testing.T) {
 		assert.Assert(t, bytes.Equal(got, stream))
 		recording, err := os.ReadFile(file)
 		assert.NilError(t, err)
-		assert.Equal(t, strings.Count(string(recording), `"from":"client"`), strings.Count(string(recording), `"from":"server"`))
-		assert.Assert(t, cmp.Contains(string(recording), fmt.Sprintf(`"client_bytes":%d,"server_bytes":%d}`, len(stream), len(stream))))
+		assert.Equal(t, strings.Count(string(recording), `"from":"client"`),
+			strings.Count(string(recording), `"from":"server"`))
+		assert.Assert(t,
+			cmp.Contains(string(recording),
+				fmt.Sprintf(`"client_bytes":%d,"server_bytes":%d}`, len(stream), len(stream))))
 		info, err := os.Stat(file)
 		assert.NilError(t, err)
 		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
@@ -128,10 +132,14 @@ func TestTapEndsAsTheServer(t *testing.T) {
 		{"echo oops >&2; exit 7", nil, 7, "oops\n"},
 		{"kill -KILL $$", nil, 137, ""},
 		{"echo; read x; exit 4", nil, 4, ""}, // its input ends
-		{"trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGTERM}, 5, ""},
-		{"trap 'exit 6' USR1; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGUSR1}, 6, ""},
-		{"trap 'trap \"exit 8\" INT; echo again' INT; echo; while :; do sleep 0.01; done", []os.Signal{os.Interrupt, os.Interrupt}, 8, ""},
-		{"trap 'exit 0' TERM; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGTERM}, 0, ""},
+		{"trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGTERM}, 5,
+			""},
+		{"trap 'exit 6' USR1; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGUSR1}, 6,
+			""},
+		{"trap 'trap \"exit 8\" INT; echo again' INT; echo; while :; do sleep 0.01; done",
+			[]os.Signal{os.Interrupt, os.Interrupt}, 8, ""},
+		{"trap 'exit 0' TERM; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGTERM}, 0,
+			""},
 		{"echo; exec sleep 100", []os.Signal{syscall.SIGHUP}, 129, ""},
 	} {
 		p := pipe(t, "tap", "--live", "--", "sh", "-c", tt.script)
@@ -161,14 +169,16 @@ func TestTapClosesWhatIsClosed(t *testing.T) {
 	assert.NilError(t, p.out.Close())
 	assert.Equal(t, exitCode(p.Wait()), 128+int(syscall.SIGPIPE), p.stderr)
 
-	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec >&-; read line") // the server does not write any more
+	// the server does not write any more
+	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec >&-; read line")
 	_, err := io.ReadAll(p.out)
 	assert.NilError(t, err)
 	_, err = io.WriteString(p.in, "x\n")
 	assert.NilError(t, err)
 	assert.NilError(t, p.Wait())
 
-	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec <&-; echo; exec sleep 100") // the server does not read any more
+	// the server does not read any more
+	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec <&-; echo; exec sleep 100")
 	p.Line(t)
 	for err == nil {
 		_, err = io.WriteString(p.in, "x\n")
@@ -180,8 +190,10 @@ func TestTapClosesWhatIsClosed(t *testing.T) {
 
 // Who does not read holds up who writes, and nobody fills the memory meanwhile.
 func TestTapSlowReaders(t *testing.T) {
-	for name, args := range map[string][]string{"server": {"sh", "-c", "exec sleep 100"}, "client": {"cat"}} {
-		cmd, _, _ := stdwire(t, append([]string{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"}, args...)...)
+	for name, args := range map[string][]string{"server": {"sh", "-c", "exec sleep 100"},
+		"client": {"cat"}} {
+		cmd, _, _ := stdwire(t,
+			append([]string{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"}, args...)...)
 		r, w, err := os.Pipe()
 		assert.NilError(t, err)
 		out, stdout, err := os.Pipe()
@@ -199,7 +211,8 @@ func TestTapSlowReaders(t *testing.T) {
 			total += n
 		}
 		assert.Assert(t, errors.Is(err, os.ErrDeadlineExceeded), err)
-		assert.Assert(t, total < 1<<20, "%s: %d bytes", name, total) // a few pipes, and a buffer for each
+		// a few pipes, and a buffer for each
+		assert.Assert(t, total < 1<<20, "%s: %d bytes", name, total)
 		assert.NilError(t, w.Close())
 		if name == "client" {
 			got, err := io.ReadAll(out)
@@ -213,7 +226,8 @@ func TestTapSlowReaders(t *testing.T) {
 	}
 }
 
-// A host that does not read stderr gets its answers all the same, the recording is whole, and the end comes.
+// A host that does not read stderr gets its answers all the same, the recording is whole, and the
+// end comes.
 func TestTapWithNobodyAtStderr(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	cmd, stdout, _ := stdwire(t, "tap", "--live", "-o", file, "--", "cat")
@@ -228,7 +242,9 @@ func TestTapWithNobodyAtStderr(t *testing.T) {
 	assert.Equal(t, stdout.String(), stream)
 	recording, err := os.ReadFile(file)
 	assert.NilError(t, err)
-	assert.Assert(t, bytes.HasSuffix(recording, fmt.Appendf(nil, `"client_bytes":%d,"server_bytes":%[1]d}`+"\n", len(stream))))
+	assert.Assert(t,
+		bytes.HasSuffix(recording,
+			fmt.Appendf(nil, `"client_bytes":%d,"server_bytes":%[1]d}`+"\n", len(stream))))
 }
 
 // talk records a conversation of stdwire with stdwire.
@@ -237,7 +253,8 @@ func talk(t *testing.T, dir string, flags ...string) (file string) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	file = filepath.Join(t.TempDir(), "talk.jsonl")
-	server := append(append([]string{"--", self, "tap", "-o", file}, flags...), "--", self, "serve", "--root", dir)
+	server := append(append([]string{"--", self, "tap", "-o", file}, flags...), "--", self, "serve",
+		"--root", dir)
 	got := run(t, append([]string{"call", "fs_read", "path=a.txt"}, server...)...)
 	assert.Equal(t, got, ran{0, "hello\n", ""})
 	return file
@@ -255,23 +272,27 @@ func TestTapOfAConversation(t *testing.T) {
 	assert.Equal(t, got.code, 0, got.stderr)
 	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
 	assert.Equal(t, len(lines), 7, got.stdout)
-	for i, want := range []string{"#1 server/discover ", "#1 server/discover ", "#2 tools/list ", "#2 tools/list ", "#3 tools/call fs_read ", "#3 tools/call fs_read ", "-- ended after "} {
+	for i, want := range []string{"#1 server/discover ", "#1 server/discover ", "#2 tools/list ",
+		"#2 tools/list ", "#3 tools/call fs_read ", "#3 tools/call fs_read ", "-- ended after "} {
 		assert.Assert(t, cmp.Contains(lines[i], want))
 	}
 	for _, tt := range []struct {
 		args  string
 		lines int
-	}{{"--method tools/call", 2}, {"--id 2", 2}, {"--id 2 --method tools/call", 0}, {"--errors", 0}, {"--from 1h", 0}, {"--to 1h", 7}, {"--method tools/list -o json", 2}} {
+	}{{"--method tools/call", 2}, {"--id 2", 2}, {"--id 2 --method tools/call", 0}, {"--errors", 0},
+		{"--from 1h", 0}, {"--to 1h", 7}, {"--method tools/list -o json", 2}} {
 		got := run(t, append([]string{"tap", "show", file}, strings.Fields(tt.args)...)...)
 		assert.Equal(t, strings.Count(got.stdout, "\n"), tt.lines, "%s: %s", tt.args, got.stdout)
 	}
 
 	got = run(t, "tap", "stats", file)
 	assert.Assert(t, cmp.Contains(got.stdout, "→ 3 frames, "))
-	assert.Assert(t, cmp.Contains(strings.Join(strings.Fields(got.stdout), " "), " → tools/call 1 0 "))
+	assert.Assert(t,
+		cmp.Contains(strings.Join(strings.Fields(got.stdout), " "), " → tools/call 1 0 "))
 	assert.Assert(t, !strings.Contains(got.stdout, "without an answer"))
 	got = run(t, "tap", "stats", file, "-o", "json")
-	assert.Assert(t, cmp.Contains(got.stdout, `"unanswered":[],"unasked":[],"missing":0,"status":0}`))
+	assert.Assert(t,
+		cmp.Contains(got.stdout, `"unanswered":[],"unasked":[],"missing":0,"status":0}`))
 
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -281,13 +302,22 @@ func TestTapOfAConversation(t *testing.T) {
 
 	assert.NilError(t, os.WriteFile(name, []byte("olleh\n"), 0o600))
 	assert.NilError(t, os.Chtimes(name, then, then))
-	got = run(t, append([]string{"tap", "replay", file, "--ignore", "text", "--ignore", "sha256"}, server...)...)
-	assert.Equal(t, got.stdout, "#3 tools/call fs_read (frame 6)\n  ~ result.structuredContent.data.content: \"hello\\n\" → \"olleh\\n\"\n3 answers: 2 the same, 1 different, 0 missing\n")
+	got = run(t, append([]string{"tap", "replay", file, "--ignore", "text", "--ignore", "sha256"},
+		server...)...)
+	assert.Equal(t, got.stdout,
+		"#3 tools/call fs_read (frame 6)\n  ~ result.structuredContent.data.content: \"hello\\n\" → \"olleh\\n\"\n3 answers: 2 the same, 1 different, 0 missing\n")
 	assert.Equal(t, got.code, 10)
-	assert.Equal(t, got.stderr, fmt.Sprintf("stdwire: %s: replay: 1 of 3 answers are not as they were\n", filepath.Base(self)))
-	got = run(t, append([]string{"tap", "replay", file, "-o", "json", "--ignore=text", "--ignore=sha256"}, server...)...)
-	assert.Assert(t, cmp.Contains(got.stdout, `{"n":6,"method":"tools/call","about":"fs_read","id":3,"missing":false,"changes":[{"path":"result.structuredContent.data.content","old":"\"hello\\n\"","new":"\"olleh\\n\""}]}`))
-	got = run(t, append([]string{"tap", "replay", file, "--ignore", "content", "--ignore", "sha256"}, server...)...)
+	assert.Equal(t, got.stderr,
+		fmt.Sprintf("stdwire: %s: replay: 1 of 3 answers are not as they were\n",
+			filepath.Base(self)))
+	got = run(t, append(
+		[]string{"tap", "replay", file, "-o", "json", "--ignore=text", "--ignore=sha256"},
+		server...)...)
+	assert.Assert(t,
+		cmp.Contains(got.stdout,
+			`{"n":6,"method":"tools/call","about":"fs_read","id":3,"missing":false,"changes":[{"path":"result.structuredContent.data.content","old":"\"hello\\n\"","new":"\"olleh\\n\""}]}`))
+	got = run(t, append(
+		[]string{"tap", "replay", file, "--ignore", "content", "--ignore", "sha256"}, server...)...)
 	assert.Equal(t, got.code, 0, got.stdout)
 
 	for _, tt := range []struct {
@@ -295,8 +325,10 @@ func TestTapOfAConversation(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"--", "sh", "-c", "echo broken >&2; exit 3"}, 6, `stdwire: sh: replay: exited with status 3: "broken"` + "\n"},
-		{[]string{"--timeout", "20ms", "--", "cat"}, 6, "stdwire: cat: replay: too many answers are missing\nhint: it may need longer: --timeout 5m\n"},
+		{[]string{"--", "sh", "-c", "echo broken >&2; exit 3"}, 6,
+			`stdwire: sh: replay: exited with status 3: "broken"` + "\n"},
+		{[]string{"--timeout", "20ms", "--", "cat"}, 6,
+			"stdwire: cat: replay: too many answers are missing\nhint: it may need longer: --timeout 5m\n"},
 		{[]string{"--", "no-such-server"}, 4, "stdwire: no-such-server: start: "},
 		{nil, 2, "stdwire: tap replay: to which server?\n"},
 	} {
@@ -316,19 +348,24 @@ func TestTapRedacts(t *testing.T) {
 	assert.Assert(t, !strings.Contains(string(recording), dir))
 	got := run(t, "tap", "replay", file, "--", "cat")
 	assert.Equal(t, got.code, 2)
-	assert.Assert(t, cmp.Contains(got.stderr, "the recording is redacted: what was said is not in it\n"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "the recording is redacted: what was said is not in it\n"))
 	assert.Equal(t, run(t, "tap", "stats", file).code, 0)
 }
 
-// A recording that somebody else has is never written over, and one that was cut short is good up to there.
+// A recording that somebody else has is never written over, and one that was cut short is good up
+// to there.
 func TestTapRecordings(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "talk.jsonl")
 	for _, want := range []string{"", "talk-2.jsonl", "talk-3.jsonl"} {
-		cmd, _, stderr := stdwire(t, "tap", "-o", file, "--", "echo", `{"id":1,"error":{"code":5,"message":"n\u202eo"}}`)
+		cmd, _, stderr := stdwire(t, "tap", "-o", file, "--", "echo",
+			`{"id":1,"error":{"code":5,"message":"n\u202eo"}}`)
 		assert.NilError(t, cmd.Run())
 		if want != "" {
-			assert.Equal(t, stderr.String(), fmt.Sprintf("stdwire: tap: %s exists: recording in %s\n", file, filepath.Join(dir, want)))
+			assert.Equal(t, stderr.String(),
+				fmt.Sprintf("stdwire: tap: %s exists: recording in %s\n", file,
+					filepath.Join(dir, want)))
 		}
 	}
 	recording, err := os.ReadFile(filepath.Join(dir, "talk-3.jsonl"))
@@ -336,22 +373,29 @@ func TestTapRecordings(t *testing.T) {
 	assert.NilError(t, os.WriteFile(file, recording[:len(recording)-10], 0o600))
 	got := run(t, "tap", "show", file, "--errors")
 	assert.Equal(t, got.code, 0)
-	assert.Assert(t, strings.HasSuffix(got.stdout, ` #1 answers nothing 48 B error 5: n\u202eo`+"\n"), got.stdout)
-	assert.Equal(t, got.stderr, fmt.Sprintf("note: %s: the recording ends in the midst of a line\n", file))
+	assert.Assert(t,
+		strings.HasSuffix(got.stdout, ` #1 answers nothing 48 B error 5: n\u202eo`+"\n"),
+		got.stdout)
+	assert.Equal(t, got.stderr,
+		fmt.Sprintf("note: %s: the recording ends in the midst of a line\n", file))
 
 	for _, tt := range []struct{ args, stderr string }{
 		{"tap -- cat", "stdwire: tap: neither -o FILE nor --live is given: there is nothing to do\n"},
 		{"tap --live", "stdwire: tap: which server?\n"},
 		{"tap shwo", "stdwire: tap: unexpected argument \"shwo\"\nhint: did you mean show?\n"},
 		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server's command stands behind --: "},
-		{"tap --max-size 5XB", "stdwire: tap: --max-size: \"5XB\" is no size\nhint: write 500MB, 64MiB or 2GiB\n"},
+		{"tap --max-size 5XB",
+			"stdwire: tap: --max-size: \"5XB\" is no size\nhint: write 500MB, 64MiB or 2GiB\n"},
 		{"tap --max-size -5", "stdwire: tap: --max-size: \"-5\" is no size\n"},
-		{"tap -o /no/such/dir/f -- cat", "stdwire: tap: -o: open /no/such/dir/f: no such file or directory\n"},
+		{"tap -o /no/such/dir/f -- cat",
+			"stdwire: tap: -o: open /no/such/dir/f: no such file or directory\n"},
 		{"tap show", "stdwire: tap show: which recording?\n"},
 		{"tap show --from x", "stdwire: tap show: --from: \"x\" is no duration\n"},
 		{"tap show a b", "stdwire: tap show: unexpected argument \"b\"\n"},
-		{"tap stats /no/such/file", "stdwire: tap stats: open /no/such/file: no such file or directory\n"},
-		{"tap stats tap_test.go", "stdwire: tap stats: tap_test.go: this is no recording of stdwire tap\n"},
+		{"tap stats /no/such/file",
+			"stdwire: tap stats: open /no/such/file: no such file or directory\n"},
+		{"tap stats tap_test.go",
+			"stdwire: tap stats: tap_test.go: this is no recording of stdwire tap\n"},
 		{"tap --live show x", "stdwire: tap: unexpected argument \"show\"\n"},
 	} {
 		got := run(t, strings.Fields(tt.args)...)
@@ -361,23 +405,30 @@ func TestTapRecordings(t *testing.T) {
 	got = run(t, "tap", "show", "--help")
 	assert.Equal(t, got.code, 0)
 	assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire tap show "))
-	assert.Assert(t, cmp.Contains(run(t, "help", "tap").stdout, "\n  stdwire tap show    show what is in a recording\n"))
+	assert.Assert(t,
+		cmp.Contains(run(t, "help", "tap").stdout,
+			"\n  stdwire tap show    show what is in a recording\n"))
 }
 
-// A recording that has become too large, and one that cannot be written, are given up; the traffic is not.
+// A recording that has become too large, and one that cannot be written, are given up; the traffic
+// is not.
 func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	for _, tt := range []struct {
 		flags  []string
 		stderr string
 	}{
-		{[]string{"-o", file, "--max-size", "5kB"}, "stdwire: tap: the recording ends here, the traffic goes on: " + file + " has reached its --max-size\n"},
-		{[]string{"-o", "/dev/full"}, "stdwire: tap: the recording ends here, the traffic goes on: write /dev/full: no space left on device\n"},
+		{[]string{"-o", file, "--max-size", "5kB"},
+			"stdwire: tap: the recording ends here, the traffic goes on: " + file +
+				" has reached its --max-size\n"},
+		{[]string{"-o", "/dev/full"},
+			"stdwire: tap: the recording ends here, the traffic goes on: write /dev/full: no space left on device\n"},
 	} {
 		if _, err := os.Stat("/dev/full"); err != nil && tt.flags[1] == "/dev/full" {
 			continue
 		}
-		cmd, stdout, stderr := stdwire(t, append(append([]string{"tap"}, tt.flags...), "--", "cat")...)
+		cmd, stdout, stderr := stdwire(t,
+			append(append([]string{"tap"}, tt.flags...), "--", "cat")...)
 		stream := strings.Repeat("a line\n", 1000)
 		cmd.Stdin = strings.NewReader(stream)
 		assert.NilError(t, cmd.Run())
@@ -407,6 +458,10 @@ func TestLiveExampleOfTheHelp(t *testing.T) {
 	got := run(t, args...)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stdout, "README.md"))
-	assert.Assert(t, regexp.MustCompile(`(?m)^→ +[0-9.]+ #\d+ tools/call fs_list \d+ B$`).MatchString(got.stderr), got.stderr)
-	assert.Assert(t, regexp.MustCompile(`(?m)^← +[0-9.]+ #\d+ tools/call fs_list `).MatchString(got.stderr), got.stderr)
+	assert.Assert(t,
+		regexp.MustCompile(`(?m)^→ +[0-9.]+ #\d+ tools/call fs_list \d+ B$`).MatchString(
+			got.stderr), got.stderr)
+	assert.Assert(t,
+		regexp.MustCompile(`(?m)^← +[0-9.]+ #\d+ tools/call fs_list `).MatchString(got.stderr),
+		got.stderr)
 }

@@ -12,7 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// On a real terminal: what was typed before a question was there does not answer it, Ctrl-D does, and Ctrl-C ends the program.
+// On a real terminal: what was typed before a question was there does not answer it, Ctrl-D does,
+// and Ctrl-C ends the program.
 func TestQuestionOnARealTerminal(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
@@ -27,8 +28,10 @@ func TestQuestionOnARealTerminal(t *testing.T) {
 			t.Skipf("there are no terminals here: %v", err)
 		}
 		var number, unlock uint32
-		for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
-			_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(argument)))
+		for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number,
+			syscall.TIOCSPTLCK: &unlock} {
+			_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request,
+				uintptr(unsafe.Pointer(argument)))
 			assert.Equal(t, errno, syscall.Errno(0))
 		}
 		slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)

@@ -18,10 +18,13 @@ func TestCallOfTooLargeResult(t *testing.T) {
 	}{
 		{"call big mb:=70", "78.0 MB", "67.1 MB", "78"},
 		{"call big --max-message 1", "5.6 MB", "1.0 MB", "6"},
-		{"call big mb:=20 --max-message 1", "16.1 MB", "1.0 MB", "17"}, // which is not read to its end
+		// which is not read to its end
+		{"call big mb:=20 --max-message 1", "16.1 MB", "1.0 MB", "17"},
 	} {
 		got := against(t, tt.args, "good")
-		assert.Equal(t, got.stderr, fmt.Sprintf("stdwire: %s: big: the server sent a message of %s or more, and the limit is %s\nhint: allow more: --max-message %s\n", self, tt.sent, tt.limit, tt.hint))
+		assert.Equal(t, got.stderr,
+			fmt.Sprintf("stdwire: %s: big: the server sent a message of %s or more, and the limit is %s\nhint: allow more: --max-message %s\n",
+				self, tt.sent, tt.limit, tt.hint))
 		assert.Equal(t, got.code, 7)
 		assert.Equal(t, got.stdout, "")
 	}
@@ -40,7 +43,11 @@ func TestMaxResultIsReceived(t *testing.T) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"more":{"command":%q,"args":["fixture:good"],"maxResult":100000000},"less":{"command":%q,"args":["fixture:good"]}}}`, executable, executable), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path,
+			fmt.Appendf(nil,
+				`{"mcpServers":{"more":{"command":%q,"args":["fixture:good"],"maxResult":100000000},"less":{"command":%q,"args":["fixture:good"]}}}`,
+				executable, executable), 0o600))
 	got := run(t, "call", "-s", "more", "--config", path, "big", "mb:=70")
 	assert.Equal(t, got.code, 0, got.stderr)
 	got = run(t, "run", "--config", path, "less", "big", "--yes", "--json", `{"mb":70}`)
@@ -54,7 +61,8 @@ func TestResultThatIsNoObject(t *testing.T) {
 	for _, tt := range []struct {
 		args, result string
 	}{
-		{"call none", "null"}, {"call none -o json", "null"}, {"call number", "7"}, {"call number -o raw", "7"},
+		{"call none", "null"}, {"call none -o json", "null"}, {"call number", "7"},
+		{"call number -o raw", "7"},
 	} {
 		got := against(t, tt.args, "nothing")
 		assert.Equal(t, got.code, 1, tt.args)
@@ -66,13 +74,19 @@ func TestResultThatIsNoObject(t *testing.T) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "mcp.json")
-	assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, `{"mcpServers":{"up":{"command":%q,"args":["fixture:nothing"]}}}`, executable), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path,
+			fmt.Appendf(nil, `{"mcpServers":{"up":{"command":%q,"args":["fixture:nothing"]}}}`,
+				executable), 0o600))
 	for _, era := range []string{"legacy", "modern"} {
 		got := run(t, "call", "up__none", "--era", era, "--", executable, "serve", "--config", path)
 		assert.Equal(t, got.code, 5, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stderr, `server "up": tool "none": its result is no object: null`))
+		assert.Assert(t,
+			cmp.Contains(got.stderr, `server "up": tool "none": its result is no object: null`))
 	}
 	got := run(t, "run", "--config", path, "up", "none", "--yes")
 	assert.Assert(t, got.code != 0)
-	assert.Assert(t, cmp.Contains(got.stderr, `upstream_error: server "up": tool "none": its result is no object: null`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			`upstream_error: server "up": tool "none": its result is no object: null`))
 }

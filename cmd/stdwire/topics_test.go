@@ -24,14 +24,17 @@ func TestTopics(t *testing.T) {
 			assert.Equal(t, got.code, 0)
 			assert.Assert(t, strings.HasSuffix(got.stdout, page.Text))
 			for line := range strings.Lines(got.stdout) {
-				assert.Check(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= term.Width, line)
+				assert.Check(t, utf8.RuneCountInString(
+					strings.TrimSuffix(line, "\n")) <= term.Width, line)
 			}
 			prose := strings.Join(strings.Fields(page.Text), " ")
 			for _, name := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(prose, -1) {
 				assert.Check(t, flags[name] || name == "--path", "no command has %s", name)
 			}
-			for _, m := range regexp.MustCompile(`stdwire ([a-z]+)`).FindAllStringSubmatch(prose, -1) {
-				verbs := []string{"a", "or", "reads", "prints", "defends", "ends", "asks", "acts", "is", "does"}
+			for _, m := range regexp.MustCompile(`stdwire ([a-z]+)`).FindAllStringSubmatch(prose,
+				-1) {
+				verbs := []string{"a", "or", "reads", "prints", "defends", "ends", "asks", "acts",
+					"is", "does"}
 				if !slices.Contains(verbs, m[1]) {
 					assert.Check(t, slices.Contains(commandNames(), m[1]), m[0])
 				}
@@ -110,7 +113,8 @@ func checkTranscripts(t *testing.T, text string) {
 		}
 		printed := regexp.MustCompile(`(?m) +$`).ReplaceAllString(got.stdout+got.stderr, "")
 		matched := regexp.MustCompile(`^` + pattern + `$`).MatchString(printed)
-		assert.Check(t, matched, "%s\nprints\n%s\nand the page says\n%s", line, printed, strings.Join(want, "\n"))
+		assert.Check(t, matched, "%s\nprints\n%s\nand the page says\n%s", line, printed,
+			strings.Join(want, "\n"))
 	}
 }
 

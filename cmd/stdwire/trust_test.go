@@ -36,15 +36,20 @@ func typing(t *testing.T, answer string, args ...string) ran {
 }
 
 func TestTrust(t *testing.T) {
-	dir := withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "issuer": "https://as.example", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
+	dir := withServers(t,
+		`{"good": {"command": "SELF", "args": ["fixture:good"]}, "other": {"command": "sh", "args": ["-c", "curl \u001b[2K evil\u202e", ""], "env": {"LD_PRELOAD": "./x.so", "T": "${T}"}, "cwd": "sub dir", "envFile": ".env", "inheritEnv": true}, "web": {"url": "http://x", "headers": {"A": "b c"}, "oauth": {"clientId": "me", "clientSecret": "${S}", "issuer": "https://as.example", "scope": "a b", "grantType": "client_credentials", "allowPrivate": true}}}`)
 	got := run(t, "tools", "-s", "good")
-	assert.Equal(t, got, ran{7, "", "stdwire: tools: " + filepath.Join(dir, "mcp.json") + ":1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
-	assert.Assert(t, cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
+	assert.Equal(t, got,
+		ran{7, "", "stdwire: tools: " + filepath.Join(dir, "mcp.json") +
+			":1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
+	assert.Assert(t,
+		cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
 
 	// Everything is shown, and nobody is there to agree to it.
 	got = run(t, "trust", "other")
 	assert.Equal(t, got.code, 7)
-	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:], `  command    sh -c "curl \x1b[2K evil\u202e" ""
+	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:],
+		`  command    sh -c "curl \x1b[2K evil\u202e" ""
   in         `+target.QuoteWord(dir)+`
   cwd        "sub dir"
   env        LD_PRELOAD=./x.so
@@ -54,12 +59,15 @@ func TestTrust(t *testing.T) {
 stdwire: other: trust: there is nobody to ask
 hint: if what is above is what you want: --yes
 `)
-	assert.Assert(t, cmp.Contains(run(t, "trust", "web").stderr, "  url        http://x\n  header     A: \"b c\"\n  oauth      clientId: me\n  oauth      clientSecret: ${S}\n  oauth      issuer: https://as.example\n  oauth      scope: \"a b\"\n  oauth      grantType: client_credentials\n  oauth      allowPrivate: true\n"))
+	assert.Assert(t,
+		cmp.Contains(run(t, "trust", "web").stderr,
+			"  url        http://x\n  header     A: \"b c\"\n  oauth      clientId: me\n  oauth      clientSecret: ${S}\n  oauth      issuer: https://as.example\n  oauth      scope: \"a b\"\n  oauth      grantType: client_credentials\n  oauth      allowPrivate: true\n"))
 
 	for _, answer := range []string{"", "n\n", "\n", "y", "yy\n"} {
 		got = typing(t, answer, "trust", "good")
 		assert.Equal(t, got.code, 7, answer)
-		assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: trust: 1 server not trusted\n"), got.stderr)
+		assert.Assert(t, strings.HasSuffix(got.stderr, "stdwire: trust: 1 server not trusted\n"),
+			got.stderr)
 		assert.Equal(t, run(t, "tools", "-s", "good").code, 7)
 	}
 	got = typing(t, "y\n", "trust", "good")
@@ -81,13 +89,17 @@ hint: if what is above is what you want: --yes
 	assert.Equal(t, run(t, "trust", "--yes", "good").code, 0)
 	content, err := os.ReadFile("mcp.json")
 	assert.NilError(t, err)
-	assert.NilError(t, os.WriteFile("mcp.json", []byte(strings.ReplaceAll(string(content), `"fixture:good"`, `"fixture:good","x"`)), 0o600))
+	assert.NilError(t,
+		os.WriteFile("mcp.json",
+			[]byte(strings.ReplaceAll(string(content), `"fixture:good"`, `"fixture:good","x"`)),
+			0o600))
 	got = run(t, "tools", "-s", "good")
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, "has changed since it was trusted"))
 
 	got = run(t, "trust", "goood")
-	assert.Equal(t, got, ran{2, "", "stdwire: trust: goood is neither a server of a project file, nor such a file that is used\nhint: did you mean good?\n"})
+	assert.Equal(t, got,
+		ran{2, "", "stdwire: trust: goood is neither a server of a project file, nor such a file that is used\nhint: did you mean good?\n"})
 	assert.NilError(t, os.WriteFile("mcp.json", []byte("{"), 0o600))
 	assert.Equal(t, run(t, "trust").code, 8)
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 8)
@@ -97,14 +109,18 @@ hint: if what is above is what you want: --yes
 	assert.Equal(t, run(t, "tools", "-s", "good", "--config", "mcp.json").code, 0)
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 0)
-	assert.Equal(t, run(t, "trust", "good").stderr, "stdwire: trust: good is from a file of your own, "+filepath.Join(dir, "mcp.json")+", and needs no trust\nhint: see stdwire trust --help\n")
+	assert.Equal(t, run(t, "trust", "good").stderr,
+		"stdwire: trust: good is from a file of your own, "+filepath.Join(dir, "mcp.json")+
+			", and needs no trust\nhint: see stdwire trust --help\n")
 }
 
 func TestTrustOfBrokenServers(t *testing.T) {
-	withServers(t, `{"bad": {}, "good": {"command": "x"}, "long": {"command": "x", "args": ["`+strings.Repeat("long ", 1000)+`"]}}`)
+	withServers(t, `{"bad": {}, "good": {"command": "x"}, "long": {"command": "x", "args": ["`+
+		strings.Repeat("long ", 1000)+`"]}}`)
 	got := run(t, "trust", "--yes")
 	assert.Equal(t, got.code, 7)
-	assert.Assert(t, cmp.Contains(got.stderr, "server \"bad\": it has neither a command nor a URL\n"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "server \"bad\": it has neither a command nor a URL\n"))
 	assert.Assert(t, cmp.Contains(got.stderr, "good is trusted\n"))
 	assert.Assert(t, cmp.Contains(got.stderr, strings.Repeat("long ", 1000)+"\"\n"), "uncut")
 	assert.Assert(t, cmp.Contains(got.stderr, " characters: read all of them.\n"))
@@ -135,14 +151,16 @@ func TestSelectedServer(t *testing.T) {
 	got := run(t, "call", "echo", "text=hi", "-s", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, got.stdout, `{"text":"hi"}`+"\n")
-	assert.Assert(t, cmp.Contains(got.stderr, `server "good": unknown field "unknown"; it does nothing here`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `server "good": unknown field "unknown"; it does nothing here`))
 
 	// The filter: what it keeps away is not listed, and not called.
 	for _, args := range []string{"tools -s good", "ls -s good", "ls tools -s good"} {
 		got = run(t, strings.Fields(args)...)
 		assert.Assert(t, cmp.Contains(got.stdout, "echo(text: string, [n: integer])"), got.stderr)
 		assert.Assert(t, cmp.Contains(got.stdout, "hang()"))
-		assert.Assert(t, !strings.Contains(got.stdout, "fail") && !strings.Contains(got.stdout, "die"), got.stdout)
+		assert.Assert(t, !strings.Contains(got.stdout, "fail") &&
+			!strings.Contains(got.stdout, "die"), got.stdout)
 	}
 	got = run(t, "tools", "-s", "good", "-o", "json")
 	var tools []struct{ Name string }
@@ -168,7 +186,8 @@ func TestSelectedServer(t *testing.T) {
 	got = run(t, "tools", "-s", "silent")
 	assert.Equal(t, got.code, 4, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire: silent: start: "))
-	for flag, era := range map[string]string{"auto": "modern", "modern": "modern", "legacy": "legacy", "": "legacy"} {
+	for flag, era := range map[string]string{"auto": "modern", "modern": "modern",
+		"legacy": "legacy", "": "legacy"} {
 		args := []string{"inspect", "-o", "json", "-s", "own", "--input", "root=."}
 		if flag != "" {
 			args = append(args, "--era", flag)
@@ -183,14 +202,18 @@ func TestSelectedServer(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "it is disabled at "))
 	got = run(t, "tools", "-s", "unset")
 	assert.Equal(t, got.code, 8)
-	assert.Assert(t, cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, `server "unset": command: ${NOT_SET_ANYWHERE} is not set`))
 
-	assert.Equal(t, (&target.Target{Configured: target.ConfiguredServer{ID: "npx"}}).LaunchedName(), "npx")
+	assert.Equal(t, (&target.Target{Configured: target.ConfiguredServer{ID: "npx"}}).LaunchedName(),
+		"npx")
 
 	// An input from a flag's file, the environment, or who sits there.
 	got = run(t, "tools", "-s", "own")
 	assert.Equal(t, got.code, 8)
-	assert.Assert(t, cmp.Contains(got.stderr, "${input:root} has no value: give --input root=… or set STDWIRE_INPUT_ROOT"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"${input:root} has no value: give --input root=… or set STDWIRE_INPUT_ROOT"))
 	assert.NilError(t, os.WriteFile("root.txt", []byte(".\n"), 0o600))
 	assert.Equal(t, run(t, "tools", "-s", "own", "--input", "root=@root.txt").code, 0)
 	got = typing(t, ".\n", "tools", "-s", "own")
@@ -204,7 +227,9 @@ func TestSelectedServerAtAURL(t *testing.T) {
 	s := echoServer(t, "letmein")
 	project(t, nil)
 	t.Setenv("ECHO_TOKEN", "letmein")
-	text := `{"mcpServers": {"echo": {"url": "` + s.URL + `", "headers": {"Authorization": "Bearer ${ECHO_TOKEN}"}}, "stranger": {"url": "` + s.URL + `"},
+	text := `{"mcpServers": {"echo": {"url": "` + s.URL +
+		`", "headers": {"Authorization": "Bearer ${ECHO_TOKEN}"}}, "stranger": {"url": "` + s.URL +
+		`"},
 		"asks": {"url": "` + s.URL + `", "headers": {"Authorization": "${input:pw}"}}}, "inputs": [{"id": "pw", "password": true}]}`
 	assert.NilError(t, os.WriteFile("x.json", []byte(text), 0o600))
 	got := run(t, "call", "echo", "text=hello", "-s", "echo", "--config", "x.json")
@@ -216,7 +241,9 @@ func TestSelectedServerAtAURL(t *testing.T) {
 	assert.Equal(t, got.code, 2, got.stderr)
 	got = typing(t, "secret\n", "tools", "-s", "asks", "--config", "x.json")
 	assert.Equal(t, got.code, 8, "passwords are not shown while they are typed")
-	assert.Assert(t, cmp.Contains(got.stderr, "it would be seen while it is typed: give it with --input pw=@FILE"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"it would be seen while it is typed: give it with --input pw=@FILE"))
 }
 
 // The filter and the times hold in the shell too.

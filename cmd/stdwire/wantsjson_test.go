@@ -9,7 +9,8 @@ import (
 
 func TestWantsJSON(t *testing.T) {
 	for args, want := range map[string]bool{
-		"call x -o json": true, "call x -o=json --bad": true, "call x -o text": false, "call x -- y -o json": false, "call -o": false, "": false,
+		"call x -o json": true, "call x -o=json --bad": true, "call x -o text": false,
+		"call x -- y -o json": false, "call -o": false, "": false,
 	} {
 		assert.Equal(t, wantsJSON(strings.Fields(args)), want, args)
 	}

@@ -7,10 +7,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Coerce makes JSON of a text that was typed as the value of a property: of the first type, in the schema's order, that the text can be read as.
-// A text that fits nothing becomes a string, and is then refused by whoever checks it, with a reason.
+// Coerce makes JSON of a text that was typed as the value of a property: of the first type, in the
+// schema's order, that the text can be read as. A text that fits nothing becomes a string, and is
+// then refused by whoever checks it, with a reason.
 func (s Shape) Coerce(text string) []byte {
-	for _, read := range []func(Shape, string) []byte{Shape.readValue, Shape.readType, Shape.readNumber, Shape.readElement} {
+	for _, read := range []func(Shape, string) []byte{Shape.readValue, Shape.readType,
+		Shape.readNumber, Shape.readElement} {
 		for alternative := range s.Alternatives() {
 			if value := read(alternative, text); value != nil {
 				return value
@@ -23,7 +25,8 @@ func (s Shape) Coerce(text string) []byte {
 // readValue reads text as one of the values of an enumeration.
 func (s Shape) readValue(text string) []byte {
 	for value := range s.Values() {
-		if unquoted, ok := jsonscan.Unquote(value); ok && string(unquoted) == text || string(value) == text {
+		if unquoted, ok := jsonscan.Unquote(value); ok && string(unquoted) == text ||
+			string(value) == text {
 			return value
 		}
 	}

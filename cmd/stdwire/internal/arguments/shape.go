@@ -7,13 +7,15 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Shape reads a JSON Schema as somebody does who fills in a form: what properties there are, and of what types. It knows nothing of what else a
-// schema can demand; that is for package schema to check. The text is valid JSON, and may be any. The zero value is a schema that says nothing.
+// A Shape reads a JSON Schema as somebody does who fills in a form: what properties there are, and
+// of what types. It knows nothing of what else a schema can demand; that is for package schema to
+// check. The text is valid JSON, and may be any. The zero value is a schema that says nothing.
 type Shape struct {
 	root []byte // the whole schema, in which references are looked up
 	At   []byte // the part that this is about
 	deep int    // how many steps from the root: a schema that refers to itself has no end
-	left *int   // how many bytes may still be looked at: one that refers to itself twice has very many ends
+	// how many bytes may still be looked at: one that refers to itself twice has very many ends
+	left *int
 }
 
 const (
@@ -51,7 +53,8 @@ func (s Shape) resolved() Shape {
 
 func (s Shape) Keyword(name string) []byte { return jsonscan.Member(s.At, name) }
 
-// Alternatives yields the schemas of which one has to fit: those of anyOf and oneOf, however nested, or s itself.
+// Alternatives yields the schemas of which one has to fit: those of anyOf and oneOf, however
+// nested, or s itself.
 func (s Shape) Alternatives() iter.Seq[Shape] {
 	return func(yield func(Shape) bool) { s.eachAlternative(yield) }
 }

@@ -18,17 +18,20 @@ import (
 
 func authLoginCommand() command.Command {
 	return command.Command{
-		Name: "auth login", Usage: "SERVER [--scope SCOPE]… [--timeout DURATION] [--config FILE]… [--input ID=VALUE]…",
+		Name:    "auth login",
+		Usage:   "SERVER [--scope SCOPE]… [--timeout DURATION] [--config FILE]… [--input ID=VALUE]…",
 		Summary: "agree in the browser to what a server wants to know",
 		Help: "Opens the page of the server's authorization server in the browser, and waits until you have agreed there. Where there is no terminal, or no browser, the page's URL is printed on stderr, for " +
 			"you to open on this machine. If the browser is on another, it ends at an address that does not answer there: at a terminal, give that address to stdwire. Whoever does not agree in time gets exit code 3.",
 		Make: func() (command.Grammar, command.Runner) {
 			l := &login{timeout: 5 * time.Minute, browse: elicit.Browse}
 			flags := append([]command.Flag{
-				{Name: "--scope", Value: "SCOPE", Many: true, Help: "ask for this too, beside what the server wants", Set: func(value string) error {
-					l.scopes = append(l.scopes, strings.Fields(value)...)
-					return nil
-				}},
+				{Name: "--scope", Value: "SCOPE", Many: true,
+					Help: "ask for this too, beside what the server wants",
+					Set: func(value string) error {
+						l.scopes = append(l.scopes, strings.Fields(value)...)
+						return nil
+					}},
 				command.DurationFlag(&l.timeout, "--timeout", "how long you may take"),
 			}, l.flags()...)
 			return command.Grammar{Flags: flags, Word: l.word}, l.run
@@ -68,7 +71,9 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	}
 	c, _ := a.Credentials()
 	if err := storageError(c); err != nil {
-		return &command.Failure{Code: "config", Server: l.name(), Why: "the credentials could not be kept, so that no other command has them: " + err.Error()}
+		return &command.Failure{Code: "config", Server: l.name(),
+			Why: "the credentials could not be kept, so that no other command has them: " +
+				err.Error()}
 	}
 	std.Err.Printf("logged in to %s at %s%s", l.name(), printable.Line(c.Issuer), formatScopes(c))
 	return nil
@@ -81,7 +86,8 @@ func storageError(c auth.Credentials) error {
 		return err
 	}
 	all, err := store.Find(c.Endpoint)
-	if slices.ContainsFunc(all, func(k auth.Credentials) bool { return k.AccessToken == c.AccessToken }) {
+	if slices.ContainsFunc(all,
+		func(k auth.Credentials) bool { return k.AccessToken == c.AccessToken }) {
 		return nil
 	}
 	return cmp.Or(err, errors.New("they are not in "+store.Dir))

@@ -45,7 +45,8 @@ func (a *account) logout(ctx context.Context, std *term.Streams) error {
 	}
 	err = by.Logout(ctx)
 	if left, _ := store.Find(a.url); len(left) > 0 {
-		return &command.Failure{Code: "config", Server: a.name(), Why: "the credentials could not be deleted: " + err.Error()}
+		return &command.Failure{Code: "config", Server: a.name(),
+			Why: "the credentials could not be deleted: " + err.Error()}
 	}
 	if e, ok := errors.AsType[*auth.Error](err); ok {
 		std.Err.Printf("warning: the authorization server has not taken them back: %v", e)

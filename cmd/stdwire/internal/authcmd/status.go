@@ -22,8 +22,12 @@ func authStatusCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var a account
 			var output string
-			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, a.flags()...)
-			return command.Grammar{Flags: flags, Word: a.word}, func(ctx context.Context, std *term.Streams) error { return a.status(ctx, std, output) }
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")},
+				a.flags()...)
+			return command.Grammar{Flags: flags, Word: a.word},
+				func(ctx context.Context, std *term.Streams) error {
+					return a.status(ctx, std, output)
+				}
 		},
 	}
 }
@@ -77,7 +81,9 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 		usable = usable || h.State != "expired"
 		holdings = append(holdings, h)
 	}
-	slices.SortFunc(holdings, func(a, b credentialStatus) int { return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer) })
+	slices.SortFunc(holdings, func(a, b credentialStatus) int {
+		return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer)
+	})
 	if err := printStatus(std, holdings, output); err != nil {
 		return err
 	}
@@ -85,7 +91,9 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 		std.Err.Printf("there are no credentials for any server")
 	}
 	if a.given() && !usable {
-		return &command.Failure{Code: "auth_required", Server: a.name(), Why: "there are no credentials for it that are good", Hint: "log in: " + target.LoginCommand(a.selected.ID, a.url)}
+		return &command.Failure{Code: "auth_required", Server: a.name(),
+			Why: "there are no credentials for it that are good", Hint: "log in: " +
+				target.LoginCommand(a.selected.ID, a.url)}
 	}
 	return nil
 }
@@ -105,7 +113,8 @@ func printStatus(std *term.Streams, all []credentialStatus, output string) error
 		if !h.Expires.IsZero() {
 			until = h.Expires.Local().Format("2006-01-02 15:04")
 		}
-		rows = append(rows, []string{h.State, h.Server, h.Issuer, until, strings.Join(h.Scopes, " ")})
+		rows = append(rows,
+			[]string{h.State, h.Server, h.Issuer, until, strings.Join(h.Scopes, " ")})
 	}
 	std.Out.Print(term.Table(rows))
 	return nil

@@ -16,7 +16,8 @@ func TestHoldings(t *testing.T) {
 		want string
 	}{
 		{auth.Credentials{}, "valid []"},
-		{auth.Credentials{Expires: now.Add(time.Second), Scopes: []string{"a", "b"}}, "valid [a b]"},
+		{auth.Credentials{Expires: now.Add(time.Second), Scopes: []string{"a", "b"}},
+			"valid [a b]"},
 		{auth.Credentials{Expires: now, Scopes: []string{"a", "b"}, Granted: "a"}, "expired [a]"},
 		{auth.Credentials{Expires: now.Add(-time.Hour), RefreshToken: "s3cret"}, "renewable []"},
 	} {

@@ -39,14 +39,16 @@ At a terminal, what the server wants to know meanwhile is asked there. Elsewhere
 			c := &Call{Target: target.NewTarget()}
 			flags := append([]command.Flag{
 				command.FormatFlag(&c.output, "text", "json", "raw"),
-				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object", Set: func(value string) error {
-					c.hasData, c.data = true, value
-					return nil
-				}},
+				{Name: "-d", Value: "JSON|@FILE|-", Help: "the arguments as one JSON object",
+					Set: func(value string) error {
+						c.hasData, c.data = true, value
+						return nil
+					}},
 				output.SaveFlag(&c.save),
 				TimeoutFlag(&c.Timeout),
 				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
-				command.SwitchFlag(&c.watch, "--watch", "show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+				command.SwitchFlag(&c.watch, "--watch",
+					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 			}, c.Target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.Word, Command: c.Target.Command}, c.run
 		},
@@ -132,7 +134,8 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 	}
 	compiled, err := schema.Compile(tool.InputSchema)
 	if err != nil {
-		std.Err.Printf("note: the arguments of %s are not checked: its schema is of no use: %s", tool.Name, printable.Line(err.Error()))
+		std.Err.Printf("note: the arguments of %s are not checked: its schema is of no use: %s",
+			tool.Name, printable.Line(err.Error()))
 		return arguments, nil
 	}
 	err = compiled.Validate(arguments)
@@ -141,7 +144,8 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 		return arguments, nil
 	}
 	if err != nil {
-		err = command.BadArgs("%v", err).WithHint(printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500))
+		err = command.BadArgs("%v",
+			err).WithHint(printable.TruncateRunes(strings.Join(output.Signature(tool), " "), 500))
 	}
 	return arguments, c.AddTool(err)
 }
@@ -155,9 +159,11 @@ func (c *Call) AddTool(err error) error {
 }
 
 // Send calls the tool and returns its result.
-func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte) (json.RawMessage, error) {
+func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client,
+	arguments []byte) (json.RawMessage, error) {
 	follow := progressView{std, c.Tool, c.watch}
 	return follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
-		return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments), append(progress, client.Timeout(c.Timeout))...)
+		return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments),
+			append(progress, client.Timeout(c.Timeout))...)
 	})
 }

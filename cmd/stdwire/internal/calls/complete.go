@@ -16,7 +16,8 @@ import (
 // CompleteCommand is stdwire complete.
 func CompleteCommand() command.Command {
 	return command.Command{
-		Name: "complete", Usage: "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Name:    "complete",
+		Usage:   "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "ask a server what an argument may become",
 		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource template, that begins as VALUE does: one a line, the likeliest first. OTHER=TEXT are arguments that are settled already. That there are more than it tells is said on stderr. A VALUE with a = in it is written as ARGUMENT=VALUE.
 
@@ -24,7 +25,8 @@ func CompleteCommand() command.Command {
     -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := &completion{target: target.NewTarget()}
-			flags := append([]command.Flag{command.FormatFlag(&c.output, "text", "json")}, c.target.Flags()...)
+			flags := append([]command.Flag{command.FormatFlag(&c.output, "text", "json")},
+				c.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.word, Command: c.target.Command}, c.run
 		},
 	}
@@ -44,7 +46,8 @@ type completion struct {
 func (c *completion) word(word string) error {
 	switch given := len(c.words); {
 	case given == 0 && word != "prompt" && word != "resource":
-		return command.Usagef("%q is neither prompt nor resource", word).WithHint(near.DidYouMean(word, []string{"prompt", "resource"}))
+		return command.Usagef("%q is neither prompt nor resource",
+			word).WithHint(near.DidYouMean(word, []string{"prompt", "resource"}))
 	case given < 3 && word == "":
 		return command.Usagef("a name is empty")
 	case given < 3:
@@ -69,7 +72,9 @@ func (c *completion) run(ctx context.Context, std *term.Streams) error {
 	case 0:
 		return command.Usagef("of what, a prompt or a resource?")
 	case 1:
-		return command.Usagef("which one?").WithHint("stdwire ls " + map[string]string{"prompt": "prompts", "resource": "templates"}[c.words[0]] + " lists them")
+		return command.Usagef("which one?").WithHint("stdwire ls " +
+			map[string]string{"prompt": "prompts", "resource": "templates"}[c.words[0]] +
+			" lists them")
 	case 2:
 		return command.Usagef("which argument?")
 	}
@@ -84,7 +89,8 @@ func (c *completion) run(ctx context.Context, std *term.Streams) error {
 
 // reference returns the prompt or resource template of the argument. It looks them up first,
 // because many servers answer requests about unknown ones with an empty list.
-func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference, err error) {
+func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference,
+	err error) {
 	kind, name, argument := c.words[0], c.words[1], c.words[2]
 	if kind == "resource" {
 		return mcp.CompleteReference{Type: mcp.RefResource, URI: name}, findTemplate(ctx, cl, name)
@@ -102,7 +108,8 @@ func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.
 	}
 	f := command.BadArgs("there is no argument %q", argument)
 	f.What = name
-	return ref, f.WithHint(output.PromptSignature(definition)).WithHint(near.DidYouMean(argument, names))
+	return ref, f.WithHint(output.PromptSignature(definition)).WithHint(
+		near.DidYouMean(argument, names))
 }
 
 // findTemplate returns an error that lists the resource templates, if name is neither one of them
@@ -128,12 +135,15 @@ func findTemplate(ctx context.Context, c *client.Client, name string) error {
 // arguments.
 const completionContextSince mcp.Revision = "2025-06-18"
 
-func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Client, ref mcp.CompleteReference) error {
-	params := &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteArgument{Name: c.words[2], Value: c.value}}
+func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Client,
+	ref mcp.CompleteReference) error {
+	params := &mcp.CompleteParams{Ref: ref,
+		Argument: mcp.CompleteArgument{Name: c.words[2], Value: c.value}}
 	switch {
 	case c.known == nil:
 	case cl.Revision() < completionContextSince:
-		std.Err.Printf("note: the server speaks %s, in which it cannot be told the other arguments", cl.Revision())
+		std.Err.Printf("note: the server speaks %s, in which it cannot be told the other arguments",
+			cl.Revision())
 	default:
 		params.Context = &mcp.CompleteContext{Arguments: c.known}
 	}

@@ -36,25 +36,29 @@ func InspectCommand() command.Command {
 				tool = w
 				return nil
 			}
-			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
-				began := time.Now()
-				return t.Use(ctx, std, func(c *client.Client) error {
-					if tool != "" {
-						if err := t.Configured.CheckAllowed(tool); err != nil {
-							return err
+			flags := append(
+				[]command.Flag{command.FormatFlag(&form, "text", "json"),
+					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Word: word, Command: t.Command},
+				func(ctx context.Context, std *term.Streams) error {
+					began := time.Now()
+					return t.Use(ctx, std, func(c *client.Client) error {
+						if tool != "" {
+							if err := t.Configured.CheckAllowed(tool); err != nil {
+								return err
+							}
+							return InspectTool(ctx, c, std, t.Kinds()[0], tool, form)
 						}
-						return InspectTool(ctx, c, std, t.Kinds()[0], tool, form)
-					}
-					return InspectServer(ctx, c, std, time.Since(began), t.ListTimeout, form)
-				})
-			}
+						return InspectServer(ctx, c, std, time.Since(began), t.ListTimeout, form)
+					})
+				}
 		},
 	}
 }
 
 // InspectTool prints the definition of a tool, as the server wrote it (json) or indented.
-func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name, form string) error {
+func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name,
+	form string) error {
 	list, err := tools.JSON(ctx, c)
 	if err != nil {
 		return err
@@ -90,12 +94,14 @@ type Report struct {
 	Capabilities json.RawMessage `json:"capabilities"`
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
-	ReadyMs      float64         `json:"ready_ms"`              // from the start of the process to the end of the handshake
-	Tools        *int            `json:"tools"`                 // their number; null if the server has none
-	ListMs       float64         `json:"list_ms"`               // the time of listing them
-	Pid          int             `json:"pid,omitempty"`         // of a child process
-	Environment  []string        `json:"environment,omitempty"` // the names of the variables
-	Noise        noise           `json:"noise"`
+	// from the start of the process to the end of the handshake
+	ReadyMs float64 `json:"ready_ms"`
+	// their number; null if the server has none
+	Tools       *int     `json:"tools"`
+	ListMs      float64  `json:"list_ms"`               // the time of listing them
+	Pid         int      `json:"pid,omitempty"`         // of a child process
+	Environment []string `json:"environment,omitempty"` // the names of the variables
+	Noise       noise    `json:"noise"`
 }
 
 type handshake struct {
@@ -113,12 +119,15 @@ type noise struct {
 
 // InspectServer prints a Report. ready is the time from the start of the process to the end of the
 // handshake.
-func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, ready, listTimeout time.Duration, form string) error {
+func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, ready,
+	listTimeout time.Duration, form string) error {
 	info, shake := c.ServerInfo(), c.Handshake()
 	r := Report{
-		Name: info.Name, Version: info.Version, Title: info.Title, Era: c.Era().String(), Revision: c.Revision(), Instructions: c.Instructions(),
-		Capabilities: jsonscan.Member(shake.Result, "capabilities"), Handshake: handshake{shake.Method, command.Milliseconds(shake.Took), shake.Result},
-		ReadyMs: command.Milliseconds(ready),
+		Name: info.Name, Version: info.Version, Title: info.Title, Era: c.Era().String(),
+		Revision: c.Revision(), Instructions: c.Instructions(),
+		Capabilities: jsonscan.Member(shake.Result, "capabilities"),
+		Handshake:    handshake{shake.Method, command.Milliseconds(shake.Took), shake.Result},
+		ReadyMs:      command.Milliseconds(ready),
 	}
 	if r.Capabilities == nil {
 		r.Capabilities = json.RawMessage("null")
@@ -157,7 +166,8 @@ func (r *Report) text() string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		words := strings.Fields(printable.Line(fmt.Sprintf(format, args...)))
-		fmt.Fprintf(&b, "%s\n", command.WrapWords(append([]string{fmt.Sprintf("%-13s", name)}, words...), 0, 14))
+		fmt.Fprintf(&b, "%s\n",
+			command.WrapWords(append([]string{fmt.Sprintf("%-13s", name)}, words...), 0, 14))
 	}
 	row("server", "%s %s %s", r.Name, r.Version, r.Title)
 	row("protocol", "%s, %s era, by %s", r.Revision, r.Era, r.Handshake.Method)
@@ -211,7 +221,8 @@ func (n *noise) text() string {
 	for _, part := range []struct {
 		count int
 		what  string
-	}{{n.Lines, "lines that are no message (logs belong on stderr)"}, {n.Unmatched, "answers to nothing"}, {n.Repaired, "messages with broken Unicode"}} {
+	}{{n.Lines, "lines that are no message (logs belong on stderr)"},
+		{n.Unmatched, "answers to nothing"}, {n.Repaired, "messages with broken Unicode"}} {
 		if part.count > 0 {
 			parts = append(parts, fmt.Sprintf("%s: %d", part.what, part.count))
 		}

@@ -31,22 +31,26 @@ func LsCommand() command.Command {
 				case only != "":
 					return command.Usagef("unexpected argument %q", w)
 				case !slices.Contains(names, w):
-					return command.Usagef("%q is none of %s", w, strings.Join(names, ", ")).WithHint(near.DidYouMean(w, names))
+					return command.Usagef("%q is none of %s", w,
+						strings.Join(names, ", ")).WithHint(near.DidYouMean(w, names))
 				}
 				only = w
 				return nil
 			}
-			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
-				return t.Use(ctx, std, func(c *client.Client) error {
-					for _, k := range t.Kinds() {
-						if k.Name == only {
-							return k.List(ctx, c, std, form)
+			flags := append(
+				[]command.Flag{command.FormatFlag(&form, "text", "json"),
+					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Word: word, Command: t.Command},
+				func(ctx context.Context, std *term.Streams) error {
+					return t.Use(ctx, std, func(c *client.Client) error {
+						for _, k := range t.Kinds() {
+							if k.Name == only {
+								return k.List(ctx, c, std, form)
+							}
 						}
-					}
-					return listAll(ctx, c, std, t.Kinds(), form)
-				})
-			}
+						return listAll(ctx, c, std, t.Kinds(), form)
+					})
+				}
 		},
 	}
 }
@@ -59,7 +63,8 @@ func kindNames() (names []string) {
 }
 
 // listAll prints everything of every kind that the server has.
-func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind, form string) error {
+func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind,
+	form string) error {
 	var parts []string
 	for _, k := range kinds {
 		part, err := k.Overview(ctx, c, form)

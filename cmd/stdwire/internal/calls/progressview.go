@@ -18,7 +18,8 @@ import (
 // TimeoutFlag is the flag --timeout.
 func TimeoutFlag(timeout *time.Duration) command.Flag {
 	*timeout = 5 * time.Minute
-	f := command.DurationFlag(timeout, "--timeout", "how long to wait for the result, or for progress")
+	f := command.DurationFlag(timeout, "--timeout",
+		"how long to wait for the result, or for progress")
 	*timeout = 0 // unless it is given it is up to the client, or to the configuration
 	return f
 }
@@ -33,7 +34,8 @@ type progressView struct {
 
 // send calls send with the options that report progress. A call that was interrupted has no result
 // even if one arrived at the same moment, because a question may have been left unanswered.
-func (f progressView) send(ctx context.Context, send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+func (f progressView) send(ctx context.Context,
+	send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
 	result, err := f.follow(send)
 	if err == nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -41,7 +43,8 @@ func (f progressView) send(ctx context.Context, send func(progress ...client.Cal
 	return result, err
 }
 
-func (f progressView) follow(send func(progress ...client.CallOption) (json.RawMessage, error)) (json.RawMessage, error) {
+func (f progressView) follow(send func(progress ...client.CallOption) (json.RawMessage, error)) (
+	json.RawMessage, error) {
 	if f.inLines || f.std.Err.Dumb {
 		return send(progressOptions(func(text string) { printTimed(f.std, text) })...)
 	}
@@ -62,7 +65,9 @@ func (f progressView) follow(send func(progress ...client.CallOption) (json.RawM
 func progressOptions(show func(text string)) []client.CallOption {
 	return []client.CallOption{
 		client.OnProgress(func(p mcp.ProgressParams) { show(progressText(p)) }),
-		client.OnTask(func(t mcp.Task) { show(command.JoinNonEmpty(": ", "task "+string(t.Status), t.StatusMessage)) }),
+		client.OnTask(func(t mcp.Task) {
+			show(command.JoinNonEmpty(": ", "task "+string(t.Status), t.StatusMessage))
+		}),
 	}
 }
 

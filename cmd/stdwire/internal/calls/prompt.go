@@ -62,7 +62,8 @@ func (t *textArguments) add(word string) error {
 	case err != nil:
 		return err
 	case a.JSON != nil:
-		return command.Usagef("argument %q: the arguments here are text, not JSON", a.Name).WithHint(fmt.Sprintf("write %s=…", a.Name))
+		return command.Usagef("argument %q: the arguments here are text, not JSON",
+			a.Name).WithHint(fmt.Sprintf("write %s=…", a.Name))
 	}
 	if _, twice := (*t)[a.Name]; twice {
 		return command.Usagef("argument %q is given twice", a.Name)
@@ -122,7 +123,8 @@ func (p *Prompt) Check(definition *mcp.Prompt) error {
 		for _, name := range slices.Sorted(maps.Keys(p.arguments)) {
 			if !slices.Contains(names, name) {
 				f.Why = fmt.Sprintf("there is no argument %q", name)
-				return f.WithHint(output.PromptSignature(definition)).WithHint(near.DidYouMean(name, names))
+				return f.WithHint(output.PromptSignature(definition)).WithHint(
+					near.DidYouMean(name, names))
 			}
 		}
 		return nil
@@ -134,7 +136,9 @@ func (p *Prompt) Check(definition *mcp.Prompt) error {
 func (p *Prompt) Get(ctx context.Context, v *output.Printer, c *client.Client) error {
 	follow := progressView{std: v.Std, what: p.Name}
 	raw, err := follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
-		return c.Call(ctx, mcp.MethodGetPrompt, &mcp.GetPromptParams{Name: p.Name, Arguments: p.arguments}, append(progress, client.Timeout(p.Timeout))...)
+		return c.Call(ctx, mcp.MethodGetPrompt,
+			&mcp.GetPromptParams{Name: p.Name, Arguments: p.arguments},
+			append(progress, client.Timeout(p.Timeout))...)
 	})
 	if err != nil {
 		if f := target.Explain(err); f != nil {

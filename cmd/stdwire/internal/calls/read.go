@@ -100,7 +100,8 @@ func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, ur
 	}
 	follow := progressView{std: v.Std, what: uri}
 	raw, err := follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
-		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri}, append(progress, client.Timeout(r.Timeout))...)
+		return c.Call(ctx, mcp.MethodReadResource, &mcp.ReadResourceParams{URI: uri},
+			append(progress, client.Timeout(r.Timeout))...)
 	})
 	if err != nil {
 		return readFailure(ctx, c, uri, err)

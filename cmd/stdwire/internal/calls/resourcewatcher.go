@@ -34,7 +34,8 @@ func (w *resourceWatcher) notify(uri string) {
 }
 
 // run shows resources, and each again when it changes, until ctx or the connection ends.
-func (w *resourceWatcher) run(ctx context.Context, std *term.Streams, c *client.Client, uris []string, show func(uri string) error) error {
+func (w *resourceWatcher) run(ctx context.Context, std *term.Streams, c *client.Client,
+	uris []string, show func(uri string) error) error {
 	if err := c.Subscribe(ctx, uris...); err != nil { // first, so that no change is missed
 		return err
 	}

@@ -20,10 +20,16 @@ func ToolsCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form string
-			flags := append([]command.Flag{command.FormatFlag(&form, "text", "json", "raw"), output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Command: t.Command}, func(ctx context.Context, std *term.Streams) error {
-				return t.Use(ctx, std, func(c *client.Client) error { return t.Kinds()[0].List(ctx, c, std, form) })
-			}
+			flags := append(
+				[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
+					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
+			return command.Grammar{Flags: flags, Command: t.Command},
+				func(ctx context.Context, std *term.Streams) error {
+					return t.Use(ctx, std,
+						func(c *client.Client) error {
+							return t.Kinds()[0].List(ctx, c, std, form)
+						})
+				}
 		},
 	}
 }

@@ -17,11 +17,13 @@ import (
 // A Grammar describes the arguments of a command. Flags and words may come in any order, up to
 // "--".
 type Grammar struct {
-	Flags   []Flag
-	Word    func(word string) error // takes each argument that is not a flag; nil: there is none
-	Rest    func(words []string)    // takes the first word and all arguments after it, flags or not, in place of Word
-	Command func(words []string)    // takes the words after "--", at least one; nil: "--" is an error
-	More    Runner                  // prints more help, after that of the flags; may be nil
+	Flags []Flag
+	Word  func(word string) error // takes each argument that is not a flag; nil: there is none
+	// takes the first word and all arguments after it, flags or not, in place of Word
+	Rest func(words []string)
+	// takes the words after "--", at least one; nil: "--" is an error
+	Command func(words []string)
+	More    Runner // prints more help, after that of the flags; may be nil
 }
 
 // A Flag is an option of a command. It may be given once, unless Many is set.
@@ -73,7 +75,8 @@ func (g *Grammar) parseCommand(words []string) error {
 	case g.Command == nil:
 		return Usagef("there is no server's command to give behind --")
 	case len(words) == 0:
-		return Usagef("the server's command is missing behind --").WithHint("to use stdwire's own server, leave out the --")
+		return Usagef("the server's command is missing behind --").WithHint(
+			"to use stdwire's own server, leave out the --")
 	}
 	g.Command(words)
 	return nil
@@ -141,23 +144,27 @@ func FormatFlag(target *string, formats ...string) Flag {
 
 // ChoiceFlag is a flag whose value is one of options.
 func ChoiceFlag(target *string, name, help string, options ...string) Flag {
-	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help, Set: func(value string) error {
-		if !slices.Contains(options, value) {
-			return Usagef("%s: %q is none of %s", name, value, strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
-		}
-		*target = value
-		return nil
-	}}
+	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help,
+		Set: func(value string) error {
+			if !slices.Contains(options, value) {
+				return Usagef("%s: %q is none of %s", name, value,
+					strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
+			}
+			*target = value
+			return nil
+		}}
 }
 
 // DurationFlag is a flag whose value is a duration. It sets target to -1, for no limit, if the
 // value is 0.
 func DurationFlag(target *time.Duration, name, help string) Flag {
-	return Flag{Name: name, Value: "DURATION", Help: help + " (default " + ShortDuration(*target) + ", 0: for ever)", Set: func(value string) error {
+	return Flag{Name: name, Value: "DURATION", Help: help + " (default " + ShortDuration(*target) +
+		", 0: for ever)", Set: func(value string) error {
 		d, err := time.ParseDuration(value)
 		switch {
 		case err != nil:
-			return Usagef("%s: %q is no duration", name, value).WithHint("write 500ms, 30s, 5m or 1h")
+			return Usagef("%s: %q is no duration", name,
+				value).WithHint("write 500ms, 30s, 5m or 1h")
 		case d < 0:
 			return Usagef("%s: %s is negative", name, value)
 		case d == 0:

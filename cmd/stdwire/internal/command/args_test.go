@@ -23,7 +23,8 @@ func parseAll(args ...string) (p parsed, help bool, err error) {
 			FormatFlag(&p.output, "text", "json"),
 			DurationFlag(&p.timeout, "--timeout", "how long"),
 			SwitchFlag(&p.write, "--write", "write"),
-			{Name: "--root", Value: "DIR", Many: true, Set: func(v string) error { p.roots = append(p.roots, v); return nil }},
+			{Name: "--root", Value: "DIR", Many: true,
+				Set: func(v string) error { p.roots = append(p.roots, v); return nil }},
 		},
 		Word:    func(w string) error { p.words = append(p.words, w); return nil },
 		Command: func(words []string) { p.command = words },
@@ -58,7 +59,8 @@ func TestParse(t *testing.T) {
 	p, _, err = parseAll("-", "n=-1", "--timeout", "0", "--root", "-x", "--root=a=b")
 	assert.NilError(t, err)
 	assert.DeepEqual(t, p.words, []string{"-", "n=-1"})
-	assert.DeepEqual(t, p.roots, []string{"-x", "a=b"}) // the value of a flag is whatever stands there
+	// the value of a flag is whatever stands there
+	assert.DeepEqual(t, p.roots, []string{"-x", "a=b"})
 	assert.Equal(t, p.timeout, time.Duration(-1), "for ever")
 
 	for _, args := range []string{"-h", "--help", "x --help y", "-o json -h -- foo"} {
@@ -86,14 +88,16 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"--timeout 30", `--timeout: "30" is no duration`, "write 500ms, 30s, 5m or 1h"},
 		{"--timeout -5s", "--timeout: -5s is negative", ""},
 		{"--timeout", "--timeout wants a value: --timeout DURATION", ""},
-		{"x --", "the server's command is missing behind --", "to use stdwire's own server, leave out the --"},
+		{"x --", "the server's command is missing behind --",
+			"to use stdwire's own server, leave out the --"},
 	} {
 		_, _, err := parseAll(strings.Fields(tt.args)...)
 		f, ok := err.(*Failure)
 		assert.Assert(t, ok, "%s: %v", tt.args, err)
 		assert.Equal(t, f.Code, "usage", tt.args)
 		assert.Equal(t, f.Why, tt.why)
-		assert.Assert(t, strings.HasPrefix(f.Hint, tt.hint) && (f.Hint == "") == (tt.hint == ""), "%s: %s", tt.args, f.Hint)
+		assert.Assert(t, strings.HasPrefix(f.Hint, tt.hint) &&
+			(f.Hint == "") == (tt.hint == ""), "%s: %s", tt.args, f.Hint)
 	}
 }
 
@@ -116,7 +120,8 @@ func TestGrammarWithoutWordsOrCommand(t *testing.T) {
 }
 
 func TestShortDuration(t *testing.T) {
-	for text, want := range map[string]string{"5m": "5m", "1h": "1h", "90s": "1m30s", "20s": "20s", "10m": "10m", "1h20m": "1h20m", "100ms": "100ms"} {
+	for text, want := range map[string]string{"5m": "5m", "1h": "1h", "90s": "1m30s", "20s": "20s",
+		"10m": "10m", "1h20m": "1h20m", "100ms": "100ms"} {
 		d, err := time.ParseDuration(text)
 		assert.NilError(t, err)
 		assert.Equal(t, ShortDuration(d), want)

@@ -17,9 +17,12 @@ var ExitCodes = map[string]int{
 	"usage":    2, // the command line is wrong
 	"bad_args": 2, // the tool's arguments are no JSON, or do not fit its schema
 
-	"auth_required": 3, // the server, at its URL, wants to know who is there, or does not like who it is; or there was no way to its token
+	// the server, at its URL, wants to know who is there, or does not like who it is; or there was
+	// no way to its token
+	"auth_required": 3,
 
-	"unreachable":   4, // no connection: the handshake was refused, or made no sense; no gateway is running
+	// no connection: the handshake was refused, or made no sense; no gateway is running
+	"unreachable":   4,
 	"spawn_failed":  4, // the server's program could not be started
 	"start_exit":    4, // it ended before it had answered
 	"start_timeout": 4, // it has not answered in time
@@ -37,9 +40,11 @@ var ExitCodes = map[string]int{
 
 	"config": 8, // something is wrong with the configuration
 
-	"findings": 10, // a scan has found something, a server is broken, or what was compared is not the same
+	// a scan has found something, a server is broken, or what was compared is not the same
+	"findings": 10,
 
-	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and the signal's number.
+	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and
+	// the signal's number.
 	"hangup":      129,
 	"interrupted": 130,
 	"closed_pipe": 141,

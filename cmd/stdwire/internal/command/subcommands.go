@@ -42,7 +42,8 @@ func (all Subcommands) Make() (Grammar, Runner) {
 		}
 		i := slices.Index(names, words[0])
 		if i < 0 {
-			return Usagef("%q is none of %s", words[0], strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
+			return Usagef("%q is none of %s", words[0],
+				strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
 		}
 		return all[i].Run(ctx, words[1:], std)
 	}

@@ -59,7 +59,10 @@ func (f Flag) usage() string {
 
 // Wrap breaks text into lines of Width columns at white space. The first line is indented by first,
 // the others by rest.
-func Wrap(text string, first, rest int) string { return WrapWords(strings.Fields(text), first, rest) }
+func Wrap(text string, first,
+	rest int) string {
+	return WrapWords(strings.Fields(text), first, rest)
+}
 
 // WrapWords is Wrap for words that may contain spaces.
 func WrapWords(words []string, first, rest int) string {

@@ -20,26 +20,29 @@ func VersionCommand() Command {
 		Summary: "print the version, and the revisions of MCP that are spoken",
 		Make: func() (Grammar, Runner) {
 			var output string
-			return Grammar{Flags: []Flag{FormatFlag(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
-				return PrintVersion(std, output, readBuildInfo())
-			}
+			return Grammar{Flags: []Flag{FormatFlag(&output, "text", "json")}},
+				func(_ context.Context, std *term.Streams) error {
+					return PrintVersion(std, output, readBuildInfo())
+				}
 		},
 	}
 }
 
 // A BuildInfo describes how this program was built.
 type BuildInfo struct {
-	Version   string         `json:"version"`
-	Commit    string         `json:"commit,omitempty"`
-	Time      string         `json:"time,omitempty"`     // of the commit
-	Modified  bool           `json:"modified,omitempty"` // the tree had changes that were not committed
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Time    string `json:"time,omitempty"` // of the commit
+	// the tree had changes that were not committed
+	Modified  bool           `json:"modified,omitempty"`
 	Go        string         `json:"go"`
 	Platform  string         `json:"platform"`
 	Revisions []mcp.Revision `json:"mcp_revisions"`
 }
 
 func readBuildInfo() BuildInfo {
-	b := BuildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Revisions: mcp.Supported()}
+	b := BuildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" +
+		runtime.GOARCH, Revisions: mcp.Supported()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -81,6 +84,7 @@ func PrintVersion(std *term.Streams, output string, b BuildInfo) error {
 	for _, r := range b.Revisions {
 		revisions = append(revisions, string(r))
 	}
-	std.Out.Print(fmt.Sprintf("stdwire %s (%s, %s%s)\nMCP %s\n", cmp.Or(b.Version, "devel"), b.Go, b.Platform, commit, strings.Join(revisions, ", ")))
+	std.Out.Print(fmt.Sprintf("stdwire %s (%s, %s%s)\nMCP %s\n", cmp.Or(b.Version, "devel"), b.Go,
+		b.Platform, commit, strings.Join(revisions, ", ")))
 	return nil
 }

@@ -21,8 +21,12 @@ func configCheckCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output, profile string
-			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json"), target.ProfileFlag(&profile)}, from.Flags()...)
-			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return checkConfig(std, &from, profile, output) }
+			flags := append(
+				[]command.Flag{command.FormatFlag(&output, "text", "json"),
+					target.ProfileFlag(&profile)}, from.Flags()...)
+			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error {
+				return checkConfig(std, &from, profile, output)
+			}
 		},
 	}
 }
@@ -61,7 +65,9 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 			return target.ConfigFailure(unresolved)
 		}
 		if e, ok := errors.AsType[*config.ResolveError](unresolved); ok {
-			c.Diagnostics = append(c.Diagnostics, config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID, Message: e.Reason()})
+			c.Diagnostics = append(c.Diagnostics,
+				config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID,
+					Message: e.Reason()})
 		}
 		all = append(all, one)
 	}
@@ -131,7 +137,8 @@ func checkServer(s *config.Server, env *config.Environment) (serverCheck, error)
 func findings(all []config.Diagnostic) []diagnostic {
 	out := []diagnostic{}
 	for _, d := range all {
-		out = append(out, diagnostic{d.Severity.String(), d.File, d.Line, d.Column, d.Server, d.Message})
+		out = append(out,
+			diagnostic{d.Severity.String(), d.File, d.Line, d.Column, d.Server, d.Message})
 	}
 	return out
 }

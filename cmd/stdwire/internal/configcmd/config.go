@@ -21,5 +21,6 @@ func ConfigCommand() command.Command {
 
 // configCommands returns the commands that begin with "config".
 func configCommands() command.Subcommands {
-	return command.Subcommands{configCheckCommand(), configShowCommand(), configWhereCommand(), configImportCommand()}
+	return command.Subcommands{configCheckCommand(), configShowCommand(), configWhereCommand(),
+		configImportCommand()}
 }

@@ -30,13 +30,14 @@ With --into, the servers are added to a file, or a new one: what is there stays,
 		Make: func() (command.Grammar, command.Runner) {
 			im := new(importOptions)
 			flags := []command.Flag{
-				{Name: "--into", Value: "FILE", Help: "add the servers to this file", Set: func(value string) error {
-					if value == "" {
-						return errors.New("the name of the file is empty")
-					}
-					im.into = value
-					return nil
-				}},
+				{Name: "--into", Value: "FILE", Help: "add the servers to this file",
+					Set: func(value string) error {
+						if value == "" {
+							return errors.New("the name of the file is empty")
+						}
+						im.into = value
+						return nil
+					}},
 				command.SwitchFlag(&im.force, "--force", "replace servers that are there"),
 			}
 			return command.Grammar{Flags: flags, Word: im.word}, im.run
@@ -114,14 +115,18 @@ func (im *importOptions) read(std *term.Streams, env *config.Environment) (*conf
 }
 
 // selectServers returns the servers to import. Errors of other servers do not matter.
-func (im *importOptions) selectServers(std *term.Streams, f *config.File) ([]*config.Server, error) {
+func (im *importOptions) selectServers(std *term.Streams, f *config.File) ([]*config.Server,
+	error) {
 	wanted := func(id string) bool { return im.ids == nil || slices.Contains(im.ids, id) }
-	about := slices.DeleteFunc(f.Diagnostics, func(d config.Diagnostic) bool { return d.Server != "" && !wanted(d.Server) })
+	about := slices.DeleteFunc(f.Diagnostics,
+		func(d config.Diagnostic) bool { return d.Server != "" && !wanted(d.Server) })
 	target.PrintDiagnostics(std, about)
 	if n := len(target.ErrorsAmong(about)); n > 0 {
-		return nil, &command.Failure{Code: "config", Why: command.Plural(n, "error") + "; nothing is imported"}
+		return nil, &command.Failure{Code: "config", Why: command.Plural(n, "error") +
+			"; nothing is imported"}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(f.Servers), func(s *config.Server) bool { return !wanted(s.ID) })
+	chosen := slices.DeleteFunc(slices.Clone(f.Servers),
+		func(s *config.Server) bool { return !wanted(s.ID) })
 	for _, id := range im.ids {
 		if _, err := (&config.Config{Servers: f.Servers}).Server(id); err != nil {
 			return nil, target.ConfigFailure(err)
@@ -130,7 +135,8 @@ func (im *importOptions) selectServers(std *term.Streams, f *config.File) ([]*co
 	return chosen, nil
 }
 
-func (im *importOptions) merge(std *term.Streams, env *config.Environment, servers []*config.Server, inputs []config.Input) error {
+func (im *importOptions) merge(std *term.Streams, env *config.Environment, servers []*config.Server,
+	inputs []config.Input) error {
 	data, err := env.ReadFile(im.into)
 	mode := fs.FileMode(0o600) // there may be secrets in it
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +144,8 @@ func (im *importOptions) merge(std *term.Streams, env *config.Environment, serve
 	}
 	merged, err := config.Merge(env, im.into, data, servers, inputs, im.force)
 	if e, ok := errors.AsType[*config.ExistsError](err); ok {
-		return &command.Failure{Code: "config", Why: e.Error(), Hint: "--force replaces it, with the comments within; or name the servers that you want"}
+		return &command.Failure{Code: "config", Why: e.Error(),
+			Hint: "--force replaces it, with the comments within; or name the servers that you want"}
 	}
 	if err != nil {
 		return &command.Failure{Code: "config", Why: err.Error()}

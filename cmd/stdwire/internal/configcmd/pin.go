@@ -37,7 +37,8 @@ The id is that of the configuration, also where another way to the server is giv
   stdwire pin accept read_file -s files`,
 		Make: func() (command.Grammar, command.Runner) {
 			p := &pinOptions{target: target.NewTarget()}
-			return command.Grammar{Flags: p.target.Flags(), Word: p.word, Command: p.target.Command}, p.run
+			return command.Grammar{Flags: p.target.Flags(), Word: p.word,
+				Command: p.target.Command}, p.run
 		},
 	}
 }
@@ -56,7 +57,8 @@ func (p *pinOptions) word(word string) error {
 	}
 	actions := []string{"diff", "accept", "rm"}
 	if !slices.Contains(actions, word) {
-		return command.Usagef("%q is none of %s", word, strings.Join(actions, ", ")).WithHint(near.DidYouMean(word, actions))
+		return command.Usagef("%q is none of %s", word,
+			strings.Join(actions, ", ")).WithHint(near.DidYouMean(word, actions))
 	}
 	p.action = word
 	return nil
@@ -122,7 +124,8 @@ func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison)
 	}
 	for _, name := range p.names {
 		if !named[name] {
-			return fmt.Errorf("%w tool, prompt, resource or template: %.100q of the server %q", pin.ErrNotThere, name, server.ID)
+			return fmt.Errorf("%w tool, prompt, resource or template: %.100q of the server %q",
+				pin.ErrNotThere, name, server.ID)
 		}
 	}
 	for i, c := range all {
@@ -150,7 +153,8 @@ func (p *pinOptions) failure(err error) error {
 func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	different := 0
 	if another := all[0].report.Another; another != "" {
-		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n", printable.Line(another)))
+		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n",
+			printable.Line(another)))
 	}
 	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })
 	for _, c := range all {
@@ -178,5 +182,6 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	if different == 0 {
 		return nil
 	}
-	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") + " not as accepted", Hint: "if that is right: stdwire pin accept"}
+	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") +
+		" not as accepted", Hint: "if that is right: stdwire pin accept"}
 }

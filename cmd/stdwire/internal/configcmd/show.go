@@ -25,7 +25,10 @@ func configShowCommand() command.Command {
 				return nil
 			}
 			flags := append([]command.Flag{target.ProfileFlag(&profile)}, from.Flags()[:1]...)
-			return command.Grammar{Flags: flags, Word: word}, func(_ context.Context, std *term.Streams) error { return showConfig(std, &from, profile, ids) }
+			return command.Grammar{Flags: flags, Word: word},
+				func(_ context.Context, std *term.Streams) error {
+					return showConfig(std, &from, profile, ids)
+				}
 		},
 	}
 }
@@ -62,7 +65,8 @@ func showConfig(std *term.Streams, from *target.ConfigFlags, profile string, ids
 	std.Out.PrintJSON(config.Encode(shown, nil, profiles))
 	if errors := target.ErrorsAmong(c.Diagnostics); ids == nil && len(errors) > 0 {
 		target.PrintDiagnostics(std, errors)
-		return &command.Failure{Code: "config", Why: "what has errors is left out: " + command.Plural(broken, "server")}
+		return &command.Failure{Code: "config", Why: "what has errors is left out: " +
+			command.Plural(broken, "server")}
 	}
 	return nil
 }

@@ -18,8 +18,11 @@ func configWhereCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output string
-			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")}, from.Flags()[:1]...)
-			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error { return whereConfig(std, &from, output) }
+			flags := append([]command.Flag{command.FormatFlag(&output, "text", "json")},
+				from.Flags()[:1]...)
+			return command.Grammar{Flags: flags}, func(_ context.Context, std *term.Streams) error {
+				return whereConfig(std, &from, output)
+			}
 		},
 	}
 }
@@ -52,6 +55,7 @@ func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) err
 		std.Out.PrintJSON(text)
 		return err
 	}
-	std.Out.Print(term.Table(rows) + "\nTrusted servers of projects are remembered in " + config.UserStore(env).Path + ".\n")
+	std.Out.Print(term.Table(rows) + "\nTrusted servers of projects are remembered in " +
+		config.UserStore(env).Path + ".\n")
 	return nil
 }

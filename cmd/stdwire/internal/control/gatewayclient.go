@@ -51,15 +51,19 @@ func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClie
 			silent = append(silent, a.err)
 		}
 	}
-	slices.SortFunc(all, func(a, b *gatewayClient) int { return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Pid, b.Pid)) })
+	slices.SortFunc(all, func(a, b *gatewayClient) int {
+		return cmp.Or(cmp.Compare(a.Since, b.Since), cmp.Compare(a.Pid, b.Pid))
+	})
 	switch {
 	case ctx.Err() != nil:
 		closeAll(all)
 		return nil, context.Cause(ctx)
 	case all == nil && silent != nil:
-		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(silent...).Error(), Hint: "it may be stuck, or stopped; look at its process"}
+		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(silent...).Error(),
+			Hint: "it may be stuck, or stopped; look at its process"}
 	case all == nil:
-		return nil, &command.Failure{Code: "unreachable", Why: "no gateway is running", Hint: "stdwire serve --servers is one, or --config FILE, or --profile NAME: have your client start it, or serve it over --http"}
+		return nil, &command.Failure{Code: "unreachable", Why: "no gateway is running",
+			Hint: "stdwire serve --servers is one, or --config FILE, or --profile NAME: have your client start it, or serve it over --http"}
 	}
 	for _, err := range silent {
 		std.Err.Printf("warning: %v", err)
@@ -76,14 +80,16 @@ func connectGateway(ctx context.Context, path string) (*gatewayClient, error) {
 	}
 	const patience, ends = 5 * time.Second, time.Minute
 	o := client.Options{
-		Name: "gateway", Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Era: mcp.Modern, StartTimeout: patience, CallTimeout: ends,
+		Name: "gateway", Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		Era: mcp.Modern, StartTimeout: patience, CallTimeout: ends,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	g := new(gatewayClient)
 	if g.c, err = o.Connect(ctx, client.Stream(conn)); err == nil {
 		asking, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		err = errors.Join(g.call(asking, "host.about", nil, &g.About), g.call(asking, "host.status", nil, &g.Statuses))
+		err = errors.Join(g.call(asking, "host.about", nil, &g.About),
+			g.call(asking, "host.status", nil, &g.Statuses))
 		if err != nil {
 			_ = g.c.Close()
 		}
@@ -134,22 +140,28 @@ func (g *gatewayClient) call(ctx context.Context, operation string, arguments, d
 func (g *gatewayClient) name() string { return "gateway " + strconv.Itoa(g.Pid) }
 
 func (g *gatewayClient) has(id string) bool {
-	return g.isWaiting(ops.WaitingServer, id) || slices.ContainsFunc(g.Servers, func(s ops.Status) bool { return s.Server == id })
+	return g.isWaiting(ops.WaitingServer, id) ||
+		slices.ContainsFunc(g.Servers, func(s ops.Status) bool {
+			return s.Server == id
+		})
 }
 
 // isWaiting reports whether a change of a server or profile waits to be accepted.
 func (g *gatewayClient) isWaiting(kind, name string) bool {
-	return slices.ContainsFunc(g.Waiting, func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
+	return slices.ContainsFunc(g.Waiting,
+		func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
 }
 
 // pidFlag is the flag --pid.
 func pidFlag(pid *int) command.Flag {
-	return command.Flag{Name: "--pid", Value: "N", Help: "the process of the gateway, if there are several; see stdwire status", Set: func(value string) (err error) {
-		if *pid, err = strconv.Atoi(value); err != nil || *pid <= 0 {
-			return fmt.Errorf("%q is no process id", value)
-		}
-		return nil
-	}}
+	return command.Flag{Name: "--pid", Value: "N",
+		Help: "the process of the gateway, if there are several; see stdwire status",
+		Set: func(value string) (err error) {
+			if *pid, err = strconv.Atoi(value); err != nil || *pid <= 0 {
+				return fmt.Errorf("%q is no process id", value)
+			}
+			return nil
+		}}
 }
 
 // withPid returns the gateways with that process id, or all if pid is 0.
@@ -162,7 +174,8 @@ func withPid(all []*gatewayClient, pid int) ([]*gatewayClient, error) {
 			return []*gatewayClient{g}, nil
 		}
 	}
-	return nil, &command.Failure{Code: "unreachable", Why: fmt.Sprintf("no gateway is process %d", pid), Hint: "there are " + pidsOf(all)}
+	return nil, &command.Failure{Code: "unreachable",
+		Why: fmt.Sprintf("no gateway is process %d", pid), Hint: "there are " + pidsOf(all)}
 }
 
 func pidsOf(all []*gatewayClient) string {
@@ -175,7 +188,8 @@ func pidsOf(all []*gatewayClient) string {
 
 // findOne returns the only gateway for which has returns true. names returns what the others have,
 // for the error.
-func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool, names func(*gatewayClient) []string) (*gatewayClient, error) {
+func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool,
+	names func(*gatewayClient) []string) (*gatewayClient, error) {
 	var having []*gatewayClient
 	var known []string
 	for _, g := range all {
@@ -187,29 +201,35 @@ func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) b
 	switch len(having) {
 	case 0:
 		slices.Sort(known)
-		return nil, (&command.Failure{Code: "not_found", Why: fmt.Sprintf("no gateway has a %s %.60q", what, name)}).WithHint(near.Instead(name, slices.Compact(known)))
+		return nil, (&command.Failure{Code: "not_found",
+			Why: fmt.Sprintf("no gateway has a %s %.60q", what, name)}).WithHint(
+			near.Instead(name, slices.Compact(known)))
 	case 1:
 		return having[0], nil
 	}
-	return nil, command.Usagef("several gateways have the %s %s", what, name).WithHint(fmt.Sprintf("say which: --pid, of %s", pidsOf(having)))
+	return nil, command.Usagef("several gateways have the %s %s", what,
+		name).WithHint(fmt.Sprintf("say which: --pid, of %s", pidsOf(having)))
 }
 
 // withServer returns the only gateway that has a server.
 func withServer(all []*gatewayClient, id string) (*gatewayClient, error) {
-	return findOne(all, "server", id, func(g *gatewayClient) bool { return g.has(id) }, func(g *gatewayClient) (ids []string) {
-		for _, s := range g.Servers {
-			ids = append(ids, s.Server)
-		}
-		for _, w := range g.Waiting {
-			if w.Kind == ops.WaitingServer {
-				ids = append(ids, w.Name)
+	return findOne(all, "server", id, func(g *gatewayClient) bool { return g.has(id) },
+		func(g *gatewayClient) (ids []string) {
+			for _, s := range g.Servers {
+				ids = append(ids, s.Server)
 			}
-		}
-		return ids
-	})
+			for _, w := range g.Waiting {
+				if w.Kind == ops.WaitingServer {
+					ids = append(ids, w.Name)
+				}
+			}
+			return ids
+		})
 }
 
 // withProfile returns the only gateway that has a profile.
 func withProfile(all []*gatewayClient, name string) (*gatewayClient, error) {
-	return findOne(all, "profile", name, func(g *gatewayClient) bool { return slices.Contains(g.Profiles, name) }, func(g *gatewayClient) []string { return g.Profiles })
+	return findOne(all, "profile", name, func(g *gatewayClient) bool {
+		return slices.Contains(g.Profiles, name)
+	}, func(g *gatewayClient) []string { return g.Profiles })
 }

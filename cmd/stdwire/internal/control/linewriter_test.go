@@ -13,7 +13,8 @@ import (
 func TestLogLinesAtTheSeam(t *testing.T) {
 	c := termtest.Capture(false)
 	lines := &lineWriter{out: c.Out}
-	for _, got := range []ops.LogsOutput{{Text: "one\ntw"}, {Text: "o\nthr"}, {Text: "nine\nten", Missed: 700}} {
+	for _, got := range []ops.LogsOutput{{Text: "one\ntw"}, {Text: "o\nthr"},
+		{Text: "nine\nten", Missed: 700}} {
 		lines.add(c.Streams, got)
 	}
 	lines.end()

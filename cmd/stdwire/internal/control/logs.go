@@ -26,7 +26,10 @@ func LogsCommand() command.Command {
 				l.id = w
 				return nil
 			}
-			return command.Grammar{Flags: []command.Flag{command.SwitchFlag(&l.follow, "-f", "follow: show what comes, too"), pidFlag(&l.pid)}, Word: word}, l.run
+			return command.Grammar{
+				Flags: []command.Flag{
+					command.SwitchFlag(&l.follow, "-f", "follow: show what comes, too"),
+					pidFlag(&l.pid)}, Word: word}, l.run
 		},
 	}
 }

@@ -27,23 +27,25 @@ func StatusCommand() command.Command {
 			"Servers are switched off and on with stdwire disable and enable, started anew with restart; logs shows what they write.",
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
-			return command.Grammar{Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}}, func(ctx context.Context, std *term.Streams) error {
-				all, err := runningGateways(ctx, std)
-				if err != nil {
-					return err
-				}
-				defer closeAll(all)
-				if output == "json" {
-					return printStatusJSON(std, all)
-				}
-				for i, g := range all {
-					if i > 0 {
-						std.Out.Print("\n")
+			return command.Grammar{
+					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
+				func(ctx context.Context, std *term.Streams) error {
+					all, err := runningGateways(ctx, std)
+					if err != nil {
+						return err
 					}
-					std.Out.Print(g.text(time.Now()))
+					defer closeAll(all)
+					if output == "json" {
+						return printStatusJSON(std, all)
+					}
+					for i, g := range all {
+						if i > 0 {
+							std.Out.Print("\n")
+						}
+						std.Out.Print(g.text(time.Now()))
+					}
+					return nil
 				}
-				return nil
-			}
 		},
 	}
 }
@@ -69,7 +71,8 @@ func printStatusJSON(std *term.Streams, all []*gatewayClient) error {
 // text formats the state of a gateway and its servers.
 func (g *gatewayClient) text(now time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint, age(g.Since, now), g.Version)
+	fmt.Fprintf(&b, "gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint, age(g.Since, now),
+		g.Version)
 	for _, file := range g.Files {
 		fmt.Fprintf(&b, "  %s\n", printable.Line(file))
 	}
@@ -81,7 +84,8 @@ func (g *gatewayClient) text(now time.Time) string {
 		wide = max(wide, len(s.Server))
 	}
 	for _, s := range g.Servers {
-		row := fmt.Sprintf("  %-*s  %-8s  %4s  %s", wide, s.Server, s.State, age(s.Since, now), strings.Join(details(s, now), ", "))
+		row := fmt.Sprintf("  %-*s  %-8s  %4s  %s", wide, s.Server, s.State, age(s.Since, now),
+			strings.Join(details(s, now), ", "))
 		b.WriteString(strings.TrimRight(row, " ") + "\n" + serve.WithheldLines(s))
 	}
 	for _, w := range g.Waiting {
@@ -99,7 +103,8 @@ func details(s ops.Status, now time.Time) (all []string) {
 	}
 	say(s.Session != "", "session %s", printable.Line(s.Session))
 	say(s.Revision != "", "%s (%s)", s.Revision, s.Era)
-	say(s.Tools != nil && s.State != "disabled", "%s", command.Plural(*cmp.Or(s.Tools, new(int)), "tool"))
+	say(s.Tools != nil &&
+		s.State != "disabled", "%s", command.Plural(*cmp.Or(s.Tools, new(int)), "tool"))
 	say(s.Pid != 0, "process %d", s.Pid)
 	say(s.Memory != 0, "%.0f MiB", float64(s.Memory)/(1<<20))
 	say(s.Uses != 0, "%s under way", command.Plural(s.Uses, "call"))

@@ -10,20 +10,23 @@ import (
 
 // EnableCommand is stdwire enable.
 func EnableCommand() command.Command {
-	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]", "have servers of a running gateway offered again", "is enabled",
+	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]",
+		"have servers of a running gateway offered again", "is enabled",
 		"What was disabled, by this command's opposite or by the configuration, is started and offered: the servers that are named, and those of a profile. It lasts until the gateway ends.")
 }
 
 // DisableCommand is stdwire disable.
 func DisableCommand() command.Command {
-	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]", "stop servers of a running gateway, and withdraw what they offer", "is disabled",
+	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]",
+		"stop servers of a running gateway, and withdraw what they offer", "is disabled",
 		"The servers that are named, and those of a profile, are stopped; calls that are under way fail, and clients are told that there are other tools. That lasts until stdwire enable or the end of the "+
 			"gateway, also if the configuration changes meanwhile. To disable one for longer, write \"disabled\": true into the configuration.")
 }
 
 // RestartCommand is stdwire restart.
 func RestartCommand() command.Command {
-	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew", "is started anew",
+	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew",
+		"is started anew",
 		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. What its file says of it by now is let in, if it waits for that. stdwire status shows what came of it, and "+
 			"stdwire logs what it says.")
 }
@@ -37,10 +40,13 @@ func switchCommand(name, usage, summary, done, help string) command.Command {
 			s := &switchOptions{operation: "host." + name, participle: done}
 			flags := []command.Flag{pidFlag(&s.pid)}
 			if name != "restart" {
-				flags = append(flags, command.Flag{Name: "--profile", Value: "NAME", Help: "the servers of a profile, a set that the configuration has a name for", Set: func(value string) error {
-					s.profile = value
-					return nil
-				}})
+				flags = append(flags,
+					command.Flag{Name: "--profile", Value: "NAME",
+						Help: "the servers of a profile, a set that the configuration has a name for",
+						Set: func(value string) error {
+							s.profile = value
+							return nil
+						}})
 			}
 			word := func(w string) error {
 				s.ids = append(s.ids, w)
@@ -63,7 +69,8 @@ type switchOptions struct {
 // run finds all gateways before it changes anything, so that an error changes nothing.
 func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 	if s.ids == nil && s.profile == "" {
-		return command.Usagef("which servers?").WithHint("name them; stdwire status shows which there are")
+		return command.Usagef("which servers?").WithHint(
+			"name them; stdwire status shows which there are")
 	}
 	all, err := runningGateways(ctx, std)
 	if err != nil {
@@ -92,7 +99,8 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
-		changes = append(changes, change{g, ops.Choice{Profile: s.profile}, "the profile " + s.profile})
+		changes = append(changes,
+			change{g, ops.Choice{Profile: s.profile}, "the profile " + s.profile})
 	}
 	for _, c := range changes {
 		var after ops.Statuses

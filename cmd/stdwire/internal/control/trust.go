@@ -30,7 +30,9 @@ What is shown is all that is written down of the server, uncut; variables are sh
 A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
 			tr := new(trustOptions)
-			flags := []command.Flag{command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"), command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
+			flags := []command.Flag{
+				command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"),
+				command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
 			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
 		},
 	}
@@ -59,7 +61,8 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 	waiting := findWaiting(ctx, std)
 	defer waiting.close()
 	found, err := tr.items(c, env)
-	if failure, ok := errors.AsType[*command.Failure](err); ok && failure.Code == "usage" && !tr.revoke {
+	if failure, ok := errors.AsType[*command.Failure](err); ok && failure.Code == "usage" &&
+		!tr.revoke {
 		if more := waiting.matching(tr.what); more != nil { // of files of the user's own
 			found, err = more, nil
 		}
@@ -94,7 +97,8 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 		if slices.ContainsFunc(found, func(one trustItem) bool { return one.profile != nil }) {
 			what = "server or profile"
 		}
-		return &command.Failure{Code: "untrusted", Why: command.Plural(declined, what) + " not trusted"}
+		return &command.Failure{Code: "untrusted", Why: command.Plural(declined, what) +
+			" not trusted"}
 	}
 	return nil
 }
@@ -142,7 +146,8 @@ func (one trustItem) trust(store *config.Store) error {
 
 // review shows a definition, asks whether to trust it and records the answer. It reports whether
 // the definition is trusted now.
-func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *config.Store, p term.Prompter, one trustItem) (bool, error) {
+func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *config.Store,
+	p term.Prompter, one trustItem) (bool, error) {
 	if one.server != nil && one.server.Err != nil {
 		std.Err.Printf("error: %v", one.server.Err)
 		return false, nil
@@ -214,7 +219,8 @@ func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
 }
 
 // items returns the servers and profiles of the project that the command is about.
-func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found []trustItem, err error) {
+func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found []trustItem,
+	err error) {
 	for _, f := range c.Files {
 		if f.Project && f.Err != nil {
 			return nil, target.ConfigFailure(f.Err)
@@ -224,14 +230,16 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(env.Dir, path)
 	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // as the environment has it
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		// as the environment has it
 		path = filepath.Join(dir, filepath.Base(path))
 	}
 	var names []string
 	for _, s := range c.Servers {
 		switch {
 		case !s.Project && s.ID == tr.what:
-			return nil, command.Usagef("%s is from a file of your own, %s, and needs no trust", s.ID, s.File)
+			return nil, command.Usagef("%s is from a file of your own, %s, and needs no trust",
+				s.ID, s.File)
 		case !s.Project:
 			continue
 		case tr.what == "" || s.ID == tr.what || s.File == path:
@@ -249,18 +257,23 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 	case found != nil || tr.what == "" && names != nil:
 		return found, nil
 	case names == nil:
-		return nil, command.Usagef("no project file in %s has servers", env.Dir).WithHint("stdwire config where shows which files are searched")
+		return nil, command.Usagef("no project file in %s has servers",
+			env.Dir).WithHint("stdwire config where shows which files are searched")
 	}
-	return nil, command.Usagef("%s is neither a server of a project file, nor such a file that is used", tr.what).WithHint(near.Instead(tr.what, names))
+	return nil, command.Usagef(
+		"%s is neither a server of a project file, nor such a file that is used",
+		tr.what).WithHint(near.Instead(tr.what, names))
 }
 
 // ask asks whether to trust a definition.
-func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Prompter, name string) (bool, error) {
+func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Prompter,
+	name string) (bool, error) {
 	if tr.yes {
 		return true, nil
 	}
 	if !std.CanAsk() {
-		return false, &command.Failure{Code: "untrusted", Server: name, Why: "there is nobody to ask", Hint: "if what is above is what you want: --yes"}
+		return false, &command.Failure{Code: "untrusted", Server: name,
+			Why: "there is nobody to ask", Hint: "if what is above is what you want: --yes"}
 	}
 	end, err := p.Begin(ctx)
 	if err != nil {
@@ -271,5 +284,6 @@ func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Promp
 	if err != nil && err != io.EOF {
 		return false, err
 	}
-	return err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), nil
+	return err == nil &&
+		slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))), nil
 }

@@ -52,15 +52,19 @@ func (l *waitingChanges) matching(name string) (found []trustItem) {
 }
 
 // accept makes the gateways accept a change; for a change of a project, those that work in dir.
-func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir string, one trustItem) error {
+func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir string,
+	one trustItem) error {
 	var what ops.Release
 	switch {
 	case one.server != nil:
-		what = ops.Release{Kind: ops.WaitingServer, Name: one.server.ID, SHA256: one.server.TrustDigest()}
+		what = ops.Release{Kind: ops.WaitingServer, Name: one.server.ID,
+			SHA256: one.server.TrustDigest()}
 	case one.profile != nil:
-		what = ops.Release{Kind: ops.WaitingProfile, Name: one.profile.Name, SHA256: one.profile.TrustDigest()}
+		what = ops.Release{Kind: ops.WaitingProfile, Name: one.profile.Name,
+			SHA256: one.profile.TrustDigest()}
 	default:
-		what = ops.Release{Kind: one.waiting.Kind, Name: one.waiting.Name, SHA256: one.waiting.SHA256}
+		what = ops.Release{Kind: one.waiting.Kind, Name: one.waiting.Name,
+			SHA256: one.waiting.SHA256}
 	}
 	for _, g := range l.gateways {
 		if one.g != nil && g != one.g || one.g == nil && g.Dir != dir {

@@ -38,7 +38,9 @@ func findCollisions(charts []*Report) {
 			found[w.Kind] = append(found[w.Kind], fmt.Sprintf("%s (%s)", w.Name, w.Detail))
 		}
 		for _, kind := range pin.Kinds() {
-			c.addForTools(Broken, string(kind)+"s that a server has too that comes first in the configuration", found[string(kind)],
+			c.addForTools(Broken, string(kind)+
+				"s that a server has too that comes first in the configuration",
+				found[string(kind)],
 				"stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration")
 		}
 	}

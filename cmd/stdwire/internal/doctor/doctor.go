@@ -30,13 +30,16 @@ func DoctorCommand() command.Command {
 			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
 		Make: func() (command.Grammar, command.Runner) {
 			d := new(doctorOptions)
-			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"), target.ProfileFlag(&d.profile)}
-			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...), target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
+			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"),
+				target.ProfileFlag(&d.profile)}
+			flags = append(append(append(flags, d.from.Flags()...), d.remote.Flags()...),
+				target.StartTimeoutFlag(&d.startTimeout), output.ListTimeoutFlag(&d.listTimeout))
 			word := func(w string) error {
 				d.ids = append(d.ids, w)
 				return nil
 			}
-			return command.Grammar{Flags: flags, Word: word, Command: func(words []string) { d.words = words }}, d.run
+			return command.Grammar{Flags: flags, Word: word,
+				Command: func(words []string) { d.words = words }}, d.run
 		},
 	}
 }
@@ -76,11 +79,14 @@ func (d *doctorOptions) check() error {
 	}
 	switch {
 	case d.words != nil && d.remote.URL != "":
-		return command.Usagef("there is a --url, and a command behind --: which of them is the server?")
+		return command.Usagef(
+			"there is a --url, and a command behind --: which of them is the server?")
 	case d.remote.URL == "" && d.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case configured != "" && (d.words != nil || d.remote.URL != ""):
-		return command.Usagef("%s is for servers of the configuration, and there is another server: which of them is it?", configured)
+		return command.Usagef(
+			"%s is for servers of the configuration, and there is another server: which of them is it?",
+			configured)
 	}
 	return nil
 }
@@ -99,7 +105,8 @@ func (d *doctorOptions) run(ctx context.Context, std *term.Streams) error {
 	var left atomic.Int64
 	left.Store(int64(len(patients)))
 	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
-		return fmt.Sprintf("still looking at %s %s", command.Plural(int(left.Load()), "server"), elapsed.Round(time.Second))
+		return fmt.Sprintf("still looking at %s %s", command.Plural(int(left.Load()), "server"),
+			elapsed.Round(time.Second))
 	})
 	charts := target.ForEach(patients, func(p *subject) *Report {
 		defer left.Add(-1)
@@ -120,7 +127,9 @@ func (d *doctorOptions) run(ctx context.Context, std *term.Streams) error {
 		}
 	}
 	if broken > 0 {
-		return &command.Failure{Code: "findings", Why: fmt.Sprintf("%d of %s cannot be used", broken, command.Plural(len(charts), "server"))}
+		return &command.Failure{Code: "findings",
+			Why: fmt.Sprintf("%d of %s cannot be used", broken,
+				command.Plural(len(charts), "server"))}
 	}
 	return nil
 }
@@ -159,7 +168,8 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 	var all []*subject
 	for _, s := range c.Servers {
 		all = append(all, &subject{
-			id: s.ID, server: s, diagnostics: c.DiagnosticsFor(s.ID), arguments: "-s " + s.ID + files, launcher: s.Command,
+			id: s.ID, server: s, diagnostics: c.DiagnosticsFor(s.ID), arguments: "-s " + s.ID +
+				files, launcher: s.Command,
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return target.StartServer(ctx, s, c.Env, o, nil)
 			},

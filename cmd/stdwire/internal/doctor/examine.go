@@ -67,11 +67,14 @@ func (chart *Report) canStart(p *subject) bool {
 	_, distrusted := errors.AsType[*config.UntrustedError](untrusted)
 	switch {
 	case s.Err != nil:
-		chart.add(Broken, s.Err.Error(), "stdwire config check tells all that is wrong with the configuration")
+		chart.add(Broken, s.Err.Error(),
+			"stdwire config check tells all that is wrong with the configuration")
 	case s.Disabled:
 		chart.add(note, "it is disabled at "+chart.Source+", and was not looked at", "")
 	case distrusted:
-		chart.add(Warning, "it is of this project, nobody has agreed to what it runs, and it was not looked at", "look at what it runs, and agree to it: stdwire trust "+s.ID)
+		chart.add(Warning,
+			"it is of this project, nobody has agreed to what it runs, and it was not looked at",
+			"look at what it runs, and agree to it: stdwire trust "+s.ID)
 	case untrusted != nil:
 		chart.add(Broken, untrusted.Error(), "")
 	default:
@@ -84,16 +87,19 @@ func (chart *Report) canStart(p *subject) bool {
 const slowStart = 10 * time.Second
 
 // recordStart adds how a server answered.
-func (chart *Report) recordStart(c *client.Client, ready time.Duration, saw *handshakeObserver, p *subject) {
+func (chart *Report) recordStart(c *client.Client, ready time.Duration, saw *handshakeObserver,
+	p *subject) {
 	chart.Era, chart.Revision, chart.By = c.Era().String(), c.Revision(), c.Handshake().Method
 	chart.ReadyMs = command.Milliseconds(ready)
 	chart.checkStartTime(ready, p.launcher)
 	const way = `write "era": "legacy" into its configuration, and it is not asked`
 	switch saw.probe() {
 	case ended:
-		chart.add(note, "it ends when it is asked server/discover, which a client of 2026-07-28 begins with, and had to be started a second time", way)
+		chart.add(note, "it ends when it is asked server/discover, which a client of 2026-07-28 begins with, and had to be started a second time",
+			way)
 	case ignored:
-		chart.add(note, "it does not answer server/discover, which a client of 2026-07-28 begins with; every start waits for that", way)
+		chart.add(note, "it does not answer server/discover, which a client of 2026-07-28 begins with; every start waits for that",
+			way)
 	}
 }
 
@@ -103,9 +109,12 @@ func (chart *Report) checkStartTime(ready time.Duration, launcher string) {
 	}
 	hint := "look at what it does before it answers"
 	if target.Downloads(launcher) != "" {
-		hint = launcher + " may have downloaded it: then the next start is faster; to be sure, install it, and have its program started"
+		hint = launcher +
+			" may have downloaded it: then the next start is faster; to be sure, install it, and have its program started"
 	}
-	chart.add(Warning, fmt.Sprintf("it took %s to start, and many applications wait no longer than %s", ready.Round(100*time.Millisecond), slowStart), hint)
+	chart.add(Warning,
+		fmt.Sprintf("it took %s to start, and many applications wait no longer than %s",
+			ready.Round(100*time.Millisecond), slowStart), hint)
 }
 
 // stopGrace is how long a server may take to end by itself, and again after SIGTERM: the default of
@@ -138,25 +147,37 @@ func (chart *Report) recordExit(exit *client.ExitError, took time.Duration) {
 	const way = "a server on stdio has to end when its stdin ends (2025-11-25, Lifecycle, \"Shutdown\"); else it outlives an application that dies"
 	switch {
 	case exit.Signal == os.Kill:
-		chart.add(Warning, fmt.Sprintf("%s, and was killed after %s", command.IgnoresShutdown, took.Round(100*time.Millisecond)), way)
+		chart.add(Warning,
+			fmt.Sprintf("%s, and was killed after %s", command.IgnoresShutdown,
+				took.Round(100*time.Millisecond)), way)
 	case took >= stopGrace:
-		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace, command.NeededSignal)
+		what := fmt.Sprintf("it did not end within %s of the end of its stdin, and %s", stopGrace,
+			command.NeededSignal)
 		chart.add(Warning, what, way)
 	}
 	if exit.Held {
-		chart.add(Warning, "it has left a process behind that held its stdout open, and was ended", "it should wait for what it starts, or end it; a client that waits for the end of stdout waits for ever")
+		chart.add(Warning, "it has left a process behind that held its stdout open, and was ended",
+			"it should wait for what it starts, or end it; a client that waits for the end of stdout waits for ever")
 	}
 }
 
 // recordNoise adds what the server sent that is not a message.
 func (chart *Report) recordNoise(n client.Noise) {
 	if n.Junk > 0 {
-		chart.add(Warning, fmt.Sprintf("it writes to stdout what is no message, %s, the first: %s", command.Plural(n.Junk, "line"), n.Samples[0]), "logs belong on stderr: some clients give up at the first such line")
+		chart.add(Warning,
+			fmt.Sprintf("it writes to stdout what is no message, %s, the first: %s",
+				command.Plural(n.Junk, "line"), n.Samples[0]),
+			"logs belong on stderr: some clients give up at the first such line")
 	}
 	if n.Unmatched > 0 {
-		chart.add(Warning, fmt.Sprintf("it answers what nobody has asked: %s", command.Plural(n.Unmatched, "message")), "each request gets one answer, with its id; a notification gets none")
+		chart.add(Warning,
+			fmt.Sprintf("it answers what nobody has asked: %s",
+				command.Plural(n.Unmatched, "message")),
+			"each request gets one answer, with its id; a notification gets none")
 	}
 	if n.Repaired > 0 {
-		chart.add(Warning, fmt.Sprintf("it sends broken Unicode: %s", command.Plural(n.Repaired, "message")), "it cuts texts in the middle of a character")
+		chart.add(Warning,
+			fmt.Sprintf("it sends broken Unicode: %s", command.Plural(n.Repaired, "message")),
+			"it cuts texts in the middle of a character")
 	}
 }

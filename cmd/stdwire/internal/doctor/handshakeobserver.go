@@ -66,7 +66,8 @@ func (w *handshakeObserver) hooks() rpc.Hooks {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.lines++; w.lines == 1 {
-				w.sample = printable.TruncateRunes(printable.Line(string(frame[:min(len(frame), 800)])), 200)
+				w.sample = printable.TruncateRunes(
+					printable.Line(string(frame[:min(len(frame), 800)])), 200)
 			}
 		},
 	}

@@ -28,12 +28,15 @@ type Report struct {
 	Era      string       `json:"era,omitempty"`
 	Revision mcp.Revision `json:"revision,omitempty"`
 	By       string       `json:"handshake,omitempty"` // the method
-	ReadyMs  float64      `json:"ready_ms,omitempty"`  // from the start of the process to the end of the handshake
-	Tools    *int         `json:"tools,omitempty"`     // their number; nil if the server has none
-	StopMs   float64      `json:"stop_ms,omitempty"`   // from the end of stdin to the end of the process
-	Findings []Finding    `json:"findings"`
+	// from the start of the process to the end of the handshake
+	ReadyMs float64 `json:"ready_ms,omitempty"`
+	Tools   *int    `json:"tools,omitempty"` // their number; nil if the server has none
+	// from the end of stdin to the end of the process
+	StopMs   float64   `json:"stop_ms,omitempty"`
+	Findings []Finding `json:"findings"`
 
-	has map[pin.Kind][]string // the names in its lists; nil if the server is not configured or did not answer
+	// the names in its lists; nil if the server is not configured or did not answer
+	has map[pin.Kind][]string
 }
 
 // A Finding is a sentence about a server, with a remedy if there is one.
@@ -56,7 +59,8 @@ func (c *Report) summary() string {
 	if c.Revision == "" {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s, %s era, by %s", c.Revision, c.Era, c.By), fmt.Sprintf("ready after %.0f ms", c.ReadyMs)}
+	parts := []string{fmt.Sprintf("%s, %s era, by %s", c.Revision, c.Era, c.By),
+		fmt.Sprintf("ready after %.0f ms", c.ReadyMs)}
 	if c.Tools != nil {
 		parts = append(parts, command.Plural(*c.Tools, "tool"))
 	}
@@ -69,9 +73,12 @@ func (c *Report) summary() string {
 func (c *Report) text(column int) string {
 	var b strings.Builder
 	paragraph := func(indent, rest int, head, text string) {
-		b.WriteString(strings.TrimRight(command.WrapWords(append([]string{head}, strings.Fields(text)...), indent, rest), " ") + "\n")
+		b.WriteString(strings.TrimRight(
+			command.WrapWords(append([]string{head}, strings.Fields(text)...), indent, rest), " ") +
+			"\n")
 	}
-	paragraph(0, column+10, fmt.Sprintf("%-*s  %-7s", column, printable.Line(c.ID), c.Verdict), c.summary())
+	paragraph(0, column+10, fmt.Sprintf("%-*s  %-7s", column, printable.Line(c.ID), c.Verdict),
+		c.summary())
 	for _, s := range c.Findings {
 		const column = 12
 		paragraph(2, column, fmt.Sprintf("%-*s", column-3, s.Severity), s.What)
@@ -102,7 +109,9 @@ func printReports(std *term.Streams, output string, charts []*Report) error {
 		std.Out.Print(c.text(column))
 	}
 	if len(charts) > 1 {
-		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n", command.Plural(len(charts), "server"), verdicts[Fine], verdicts[Warning], verdicts[Broken]))
+		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n",
+			command.Plural(len(charts), "server"), verdicts[Fine], verdicts[Warning],
+			verdicts[Broken]))
 	}
 	return nil
 }

@@ -26,7 +26,8 @@ func TestDoctorTimes(t *testing.T) {
 	c.recordExit(&client.ExitError{}, time.Second)
 	assert.Equal(t, len(c.Findings), 0)
 	c.checkStartTime(11550*time.Millisecond, "npx")
-	assert.Equal(t, c.Findings[0].What, "it took 11.6s to start, and many applications wait no longer than 10s")
+	assert.Equal(t, c.Findings[0].What,
+		"it took 11.6s to start, and many applications wait no longer than 10s")
 	assert.Assert(t, cmp.Contains(c.Findings[0].Hint, "npx may have downloaded it"))
 	c.recordExit(&client.ExitError{Held: true}, time.Second)
 	assert.Assert(t, cmp.Contains(c.Findings[1].What, "left a process behind"))

@@ -35,37 +35,40 @@ func ScanCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			t, r := target.NewTarget(), NewReportOptions()
 			s := &scanOptions{one: t}
-			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command, More: listRules}, func(ctx context.Context, std *term.Streams) error {
-				if s.isConfiguration() {
-					servers, missed, err := s.inventories(ctx, std)
-					if err == nil {
-						err = r.Scan(std, servers)
+			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command,
+					More: listRules}, func(ctx context.Context, std *term.Streams) error {
+					if s.isConfiguration() {
+						servers, missed, err := s.inventories(ctx, std)
+						if err == nil {
+							err = r.Scan(std, servers)
+						}
+						if err == nil && missed > 0 {
+							err = incompleteScan(missed)
+						}
+						return err
 					}
-					if err == nil && missed > 0 {
-						err = incompleteScan(missed)
+					var servers []scan.Server
+					err := t.Use(ctx, std, func(c *client.Client) error {
+						s, err := inventory(ctx, c, t.Name(), t.ListTimeout)
+						s.Config = t.Config()
+						servers = append(servers, s)
+						return err
+					})
+					if err != nil {
+						return err
 					}
-					return err
+					return r.Scan(std, servers)
 				}
-				var servers []scan.Server
-				err := t.Use(ctx, std, func(c *client.Client) error {
-					s, err := inventory(ctx, c, t.Name(), t.ListTimeout)
-					s.Config = t.Config()
-					servers = append(servers, s)
-					return err
-				})
-				if err != nil {
-					return err
-				}
-				return r.Scan(std, servers)
-			}
 		},
 	}
 }
 
 // inventory lists everything that a server has.
-func inventory(ctx context.Context, c *client.Client, id string, listTimeout time.Duration) (scan.Server, error) {
+func inventory(ctx context.Context, c *client.Client, id string,
+	listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
-	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts, "resources": &s.Resources, "templates": &s.Templates}
+	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts,
+		"resources": &s.Resources, "templates": &s.Templates}
 	for _, k := range output.Kinds() {
 		k = k.WithTimeout(listTimeout)
 		list, err := k.JSON(ctx, c)
@@ -96,15 +99,19 @@ func NewReportOptions() *reportOptions { return &reportOptions{failOn: scan.High
 func (r *reportOptions) flags() []command.Flag {
 	return []command.Flag{
 		command.FormatFlag(&r.Output, "text", "json", "sarif"),
-		command.ChoiceFlag(&r.failOn, "--fail-on", "how bad a finding has to be to fail (default high)", append(scan.Severities(), failNever)...),
-		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true, Help: "leave findings out that you have looked at", Set: func(value string) error {
-			rule, _, _ := strings.Cut(value, ":")
-			if ids := ruleIDs(); !slices.Contains(ids, rule) {
-				return command.Usagef("--ignore: there is no rule %q", rule).WithHint(near.Instead(rule, ids))
-			}
-			r.Ignore = append(r.Ignore, value)
-			return nil
-		}},
+		command.ChoiceFlag(&r.failOn, "--fail-on",
+			"how bad a finding has to be to fail (default high)",
+			append(scan.Severities(), failNever)...),
+		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true,
+			Help: "leave findings out that you have looked at", Set: func(value string) error {
+				rule, _, _ := strings.Cut(value, ":")
+				if ids := ruleIDs(); !slices.Contains(ids, rule) {
+					return command.Usagef("--ignore: there is no rule %q",
+						rule).WithHint(near.Instead(rule, ids))
+				}
+				r.Ignore = append(r.Ignore, value)
+				return nil
+			}},
 	}
 }
 
@@ -175,7 +182,8 @@ func (r *reportOptions) verdict(found []scan.Finding) error {
 	if least == scan.Critical {
 		or = ""
 	}
-	return &command.Failure{Code: "findings", Why: fmt.Sprintf("%s of severity %s%s", command.Plural(n, "finding"), least, or),
+	return &command.Failure{Code: "findings",
+		Why:  fmt.Sprintf("%s of severity %s%s", command.Plural(n, "finding"), least, or),
 		Hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
 }
 
@@ -193,7 +201,8 @@ func listRules(_ context.Context, std *term.Streams) error {
 	for _, rule := range scan.Rules() {
 		const column = 28
 		head := fmt.Sprintf("  %-*s", column-3, rule.ID)
-		b.WriteString(command.WrapWords(append([]string{head}, strings.Fields(rule.Title)...), 0, column) + "\n")
+		b.WriteString(command.WrapWords(append([]string{head}, strings.Fields(rule.Title)...), 0,
+			column) + "\n")
 	}
 	std.Out.Print(b.String())
 	return nil

@@ -25,19 +25,24 @@ type scanOptions struct {
 }
 
 func (s *scanOptions) flags() []command.Flag {
-	return append([]command.Flag{command.SwitchFlag(&s.all, "--servers", "all servers of the configuration"), target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)}, s.one.Flags()...)
+	return append([]command.Flag{
+		command.SwitchFlag(&s.all, "--servers", "all servers of the configuration"),
+		target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)},
+		s.one.Flags()...)
 }
 
 // isConfiguration reports whether the servers of the configuration are scanned.
 func (s *scanOptions) isConfiguration() bool {
-	return s.all || s.profile != "" || s.one.Configured.ID == "" && s.one.Words == nil && s.one.Remote.URL == "" && s.one.Configured.Files != nil
+	return s.all || s.profile != "" || s.one.Configured.ID == "" && s.one.Words == nil &&
+		s.one.Remote.URL == "" && s.one.Configured.Files != nil
 }
 
 func (s *scanOptions) check() error {
 	t := s.one
 	switch {
 	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
-		return command.Usagef("there are the servers of the configuration, and another server: which of them is it?")
+		return command.Usagef(
+			"there are the servers of the configuration, and another server: which of them is it?")
 	case t.Builtin.FirstFlag() != "":
 		return command.Usagef("%s is for stdwire's own server", t.Builtin.FirstFlag())
 	case t.ServerLogs:
@@ -48,7 +53,8 @@ func (s *scanOptions) check() error {
 
 // inventories lists everything that the servers have. missed is the number of servers that did not
 // answer, which is printed on stderr; their configuration is scanned nevertheless.
-func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server, missed int, err error) {
+func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server,
+	missed int, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
@@ -103,11 +109,14 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 }
 
 // inventory starts a server and lists everything that it has.
-func (s *scanOptions) inventory(ctx context.Context, server *config.Server, env *config.Environment) (found scan.Server, err error) {
+func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
+	env *config.Environment) (found scan.Server, err error) {
 	if err := config.UserStore(env).Check(server); err != nil {
 		return found, err
 	}
-	o := server.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: slog.New(slog.DiscardHandler)})
+	o := server.Options(
+		client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+			Logger: slog.New(slog.DiscardHandler)})
 	o.Era = cmp.Or(target.Eras[s.one.Era], o.Era)
 	o.StartTimeout = cmp.Or(s.one.StartTimeout, o.StartTimeout)
 	c, err := target.StartServer(ctx, server, env, o, nil)
@@ -123,5 +132,6 @@ func (s *scanOptions) inventory(ctx context.Context, server *config.Server, env 
 
 // incompleteScan returns the failure of a scan that missed servers.
 func incompleteScan(missed int) error {
-	return &command.Failure{Code: "unreachable", Why: fmt.Sprintf("%s not looked at", command.Plural(missed, "server"))}
+	return &command.Failure{Code: "unreachable",
+		Why: fmt.Sprintf("%s not looked at", command.Plural(missed, "server"))}
 }

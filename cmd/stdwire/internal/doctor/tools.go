@@ -24,7 +24,8 @@ import (
 
 // checkLists lists everything that the server declares, checks its tools and returns the
 // definitions.
-func (chart *Report) checkLists(ctx context.Context, c *client.Client, timeout time.Duration) map[pin.Kind][]json.RawMessage {
+func (chart *Report) checkLists(ctx context.Context, c *client.Client,
+	timeout time.Duration) map[pin.Kind][]json.RawMessage {
 	all := map[pin.Kind][]json.RawMessage{}
 	capabilities := jsonscan.Member(c.Handshake().Result, "capabilities")
 	for _, k := range output.Kinds() {
@@ -38,7 +39,8 @@ func (chart *Report) checkLists(ctx context.Context, c *client.Client, timeout t
 		case err == nil && k.Name == "tools":
 			all[pin.Tool] = chart.checkTools(list, c.Process() == nil)
 		case err == nil:
-			kind := map[string]pin.Kind{"prompts": pin.Prompt, "resources": pin.Resource, "templates": pin.Template}[k.Name]
+			kind := map[string]pin.Kind{"prompts": pin.Prompt, "resources": pin.Resource,
+				"templates": pin.Template}[k.Name]
 			for definition := range jsonscan.Elements(list) {
 				all[kind] = append(all[kind], definition)
 			}
@@ -46,14 +48,17 @@ func (chart *Report) checkLists(ctx context.Context, c *client.Client, timeout t
 		case errors.Is(err, rpc.ErrMethodNotFound):
 			capability := strings.Replace(k.Name, "templates", "resources", 1)
 			if jsonscan.Member(capabilities, capability) != nil {
-				chart.add(severity, fmt.Sprintf("it declares %s, and does not know %s", capability, k.Method), "it should do the one or leave out the other")
+				chart.add(severity,
+					fmt.Sprintf("it declares %s, and does not know %s", capability, k.Method),
+					"it should do the one or leave out the other")
 			}
 		case target.IsError[*client.TooLargeError](err):
 			f := target.Explain(err)
 			chart.add(severity, k.Method+": "+f.Why, "")
 			return all
 		case target.IsError[*client.LostError](err):
-			chart.add(Broken, fmt.Sprintf("it has ended at %s: %s", k.Method, target.Explain(err).Why), "")
+			chart.add(Broken,
+				fmt.Sprintf("it has ended at %s: %s", k.Method, target.Explain(err).Why), "")
 			return nil
 		default:
 			f := command.AsFailure(ctx, err)
@@ -83,37 +88,60 @@ type toolCheck struct {
 const keywordRemedy = "look at what the keyword means in JSON Schema 2020-12"
 
 var toolChecks = []toolCheck{
-	{Broken, "tools whose inputSchema is no JSON Schema", keywordRemedy, func(t *mcp.Tool) (string, bool) { return compileError(t.InputSchema, false) }},
-	{Broken, "tools whose outputSchema is no JSON Schema", keywordRemedy, func(t *mcp.Tool) (string, bool) { return compileError(t.OutputSchema, false) }},
-	{Warning, "tools whose inputSchema cannot be used here to check arguments", "", func(t *mcp.Tool) (string, bool) { return compileError(t.InputSchema, true) }},
-	{Warning, "tools whose outputSchema cannot be used here to check results", "", func(t *mcp.Tool) (string, bool) { return compileError(t.OutputSchema, true) }},
-	{Warning, "tools without an inputSchema", "the specification wants one, also of tools without arguments: {\"type\":\"object\"}", func(t *mcp.Tool) (string, bool) {
-		return "", t.InputSchema == nil
-	}},
-	{Warning, `tools whose inputSchema does not say "type": "object"`, "the specification wants it, also of tools without arguments; strict clients take no list with such a tool", func(t *mcp.Tool) (string, bool) {
-		kind, _ := jsonscan.Text(jsonscan.Member(t.InputSchema, "type"))
-		return "", t.InputSchema != nil && kind != "object"
-	}},
-	{Warning, `tools whose outputSchema does not say "type": "object"`, "revisions before 2026-07-28 want it; their strict clients take no list with such a tool", func(t *mcp.Tool) (string, bool) {
-		kind, _ := jsonscan.Text(jsonscan.Member(t.OutputSchema, "type"))
-		return "", t.OutputSchema != nil && kind != "object"
-	}},
-	{Warning, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'", "models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
-		return "", !mcp.ValidToolName(t.Name)
-	}},
-	{Warning, "tools without a description", "a model chooses by it", func(t *mcp.Tool) (string, bool) { return "", strings.TrimSpace(t.Description) == "" }},
+	{Broken, "tools whose inputSchema is no JSON Schema", keywordRemedy,
+		func(t *mcp.Tool) (string, bool) {
+			return compileError(t.InputSchema, false)
+		}},
+	{Broken, "tools whose outputSchema is no JSON Schema", keywordRemedy,
+		func(t *mcp.Tool) (string, bool) {
+			return compileError(t.OutputSchema, false)
+		}},
+	{Warning, "tools whose inputSchema cannot be used here to check arguments", "",
+		func(t *mcp.Tool) (string, bool) {
+			return compileError(t.InputSchema, true)
+		}},
+	{Warning, "tools whose outputSchema cannot be used here to check results", "",
+		func(t *mcp.Tool) (string, bool) {
+			return compileError(t.OutputSchema, true)
+		}},
+	{Warning, "tools without an inputSchema",
+		"the specification wants one, also of tools without arguments: {\"type\":\"object\"}",
+		func(t *mcp.Tool) (string, bool) {
+			return "", t.InputSchema == nil
+		}},
+	{Warning, `tools whose inputSchema does not say "type": "object"`,
+		"the specification wants it, also of tools without arguments; strict clients take no list with such a tool",
+		func(t *mcp.Tool) (string, bool) {
+			kind, _ := jsonscan.Text(jsonscan.Member(t.InputSchema, "type"))
+			return "", t.InputSchema != nil && kind != "object"
+		}},
+	{Warning, `tools whose outputSchema does not say "type": "object"`,
+		"revisions before 2026-07-28 want it; their strict clients take no list with such a tool",
+		func(t *mcp.Tool) (string, bool) {
+			kind, _ := jsonscan.Text(jsonscan.Member(t.OutputSchema, "type"))
+			return "", t.OutputSchema != nil && kind != "object"
+		}},
+	{Warning, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'",
+		"models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
+			return "", !mcp.ValidToolName(t.Name)
+		}},
+	{Warning, "tools without a description", "a model chooses by it",
+		func(t *mcp.Tool) (string, bool) {
+			return "", strings.TrimSpace(t.Description) == ""
+		}},
 }
 
 // headerCheck checks x-mcp-header. Over HTTP a client must not use a tool in which it is invalid
 // (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
 func headerCheck(overHTTP bool) toolCheck {
-	check := toolCheck{Warning, "tools with a wrong x-mcp-header", "over HTTP they could not be used", func(t *mcp.Tool) (string, bool) {
-		_, err := mcp.HeaderParams(t.InputSchema)
-		if err == nil {
-			return "", false
-		}
-		return err.Error(), true
-	}}
+	check := toolCheck{Warning, "tools with a wrong x-mcp-header",
+		"over HTTP they could not be used", func(t *mcp.Tool) (string, bool) {
+			_, err := mcp.HeaderParams(t.InputSchema)
+			if err == nil {
+				return "", false
+			}
+			return err.Error(), true
+		}}
 	if overHTTP {
 		check.severity, check.way = Broken, "a client must not offer them"
 	}
@@ -127,7 +155,8 @@ func compileError(text json.RawMessage, harmless bool) (why string, wrong bool) 
 		return "", false
 	}
 	_, err := schema.Compile(text)
-	known := errors.Is(err, schema.ErrPattern) || errors.Is(err, schema.ErrDialect) || errors.Is(err, schema.ErrReference) || errors.Is(err, schema.ErrLimit)
+	known := errors.Is(err, schema.ErrPattern) || errors.Is(err, schema.ErrDialect) ||
+		errors.Is(err, schema.ErrReference) || errors.Is(err, schema.ErrLimit)
 	if err == nil || known != harmless {
 		return "", false
 	}
@@ -155,7 +184,8 @@ func (chart *Report) checkTools(list []byte, overHTTP bool) (definitions []json.
 	}
 	chart.Tools = &n
 	chart.addForTools(Broken, "tools that are none", unreadable, "")
-	chart.addForTools(Broken, "tools that are there more than once", twice, "nobody can tell which is called")
+	chart.addForTools(Broken, "tools that are there more than once", twice,
+		"nobody can tell which is called")
 	for _, check := range append(slices.Clone(toolChecks), headerCheck(overHTTP)) {
 		var names []string
 		for _, t := range tools {
@@ -194,10 +224,12 @@ func (chart *Report) addForTools(severity, what string, names []string, hint str
 }
 
 // comparePins adds what differs from the pins. It pins nothing.
-func (chart *Report) comparePins(lock *pin.Lock, c *client.Client, all map[pin.Kind][]json.RawMessage, p *subject) {
+func (chart *Report) comparePins(lock *pin.Lock, c *client.Client,
+	all map[pin.Kind][]json.RawMessage, p *subject) {
 	server, err := gateway.Pinned(chart.ID, c)
 	if err != nil {
-		chart.add(Warning, "it cannot be compared with what it was: "+err.Error(), "stdwire serve offers nothing of it")
+		chart.add(Warning, "it cannot be compared with what it was: "+err.Error(),
+			"stdwire serve offers nothing of it")
 		return
 	}
 	look := "stdwire serve withholds them; see stdwire pin diff " + p.arguments
@@ -206,7 +238,8 @@ func (chart *Report) comparePins(lock *pin.Lock, c *client.Client, all map[pin.K
 		things := string(kind) + "s"
 		report, err := lock.Compare(server, kind, pin.Distinct(kind, all[kind]))
 		if err != nil {
-			chart.add(Warning, "its "+things+" cannot be compared with what they were: "+err.Error(), "stdwire serve offers none of them")
+			chart.add(Warning, "its "+things+" cannot be compared with what they were: "+
+				err.Error(), "stdwire serve offers none of them")
 			continue
 		}
 		if report.First {
@@ -225,8 +258,10 @@ func (chart *Report) comparePins(lock *pin.Lock, c *client.Client, all map[pin.K
 			another = true
 			chart.add(Warning, "the server is another than it was: "+report.Another, look)
 		}
-		chart.addForTools(Warning, things+" that are not what they were when they were first used", changed, look)
-		chart.addForTools(Warning, things+" that it did not have when it was first used", unseen, look)
+		chart.addForTools(Warning, things+" that are not what they were when they were first used",
+			changed, look)
+		chart.addForTools(Warning, things+" that it did not have when it was first used", unseen,
+			look)
 		chart.addForTools(note, things+" that it has no more", report.Missing, "")
 	}
 }

@@ -87,7 +87,8 @@ func (a *Asker) ask(ctx context.Context, prompt string) (string, error) {
 
 // askChoice asks until the answer is one of words or its first letter, and returns that letter. An
 // empty line means fallback, unless that is 0.
-func (a *Asker) askChoice(ctx context.Context, prompt string, fallback byte, words ...string) (byte, error) {
+func (a *Asker) askChoice(ctx context.Context, prompt string, fallback byte, words ...string) (byte,
+	error) {
 	for {
 		text, err := a.ask(ctx, prompt)
 		if err != nil {
@@ -115,7 +116,8 @@ func (a *Asker) printRequest(what, message string) {
 
 func (a *Asker) printQuoted(text string) {
 	const most = 4000 // characters
-	for line := range strings.SplitSeq(printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
+	for line := range strings.SplitSeq(
+		printable.TruncateRunes(strings.TrimSpace(printable.Text(text)), most), "\n") {
 		a.console.Printf("  %s", line)
 	}
 }

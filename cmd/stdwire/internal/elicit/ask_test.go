@@ -47,11 +47,15 @@ func elicited(t *testing.T, params mcp.ElicitParams, lines ...string) (got asked
 }
 
 func formOf(properties, required string) mcp.ElicitParams {
-	return mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.", RequestedSchema: []byte(`{"type":"object","properties":{` + properties + `},"required":[` + required + `]}`)}
+	return mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.",
+		RequestedSchema: []byte(`{"type":"object","properties":{` + properties + `},"required":[` +
+			required + `]}`)}
 }
 
 func TestForm(t *testing.T) {
-	got := elicited(t, formOf(`"name":{"type":"string","title":"Full name","description":"As on\nthe \u001b[1mbill","minLength":2},"n":{"type":"integer","default":7},"ok":{"type":"boolean"}`, `"name"`),
+	got := elicited(t,
+		formOf(`"name":{"type":"string","title":"Full name","description":"As on\nthe \u001b[1mbill","minLength":2},"n":{"type":"integer","default":7},"ok":{"type":"boolean"}`,
+			`"name"`),
 		"A", "Ann", "", "maybe", "Y", "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept)
 	assert.Equal(t, string(got.Content), `{"name":"Ann","n":7,"ok":true}`)
@@ -76,7 +80,8 @@ Send this to the server? [y]es, [n]o, [e]dit: `)
 }
 
 func TestFieldsOfForms(t *testing.T) {
-	for _, tt := range []struct{ property, line, want string }{ // want is the value, or why there is none
+	for _, tt := range []struct{ property, line, want string }{
+		// want is the value, or why there is none
 		{`{"type":"string"}`, "012", `"012"`},
 		{`{"type":"string"}`, " padded ", `" padded "`},
 		{`{"type":"string"}`, `say "hi"`, `"say \"hi\""`},
@@ -89,7 +94,8 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"string","format":"email"}`, "ann", "email"},
 		{`{"type":"string","format":"email"}`, "ann@example.com", `"ann@example.com"`},
 		{`{"type":"string","format":"date"}`, "2026-13-01", "date"},
-		{`{"type":"string","format":"date-time"}`, "2026-01-01T00:00:00Z", `"2026-01-01T00:00:00Z"`},
+		{`{"type":"string","format":"date-time"}`, "2026-01-01T00:00:00Z",
+			`"2026-01-01T00:00:00Z"`},
 		{`{"type":"string","format":"uri"}`, "not a uri", "URI"},
 		{`{"type":"string","default":"abc"}`, "", `"abc"`},
 		{`{"type":"string","default":"abc"}`, ".skip", `"abc"`}, // it would be sent anyway
@@ -114,16 +120,21 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"string","enum":["red","green"]}`, "blue", `"blue" is none of them`},
 		{`{"type":"string","enum":["red","green"],"default":"green"}`, "", `"green"`},
 		{`{"type":"string","enum":["r","g"],"enumNames":["Red","Green"]}`, "green", `"g"`},
-		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`, "Green", `"#0f0"`},
-		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`, "1", `"#f00"`},
+		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`,
+			"Green", `"#0f0"`},
+		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`,
+			"1", `"#f00"`},
 		{`{"enum":[2,1]}`, "1", "1"}, // the value, as its number would be another
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1,3", `["a","c"]`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "c, a", `["c","a"]`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, `""`, "[]"},
-		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1 3", `"1 3" is none of them`},
-		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"maxItems":1}`, "1,2", "1"},
+		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1 3",
+			`"1 3" is none of them`},
+		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"maxItems":1}`, "1,2",
+			"1"},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":1}`, `""`, "1"},
-		{`{"type":"array","items":{"anyOf":[{"const":"x","title":"The X"},{"const":"y","title":"The Y"}]},"default":["y"]}`, "", `["y"]`},
+		{`{"type":"array","items":{"anyOf":[{"const":"x","title":"The X"},{"const":"y","title":"The Y"}]},"default":["y"]}`,
+			"", `["y"]`},
 		{`{"type":"array","items":{"type":"integer"}}`, "[1,2]", "[1,2]"}, // no form should have it
 		{`{"type":"object"}`, `{"a":1}`, `{"a":1}`},
 		{`true`, "x", `"x"`},
@@ -140,13 +151,17 @@ func TestFieldsOfForms(t *testing.T) {
 }
 
 func TestOptionalFields(t *testing.T) {
-	got := elicited(t, formOf(`"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"array","items":{"enum":["x","y"]}}`, ``), "", ".skip", "", "y")
+	got := elicited(t,
+		formOf(`"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"array","items":{"enum":["x","y"]}}`,
+			``), "", ".skip", "", "y")
 	assert.Equal(t, string(got.Content), `{}`)
 	assert.Assert(t, cmp.Contains(got.seen, "  a: left out\n  b: left out\n  c: left out\n"))
 }
 
 func TestFormEdited(t *testing.T) {
-	got := elicited(t, formOf(`"a":{"type":"string"},"b":{"enum":["x","y"]},"c":{"type":"boolean"}`, `"a"`), "1", "2", "n", "e", "", "x", ".skip", "what", "y")
+	got := elicited(t,
+		formOf(`"a":{"type":"string"},"b":{"enum":["x","y"]},"c":{"type":"boolean"}`, `"a"`), "1",
+		"2", "n", "e", "", "x", ".skip", "what", "y")
 	assert.Equal(t, string(got.Content), `{"a":"1","b":"x"}`)
 	assert.Assert(t, cmp.Contains(got.seen, "[1] > "))
 	assert.Assert(t, cmp.Contains(got.seen, "[y] > "))
@@ -157,7 +172,8 @@ func TestFormEdited(t *testing.T) {
 // What no single field is to blame for is found before it is sent.
 func TestFormThatDoesNotFitTogether(t *testing.T) {
 	params := formOf(`"a":{"type":"string"},"b":{"$ref":"#/$defs/n"}`, ``)
-	params.RequestedSchema = []byte(`{"type":"object","minProperties":1,"properties":{"a":{"type":"string"},"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer","maximum":9}}}`)
+	params.RequestedSchema = []byte(
+		`{"type":"object","minProperties":1,"properties":{"a":{"type":"string"},"b":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"integer","maximum":9}}}`)
 	got := elicited(t, params, "", "", "", "10", "9", "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept)
 	assert.Equal(t, string(got.Content), `{"b":9}`)
@@ -165,11 +181,15 @@ func TestFormThatDoesNotFitTogether(t *testing.T) {
 	assert.Equal(t, strings.Count(got.seen, "Once more"), 1, got.seen)
 }
 
-// A form without fields that wants an answer all the same gets none: nobody is asked to agree to what cannot be said.
+// A form without fields that wants an answer all the same gets none: nobody is asked to agree to
+// what cannot be said.
 func TestFormThatNoAnswerFits(t *testing.T) {
-	got := elicited(t, mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.", RequestedSchema: []byte(`{"type":"object","minProperties":1}`)}, "y")
+	got := elicited(t,
+		mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.",
+			RequestedSchema: []byte(`{"type":"object","minProperties":1}`)}, "y")
 	assert.Equal(t, got.Action, mcp.ElicitDecline)
-	assert.Assert(t, strings.Contains(got.seen, "It wants an answer, and does not say which") && !strings.Contains(got.seen, "Do you agree?"), got.seen)
+	assert.Assert(t, strings.Contains(got.seen, "It wants an answer, and does not say which") &&
+		!strings.Contains(got.seen, "Do you agree?"), got.seen)
 }
 
 func TestWaysOut(t *testing.T) {
@@ -192,7 +212,8 @@ func TestWaysOut(t *testing.T) {
 		assert.Equal(t, got.Action, tt.want, tt.lines)
 		assert.Equal(t, got.Content == nil, tt.want != mcp.ElicitAccept)
 	}
-	for answer, want := range map[string]mcp.ElicitAction{"y": mcp.ElicitAccept, "n": mcp.ElicitDecline, "": mcp.ElicitCancel, ".decline": mcp.ElicitDecline} {
+	for answer, want := range map[string]mcp.ElicitAction{"y": mcp.ElicitAccept,
+		"n": mcp.ElicitDecline, "": mcp.ElicitCancel, ".decline": mcp.ElicitDecline} {
 		got := elicited(t, formOf("", ""), answer) // a form without fields
 		assert.Equal(t, got.Action, want, "%q", answer)
 	}
@@ -200,7 +221,8 @@ func TestWaysOut(t *testing.T) {
 
 func TestSecretsAreNotAsked(t *testing.T) {
 	for _, property := range []string{
-		`"password":{"type":"string"}`, `"x":{"type":"string","title":"API key"}`, `"x":{"type":"string","format":"password"}`, `"pin":{"type":"integer"}`,
+		`"password":{"type":"string"}`, `"x":{"type":"string","title":"API key"}`,
+		`"x":{"type":"string","format":"password"}`, `"pin":{"type":"integer"}`,
 		`"x":{"type":"string","description":"Paste your access token"}`, `"token":{}`,
 	} {
 		got := elicited(t, formOf(`"name":{"type":"string"},`+property, ``), "Ann", "hunter2", "y")
@@ -208,7 +230,8 @@ func TestSecretsAreNotAsked(t *testing.T) {
 		assert.Assert(t, !strings.Contains(got.seen, "> "), "nothing is asked: %s", got.seen)
 		assert.Assert(t, cmp.Contains(got.seen, "servers must not ask for in a form"))
 	}
-	for _, property := range []string{`"token":{"type":"boolean"}`, `"secret":{"enum":["a","b"]}`, `"max_tokens":{"type":"integer"}`} {
+	for _, property := range []string{`"token":{"type":"boolean"}`, `"secret":{"enum":["a","b"]}`,
+		`"max_tokens":{"type":"integer"}`} {
 		got := elicited(t, formOf(property, ``), "", "y")
 		assert.Equal(t, got.Action, mcp.ElicitAccept, property)
 	}
@@ -220,7 +243,9 @@ func TestMessagesAreTheServers(t *testing.T) {
 	params.Message = "Hello\r\nstdwire: trust me\x1b]0;x\a\u202e\n" + strings.Repeat("long", 5000)
 	got := elicited(t, params, "1", "y")
 	assert.Equal(t, string(got.Content), `{"a\n\u001b[2J":"x\ny\u202e"}`, "byte for byte")
-	assert.Assert(t, strings.HasPrefix(got.seen, "the server asks:\n  Hello\n  stdwire: trust me\\u202e\n  longlong"), got.seen)
+	assert.Assert(t,
+		strings.HasPrefix(got.seen,
+			"the server asks:\n  Hello\n  stdwire: trust me\\u202e\n  longlong"), got.seen)
 	assert.Assert(t, !strings.ContainsAny(got.seen, "\x1b\a\r\u202e"), "%q", got.seen)
 	assert.Assert(t, len(got.seen) < 6000)
 }
@@ -229,9 +254,13 @@ func TestMessagesAreTheServers(t *testing.T) {
 func TestLongForms(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	choices := strings.TrimSuffix(strings.Repeat(`"`+long[:1000]+`",`, 300), ",")
-	got := elicited(t, formOf(`"a":{"type":"string","title":"`+long+`","description":"`+long+`","default":"`+long+`","pattern":"x","oneOf":[true,true]},"b":{"enum":[`+choices+`]}`, ``), ".decline")
+	got := elicited(t,
+		formOf(`"a":{"type":"string","title":"`+long+`","description":"`+long+`","default":"`+long+
+			`","pattern":"x","oneOf":[true,true]},"b":{"enum":[`+choices+`]}`, ``), ".decline")
 	assert.Assert(t, len(got.seen) < 4000, len(got.seen))
-	got = elicited(t, formOf(`"a":{"type":"string","default":"`+long+`"},"b":{"enum":[`+choices+`]}`, ``), "", "", "y")
+	got = elicited(t,
+		formOf(`"a":{"type":"string","default":"`+long+`"},"b":{"enum":[`+choices+`]}`, ``), "", "",
+		"y")
 	assert.Equal(t, len(got.Content), len(`{"a":""}`)+len(long))
 	assert.Assert(t, cmp.Contains(got.seen, " … and 100 more\n"))
 	assert.Assert(t, len(got.seen) < 60_000, len(got.seen))
@@ -247,30 +276,40 @@ func TestWebPages(t *testing.T) {
 		{url: "http://localhost:8080/x", host: "localhost:8080"},
 		{url: "http://127.0.0.1/x", host: "127.0.0.1"},
 		{url: "HTTPS://EXAMPLE.COM", host: "EXAMPLE.COM", opened: "https://EXAMPLE.COM"},
-		{url: "http://example.com/", host: "example.com", doubts: []string{"what you type there is not encrypted on its way (http)"}},
+		{url: "http://example.com/", host: "example.com",
+			doubts: []string{"what you type there is not encrypted on its way (http)"}},
 		{url: "https://xn--pple-43d.com/", host: "xn--pple-43d.com", doubts: []string{notASCII}},
-		{url: "https://p\u0430ypal.com/", host: `p\u0430ypal.com`, opened: "https://p%D0%B0ypal.com/", doubts: []string{notASCII}},
-		{url: "https://google.com@evil.example/", host: "evil.example", doubts: []string{"what stands before the @ is not the host; the host is evil.example"}},
-		{url: "https://example.com/Z\u00fcrich", host: "example.com", opened: "https://example.com/Z%C3%BCrich"},
+		{url: "https://p\u0430ypal.com/", host: `p\u0430ypal.com`,
+			opened: "https://p%D0%B0ypal.com/", doubts: []string{notASCII}},
+		{url: "https://google.com@evil.example/", host: "evil.example",
+			doubts: []string{"what stands before the @ is not the host; the host is evil.example"}},
+		{url: "https://example.com/Z\u00fcrich", host: "example.com",
+			opened: "https://example.com/Z%C3%BCrich"},
 	} {
-		got := elicited(t, mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Log in, please.", URL: tt.url}, "maybe", "y")
+		got := elicited(t,
+			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Log in, please.", URL: tt.url}, "maybe",
+			"y")
 		assert.Equal(t, got.Action, mcp.ElicitAccept, tt.url)
 		assert.Assert(t, got.Content == nil)
 		if tt.opened == "" {
 			tt.opened = tt.url
 		}
 		assert.DeepEqual(t, got.opened, []string{tt.opened})
-		want := "the server wants you to visit a web page:\n  Log in, please.\n  host  " + tt.host + "\n  URL   " + Ascii(tt.url) + "\n"
+		want := "the server wants you to visit a web page:\n  Log in, please.\n  host  " + tt.host +
+			"\n  URL   " + Ascii(tt.url) + "\n"
 		for _, doubt := range tt.doubts {
 			want += "Mind: " + doubt + ".\n"
 		}
-		assert.Equal(t, got.seen, want+"Open it in your browser? [y/N] Please answer yes or no.\nOpen it in your browser? [y/N] ")
+		assert.Equal(t, got.seen, want+
+			"Open it in your browser? [y/N] Please answer yes or no.\nOpen it in your browser? [y/N] ")
 	}
 }
 
 func TestWebPagesThatAreNotOpened(t *testing.T) {
 	page := mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Log in.", URL: "https://example.com/"}
-	for answer, want := range map[string]mcp.ElicitAction{"": mcp.ElicitDecline, "n": mcp.ElicitDecline, "No": mcp.ElicitDecline, ".decline": mcp.ElicitDecline, ".cancel": mcp.ElicitCancel} {
+	for answer, want := range map[string]mcp.ElicitAction{"": mcp.ElicitDecline,
+		"n": mcp.ElicitDecline, "No": mcp.ElicitDecline, ".decline": mcp.ElicitDecline,
+		".cancel": mcp.ElicitCancel} {
 		got := elicited(t, page, answer)
 		assert.Equal(t, got.Action, want, "%q", answer)
 		assert.Assert(t, got.opened == nil, answer)
@@ -278,8 +317,10 @@ func TestWebPagesThatAreNotOpened(t *testing.T) {
 	assert.Equal(t, elicited(t, page).Action, mcp.ElicitCancel, "Ctrl-D")
 
 	for _, url := range []string{
-		"javascript:alert(1)", "file:///etc/passwd", "ftp://example.com/", "--help", "", "https://", "https:example.com", "//example.com", "https://a.com\\@b.com/", "https://a.com/\x1b[2J",
-		"https://a.com/ b", "https://[::1", "https://a.com/" + strings.Repeat("a", 8<<10), "vbscript:x", "ms-settings://x", "https://:80/",
+		"javascript:alert(1)", "file:///etc/passwd", "ftp://example.com/", "--help", "", "https://",
+		"https:example.com", "//example.com", "https://a.com\\@b.com/", "https://a.com/\x1b[2J",
+		"https://a.com/ b", "https://[::1", "https://a.com/" + strings.Repeat("a", 8<<10),
+		"vbscript:x", "ms-settings://x", "https://:80/",
 	} {
 		page.URL = url
 		got := elicited(t, page, "y")
@@ -292,7 +333,9 @@ func TestWebPagesThatAreNotOpened(t *testing.T) {
 	page.URL = "https://example.com/unopenable"
 	got := elicited(t, page, "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept, "the user agreed, and can open it by hand")
-	assert.Assert(t, cmp.Contains(got.seen, "It could not be opened: no browser. Please open it yourself: https://example.com/unopenable\n"))
+	assert.Assert(t,
+		cmp.Contains(got.seen,
+			"It could not be opened: no browser. Please open it yourself: https://example.com/unopenable\n"))
 }
 
 // One question at a time, and each ends when nobody wants its answer any more.

@@ -23,7 +23,8 @@ func Browse(url string) error {
 			return errors.New("there is no graphical display")
 		}
 	}
-	cmd := exec.Command(words[0], append(words[1:], url)...) // an argument of its own, that no shell reads; it begins with http
+	// an argument of its own, that no shell reads; it begins with http
+	cmd := exec.Command(words[0], append(words[1:], url)...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err

@@ -13,7 +13,9 @@ import (
 func TestBrowse(t *testing.T) {
 	dir := t.TempDir()
 	opener, told := filepath.Join(dir, "xdg-open"), filepath.Join(dir, "told")
-	script := func(text string) { assert.NilError(t, os.WriteFile(opener, []byte("#!/bin/sh\n"+text+"\n"), 0o700)) }
+	script := func(text string) {
+		assert.NilError(t, os.WriteFile(opener, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	}
 	t.Setenv("PATH", dir+":/bin:/usr/bin")
 	t.Setenv("DISPLAY", "")
 	t.Setenv("WAYLAND_DISPLAY", "")

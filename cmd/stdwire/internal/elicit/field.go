@@ -51,7 +51,8 @@ func newField(name string, s arguments.Shape, required bool) *field {
 		_, err := strconv.Atoi(c.text)
 		return err == nil
 	})
-	f.check, _ = schema.Compile(s.At, schema.AssertFormats()) // one that refers elsewhere is checked with the whole form
+	// one that refers elsewhere is checked with the whole form
+	f.check, _ = schema.Compile(s.At, schema.AssertFormats())
 	return f
 }
 
@@ -74,7 +75,8 @@ func schemaChoices(s arguments.Shape) (choices []choice) {
 			if only == nil {
 				return nil
 			}
-			choices = append(choices, choice{only, displayValue(only), displayValue(s.Part(at).Keyword("title"))})
+			choices = append(choices,
+				choice{only, displayValue(only), displayValue(s.Part(at).Keyword("title"))})
 		}
 	}
 	return choices
@@ -119,7 +121,8 @@ func (f *field) heading() string {
 	default:
 		facts = append(facts, printable.TruncateRunes(arguments.TypeName(f.shape, 1), 100))
 	}
-	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems"} {
+	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum",
+		"maximum", "minItems", "maxItems"} {
 		if value := f.shape.Keyword(name); value != nil {
 			facts = append(facts, name+" "+printable.TruncateRunes(displayValue(value), 100))
 		}
@@ -233,7 +236,9 @@ func (f *field) parseChoice(text string) ([]byte, error) {
 	}
 	for _, same := range []func(c choice) bool{
 		func(c choice) bool { return c.text == text },
-		func(c choice) bool { return strings.EqualFold(c.text, text) || strings.EqualFold(c.title, text) },
+		func(c choice) bool {
+			return strings.EqualFold(c.text, text) || strings.EqualFold(c.title, text)
+		},
 	} {
 		if i := slices.IndexFunc(f.choices, same); i >= 0 {
 			return f.choices[i].value, nil

@@ -18,13 +18,16 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 	fields := FormFields(params.RequestedSchema)
 	for _, f := range fields {
 		if f.secret() {
-			a.console.Printf("It wants %q in a form. That looks like a secret, which servers must not ask for in a form, and is not asked.", f.title)
+			a.console.Printf(
+				"It wants %q in a form. That looks like a secret, which servers must not ask for in a form, and is not asked.",
+				f.title)
 			return nil, errDeclined
 		}
 	}
 	if len(fields) == 0 {
 		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
-			a.console.Printf("It wants an answer, and does not say which: %s.", printable.Line(wrong.Error()))
+			a.console.Printf("It wants an answer, and does not say which: %s.",
+				printable.Line(wrong.Error()))
 			return nil, errDeclined
 		}
 		answer, err := a.askChoice(ctx, "Do you agree? [y/n]", 0, "yes", "no")
@@ -33,8 +36,11 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		}
 		return []byte("{}"), err
 	}
-	a.console.Printf("An empty line takes what stands in [brackets], or leaves out what is optional; %s leaves it out in any case. %s is an empty text.", skipWord, emptyWord)
-	a.console.Printf("%s says no to all of it, %s or Ctrl-D ends it without an answer.", declineWord, cancelWord)
+	a.console.Printf(
+		"An empty line takes what stands in [brackets], or leaves out what is optional; %s leaves it out in any case. %s is an empty text.",
+		skipWord, emptyWord)
+	a.console.Printf("%s says no to all of it, %s or Ctrl-D ends it without an answer.",
+		declineWord, cancelWord)
 	for {
 		content := new(arguments.Tree)
 		for _, f := range fields {
@@ -52,7 +58,8 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 			continue
 		}
 		a.printAnswers(fields)
-		answer, err := a.askChoice(ctx, "Send this to "+printable.Line(a.server)+"? [y]es, [n]o, [e]dit:", 0, "yes", "no", "edit")
+		answer, err := a.askChoice(ctx, "Send this to "+printable.Line(a.server)+
+			"? [y]es, [n]o, [e]dit:", 0, "yes", "no", "edit")
 		switch {
 		case err != nil:
 			return nil, err
@@ -123,7 +130,8 @@ func (a *Asker) printAnswers(fields []*field) {
 			a.console.Printf("  %s: left out", f.title)
 			continue
 		}
-		a.console.Printf("  %s: %s", f.title, printable.TruncateRunes(f.format(f.defaultValue), longest))
+		a.console.Printf("  %s: %s", f.title,
+			printable.TruncateRunes(f.format(f.defaultValue), longest))
 	}
 }
 

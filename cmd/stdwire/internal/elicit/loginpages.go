@@ -59,7 +59,8 @@ func (p *LoginPages) Done() {
 func (p *LoginPages) readRedirect(ctx context.Context, redirect string) {
 	lines := p.Std.Prompter()
 	for {
-		line, err := lines.Line(ctx, "If the browser is on another machine, and ends at an address that does not answer, that address:")
+		line, err := lines.Line(ctx,
+			"If the browser is on another machine, and ends at an address that does not answer, that address:")
 		if err != nil {
 			return
 		}

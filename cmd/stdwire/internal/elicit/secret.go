@@ -9,18 +9,24 @@ import (
 // secretNames are the names of secrets that a form must not ask for (2026-07-28, Elicitation, "Form
 // Mode Security"), as the words that splitWords returns.
 var secretNames = []string{
-	"password", "passwd", "pwd", "passphrase", "pass phrase", "passcode", "pass code", "secret", "api key", "apikey", "access key", "private key", "signing key", "encryption key",
-	"ssh key", "token", "access token", "auth token", "credential", "credentials", "card number", "credit card", "debit card", "cvv", "cvc", "security code", "pin", "pin code",
-	"otp", "one time code", "verification code", "2fa code", "mfa code", "recovery code", "seed phrase", "recovery phrase", "mnemonic", "authorization header",
+	"password", "passwd", "pwd", "passphrase", "pass phrase", "passcode", "pass code", "secret",
+	"api key", "apikey", "access key", "private key", "signing key", "encryption key",
+	"ssh key", "token", "access token", "auth token", "credential", "credentials", "card number",
+	"credit card", "debit card", "cvv", "cvc", "security code", "pin", "pin code",
+	"otp", "one time code", "verification code", "2fa code", "mfa code", "recovery code",
+	"seed phrase", "recovery phrase", "mnemonic", "authorization header",
 }
 
 // harmlessSuffixes are words that, after the name of a secret, name something else.
 var harmlessSuffixes = []string{
-	"name", "id", "label", "type", "kind", "description", "hint", "length", "count", "limit", "policy", "url", "uri", "prefix", "expiry", "expires", "expiration", "lifetime", "ttl", "budget",
+	"name", "id", "label", "type", "kind", "description", "hint", "length", "count", "limit",
+	"policy", "url", "uri", "prefix", "expiry", "expires", "expiration", "lifetime", "ttl",
+	"budget",
 	"manager", "reset", "protected", "required", "enabled", "location", "path", "file",
 }
 
-// asking are words before a secret's name that make a description ask for it, and warning those that make it say the contrary.
+// asking are words before a secret's name that make a description ask for it, and warning those
+// that make it say the contrary.
 var (
 	asking  = []string{"your", "enter", "paste", "type", "provide"}
 	warning = []string{"not", "never", "don", "without", "instead", "avoid"}
@@ -30,7 +36,8 @@ var (
 func looksSecret(name, title, description string) bool {
 	for _, secret := range secretNames {
 		for _, text := range []string{name, title} {
-			if words := splitWords(text); findPhrase(words, secret) >= 0 && !slices.Contains(harmlessSuffixes, words[len(words)-1]) {
+			if words := splitWords(text); findPhrase(words, secret) >= 0 &&
+				!slices.Contains(harmlessSuffixes, words[len(words)-1]) {
 				return true
 			}
 		}
@@ -39,9 +46,11 @@ func looksSecret(name, title, description string) bool {
 		if at := findPhrase(words, secret); at >= 0 {
 			before, behind := words[:at], words[at+len(strings.Fields(secret)):]
 			anyOf := func(list []string) bool {
-				return slices.ContainsFunc(before, func(word string) bool { return slices.Contains(list, word) })
+				return slices.ContainsFunc(before,
+					func(word string) bool { return slices.Contains(list, word) })
 			}
-			if anyOf(asking) && !anyOf(warning) && (len(behind) == 0 || !slices.Contains(harmlessSuffixes, behind[0])) {
+			if anyOf(asking) && !anyOf(warning) &&
+				(len(behind) == 0 || !slices.Contains(harmlessSuffixes, behind[0])) {
 				return true
 			}
 		}

@@ -36,7 +36,8 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 		return errDeclined
 	}
 	if err := a.browse(u.String()); err != nil {
-		a.console.Printf("It could not be opened: %s. Please open it yourself: %s", printable.Line(err.Error()), u)
+		a.console.Printf("It could not be opened: %s. Please open it yourself: %s",
+			printable.Line(err.Error()), u)
 	}
 	return nil
 }
@@ -48,7 +49,8 @@ func parsePageURL(text string) (*url.URL, error) {
 	switch {
 	case len(text) > longest:
 		return nil, errors.New("it is too long")
-	case err != nil || strings.ContainsAny(text, "\\ \"<>"): // browsers see another host than others behind a backslash
+	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
+		// browsers see another host than others behind a backslash
 		return nil, errors.New("it is no valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("only https and http are")

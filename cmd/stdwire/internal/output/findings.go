@@ -28,7 +28,8 @@ func ScanText(found []scan.Finding) string {
 			}
 			const column = 12
 			line := func(first, text string) {
-				words := append([]string{fmt.Sprintf("%-*s", column-1, first)}, strings.Fields(text)...)
+				words := append([]string{fmt.Sprintf("%-*s", column-1, first)},
+					strings.Fields(text)...)
 				b.WriteString(command.WrapWords(words, 0, column) + "\n")
 			}
 			line("  "+f.Severity.String(), f.Rule+": "+f.Place.String())
@@ -83,19 +84,22 @@ func (s *ScanSummary) Text() string {
 	for _, thing := range []struct {
 		n    int
 		name string
-	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"}, {s.Templates, "template"}} {
+	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"},
+		{s.Templates, "template"}} {
 		if thing.n > 0 {
 			things = append(things, command.Plural(thing.n, thing.name))
 		}
 	}
 	text := "no findings"
 	if total > 0 {
-		text = fmt.Sprintf("%s (%s)", command.Plural(total, "finding"), strings.Join(severities, ", "))
+		text = fmt.Sprintf("%s (%s)", command.Plural(total, "finding"),
+			strings.Join(severities, ", "))
 	}
 	if things == nil {
 		things = []string{"nothing"}
 	}
-	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "), command.Plural(s.Servers, "server"))
+	text += fmt.Sprintf(" in %s of %s", strings.Join(things, ", "),
+		command.Plural(s.Servers, "server"))
 	if s.Ignored > 0 {
 		text += fmt.Sprintf("; %d ignored", s.Ignored)
 	}

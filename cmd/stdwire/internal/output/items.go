@@ -10,7 +10,8 @@ import (
 )
 
 func ToolItem(tool *mcp.Tool) item {
-	return item{Signature(tool), displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
+	return item{Signature(tool),
+		displayDescription(tool.Description, tool.DisplayName(), tool.Name)}
 }
 
 func resourceItem(r *mcp.Resource) item {
@@ -29,7 +30,9 @@ func resourceItem(r *mcp.Resource) item {
 }
 
 func templateItem(t *mcp.ResourceTemplate) item {
-	return resourceItem(&mcp.Resource{URI: t.URITemplate, Name: t.Name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType})
+	return resourceItem(
+		&mcp.Resource{URI: t.URITemplate, Name: t.Name, Title: t.Title, Description: t.Description,
+			MIMEType: t.MIMEType})
 }
 
 func promptItem(p *mcp.Prompt) item {
@@ -41,7 +44,8 @@ func promptItem(p *mcp.Prompt) item {
 			optional = append(optional, "["+name+"]")
 		}
 	}
-	return item{joinSignature(p.Name, append(required, optional...)), displayDescription(p.Description, cmp.Or(p.Title, p.Name), p.Name)}
+	return item{joinSignature(p.Name, append(required, optional...)),
+		displayDescription(p.Description, cmp.Or(p.Title, p.Name), p.Name)}
 }
 
 // PromptSignature returns how a prompt is called, as in name(required, [optional]).

@@ -21,23 +21,33 @@ type Kind struct {
 	Name   string // on the command line and in messages
 	Method string
 	member string // of a page of the list
-	Pages  func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]
-	Items  func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
+	Pages  func(*client.Client, context.Context,
+		...client.CallOption) iter.Seq2[json.RawMessage, error]
+	Items func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
 }
 
 // Kinds returns the kinds in the order of stdwire ls.
 func Kinds() []Kind {
 	return []Kind{
-		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages, ItemsOf((*client.Client).Tools, ToolItem)},
-		{"resources", mcp.MethodListResources, "resources", (*client.Client).ResourcePages, ItemsOf((*client.Client).Resources, resourceItem)},
-		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates", (*client.Client).ResourceTemplatePages, ItemsOf((*client.Client).ResourceTemplates, templateItem)},
-		{"prompts", mcp.MethodListPrompts, "prompts", (*client.Client).PromptPages, ItemsOf((*client.Client).Prompts, promptItem)},
+		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages,
+			ItemsOf((*client.Client).Tools, ToolItem)},
+		{"resources", mcp.MethodListResources, "resources", (*client.Client).ResourcePages,
+			ItemsOf((*client.Client).Resources, resourceItem)},
+		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates",
+			(*client.Client).ResourceTemplatePages,
+			ItemsOf((*client.Client).ResourceTemplates, templateItem)},
+		{"prompts", mcp.MethodListPrompts, "prompts", (*client.Client).PromptPages,
+			ItemsOf((*client.Client).Prompts, promptItem)},
 	}
 }
 
 // ItemsOf returns a function that lists items by list and show.
-func ItemsOf[T any](list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error], show func(T) item) func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error] {
-	return func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
+func ItemsOf[T any](
+	list func(*client.Client, context.Context, ...client.CallOption) iter.Seq2[T, error],
+	show func(T) item) func(context.Context, *client.Client,
+	...client.CallOption) iter.Seq2[item, error] {
+	return func(ctx context.Context, c *client.Client,
+		options ...client.CallOption) iter.Seq2[item, error] {
 		return func(yield func(item, error) bool) {
 			for each, err := range list(c, ctx, options...) {
 				var shown item
@@ -96,7 +106,8 @@ func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 		}
 		elements := jsonscan.Member(page, k.member)
 		if len(elements) == 0 || elements[0] != '[' {
-			return nil, &command.Failure{Code: "internal", What: k.Method, Why: "the result has no array of " + k.Name}
+			return nil, &command.Failure{Code: "internal", What: k.Method,
+				Why: "the result has no array of " + k.Name}
 		}
 		inner := bytes.TrimSpace(elements[1 : len(elements)-1])
 		if len(inner) > 0 && len(list) > 1 {

@@ -24,22 +24,27 @@ func (k Kind) WithTimeout(timeout time.Duration) Kind {
 		return k
 	}
 	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
-	k.Pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
-		return withTimeout(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
-			return pages(c, ctx, append(options, limit)...)
-		})
+	k.Pages = func(c *client.Client, ctx context.Context,
+		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
+		return withTimeout(ctx, k.Method, timeout,
+			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+				return pages(c, ctx, append(options, limit)...)
+			})
 	}
-	k.Items = func(ctx context.Context, c *client.Client, options ...client.CallOption) iter.Seq2[item, error] {
-		return withTimeout(ctx, k.Method, timeout, func(ctx context.Context) iter.Seq2[item, error] {
-			return items(ctx, c, append(options, limit)...)
-		})
+	k.Items = func(ctx context.Context, c *client.Client,
+		options ...client.CallOption) iter.Seq2[item, error] {
+		return withTimeout(ctx, k.Method, timeout,
+			func(ctx context.Context) iter.Seq2[item, error] {
+				return items(ctx, c, append(options, limit)...)
+			})
 	}
 	return k
 }
 
 // withTimeout collects a list within a time limit and then yields it. The time that the caller
 // spends on its elements does not count.
-func withTimeout[T any](ctx context.Context, method string, timeout time.Duration, list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
+func withTimeout[T any](ctx context.Context, method string, timeout time.Duration,
+	list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		limited, cancel := ctx, context.CancelFunc(func() {})
 		if timeout > 0 {
@@ -54,7 +59,9 @@ func withTimeout[T any](ctx context.Context, method string, timeout time.Duratio
 			all = append(all, each)
 		}
 		if errors.Is(failed, context.DeadlineExceeded) && ctx.Err() == nil {
-			failed = &command.Failure{Code: "call_timeout", What: method, Why: "it has not come in full within " + command.ShortDuration(timeout), Hint: "it may need longer: --timeout 5m"}
+			failed = &command.Failure{Code: "call_timeout", What: method,
+				Why:  "it has not come in full within " + command.ShortDuration(timeout),
+				Hint: "it may need longer: --timeout 5m"}
 		}
 		cancel()
 		for _, each := range all {

@@ -13,8 +13,10 @@ import (
 
 // A Printer prints what a server returned and saves binary content.
 type Printer struct {
-	Std    *term.Streams
-	Format string // text: for people; raw: the content alone; json: nothing, because the caller prints the result itself
+	Std *term.Streams
+	// text: for people; raw: the content alone; json: nothing, because the caller prints the result
+	// itself
+	Format string
 	Save   *Saver // nil: nothing is saved
 	Err    error  // the first error; printing goes on after it
 }
@@ -90,7 +92,9 @@ func (v *Printer) printBinary(what, file string, data []byte) {
 		case v.Format != "raw":
 			v.printPlaceholder(what + " " + command.Size(len(data)) + " → --save DIR")
 		case v.Std.Out.Terminal:
-			v.fail(command.Usagef("%s: its %s are not for a terminal", what, command.Size(len(data))).WithHint("send them elsewhere with > FILE, or to a file of their own with --save DIR"))
+			v.fail(command.Usagef("%s: its %s are not for a terminal", what,
+				command.Size(len(data))).WithHint(
+				"send them elsewhere with > FILE, or to a file of their own with --save DIR"))
 		default:
 			_, _ = v.Std.Out.Write(data) // an error stays in the writer, for flush
 		}

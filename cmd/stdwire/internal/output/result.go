@@ -27,7 +27,8 @@ func (v *Printer) ToolResult(tool string, raw []byte) error {
 	if result.IsError {
 		return toolFailure(v.Std, tool, &result, v.Format)
 	}
-	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent) // of a server that is built on stdwire
+	// of a server that is built on stdwire
+	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent)
 	if v.Save != nil {
 		if name, content, rest, ok := decodeFile(e.Data); ok {
 			path, _ := jsonscan.Text(jsonscan.Member(e.Data, "path"))
@@ -46,7 +47,8 @@ func (v *Printer) ToolResult(tool string, raw []byte) error {
 		v.text(string(result.StructuredContent))
 	}
 	for i, block := range result.Content {
-		if _, isText := block.(*mcp.TextContent); !isText || !enveloped { // the text is the envelope again
+		if _, isText := block.(*mcp.TextContent); !isText || !enveloped {
+			// the text is the envelope again
 			v.Block(block, fmt.Sprintf("%s-%d", tool, i+1))
 		}
 	}
@@ -59,7 +61,8 @@ func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Fai
 	if v.Format != "json" {
 		v.Std.Out.PrintJSON(raw)
 	}
-	return &command.Failure{Code: "internal", What: what, Why: fmt.Sprintf("the result is not one: %v", err)}
+	return &command.Failure{Code: "internal", What: what,
+		Why: fmt.Sprintf("the result is not one: %v", err)}
 }
 
 // printData prints the data of a tool for people. It says on stderr if the data is not complete.
@@ -73,7 +76,8 @@ func printData(std *term.Streams, data []byte) {
 
 // toolFailure returns the failure that a tool reports. Text that does not fit on one line is
 // printed on stderr first, unless it is on stdout.
-func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, output string) *command.Failure {
+func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult,
+	output string) *command.Failure {
 	var texts []string
 	for _, block := range result.Content {
 		if t, ok := block.(*mcp.TextContent); ok {
@@ -85,7 +89,8 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult, out
 	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
 		code, text = e.Err.Code, e.Err.Error()
 	}
-	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool, Why: printable.TruncateRunes(printable.Line(text), 500)}
+	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool,
+		Why: printable.TruncateRunes(printable.Line(text), 500)}
 	switch {
 	case std.CanAsk():
 	case code == dispatch.ConfirmationRequired:

@@ -19,13 +19,15 @@ import (
 
 // SaveFlag is the flag --save.
 func SaveFlag(dir *string) command.Flag {
-	return command.Flag{Name: "--save", Value: "DIR", Help: "write images, audio and other bytes to new files there", Set: func(value string) error {
-		if value == "" {
-			return errors.New("the directory's name is empty")
-		}
-		*dir = value
-		return nil
-	}}
+	return command.Flag{Name: "--save", Value: "DIR",
+		Help: "write images, audio and other bytes to new files there",
+		Set: func(value string) error {
+			if value == "" {
+				return errors.New("the directory's name is empty")
+			}
+			*dir = value
+			return nil
+		}}
 }
 
 // A Saver writes new files into one directory. It neither writes outside the directory, whatever
@@ -89,7 +91,8 @@ func (s *Saver) write(name string, data []byte) (string, error) {
 }
 
 func (s *Saver) failure(name string, err error) error {
-	return &command.Failure{Code: "internal", What: "--save", Why: fmt.Sprintf("%s was not saved in %s: %v", name, s.dir, err)}
+	return &command.Failure{Code: "internal", What: "--save",
+		Why: fmt.Sprintf("%s was not saved in %s: %v", name, s.dir, err)}
 }
 
 // resourceFile returns the name of the file that a resource is saved in: the last part of its URI.
@@ -126,7 +129,9 @@ func fileName(name, mimeType string) string {
 	if name == "" {
 		name = "unnamed"
 	}
-	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) || !strings.ContainsFunc(ext, unicode.IsLetter) { // what stands behind the dot of x.list-2 or v1.2 is none
+	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) ||
+		!strings.ContainsFunc(ext, unicode.IsLetter) {
+		// what stands behind the dot of x.list-2 or v1.2 is none
 		name += extension(mimeType)
 	}
 	return atomicfile.Name(name)
@@ -135,13 +140,18 @@ func fileName(name, mimeType string) string {
 // usualExtension reports whether text looks like a file extension.
 func usualExtension(text string) bool {
 	const longest = 8
-	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }
-	return text != "" && len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) })
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
+	return text != "" && len(text) <= longest && !strings.ContainsFunc(text, func(r rune) bool {
+		return !plain(r)
+	})
 }
 
 // extensions maps MIME types to those extensions that are not their second half.
 var extensions = map[string]string{
-	"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-icon": ".ico", "audio/mpeg": ".mp3", "audio/wave": ".wav", "text/plain": ".txt", "text/markdown": ".md",
+	"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-icon": ".ico", "audio/mpeg": ".mp3",
+	"audio/wave": ".wav", "text/plain": ".txt", "text/markdown": ".md",
 	"application/gzip": ".gz", "application/octet-stream": ".bin",
 }
 

@@ -47,7 +47,8 @@ func TestFileNames(t *testing.T) {
 	}
 	assert.Equal(t, fileName("fs.read-1", "image/png"), "fs.read-1.png")
 	long := fileName(strings.Repeat("ü", 300)+".png", "")
-	assert.Assert(t, len(long) <= 100 && utf8.ValidString(long) && strings.HasSuffix(long, "ü.png"), long)
+	assert.Assert(t, len(long) <= 100 && utf8.ValidString(long) &&
+		strings.HasSuffix(long, "ü.png"), long)
 }
 
 // What was saved may be as private as what it came from: others cannot read it, whatever the umask.
@@ -76,7 +77,8 @@ func TestSaver(t *testing.T) {
 	if err := os.Symlink(outside, taken); err != nil {
 		assert.Equal(t, runtime.GOOS, "windows", "%v", err)
 	}
-	if _, err := os.Lstat(taken); err != nil { // on Windows only some users may make links, and Wine makes none
+	if _, err := os.Lstat(taken); err != nil {
+		// on Windows only some users may make links, and Wine makes none
 		assert.Equal(t, runtime.GOOS, "windows", "%v", err)
 		assert.NilError(t, os.WriteFile(taken, []byte("precious"), 0o600))
 	}

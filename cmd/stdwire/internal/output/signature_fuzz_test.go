@@ -29,28 +29,38 @@ const manyTypes = `{
 	"$defs":{"color":{"enum":["red","blue"]},"point":{"type":"object","properties":{"x":{"type":"number"}}},"loop":{"$ref":"#/$defs/loop"}}
 }`
 
-// Whatever is typed and whatever a server says: the arguments are a JSON object on one line, and what is shown is printable.
+// Whatever is typed and whatever a server says: the arguments are a JSON object on one line, and
+// what is shown is printable.
 func FuzzArgumentsAndSignature(f *testing.F) {
 	f.Add("i", "5", `{"a":1}`, manyTypes)
 	f.Add("o.y.deep", "true", `{"o":{"y":{}}}`, manyTypes)
-	f.Add("a.b.c", "[1]", `{}`, `{"properties":{"a":{"$ref":"#"},"b":{"anyOf":[{"$ref":"#/properties/a"},{"items":{"$ref":"#"}}]}}}`)
+	f.Add("a.b.c", "[1]", `{}`,
+		`{"properties":{"a":{"$ref":"#"},"b":{"anyOf":[{"$ref":"#/properties/a"},{"items":{"$ref":"#"}}]}}}`)
 	f.Add("x", "\x00\u202e", `{}`, `{"properties":{"x\u0000\n":{"enum":["\u001b[1m",{}]}}}`)
 	f.Fuzz(func(t *testing.T, name, text, data, schema string) {
-		if jsonscan.Valid([]byte(schema)) != nil || jsonscan.Valid([]byte(data)) != nil || strings.HasPrefix(text, "@") {
+		if jsonscan.Valid([]byte(schema)) != nil || jsonscan.Valid([]byte(data)) != nil ||
+			strings.HasPrefix(text, "@") {
 			return
 		}
-		shown := ToolItem(&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}).long()
-		if strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e' }) {
+		shown := ToolItem(
+			&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}).long()
+		if strings.ContainsFunc(shown, func(r rune) bool {
+			return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e'
+		}) {
 			t.Fatalf("shown: %q", shown)
 		}
 		var assignments []arguments.Assignment
-		for _, word := range []string{name + "=" + text, name + "=" + text, "other=" + text, name + ":=" + text} {
+		for _, word := range []string{name + "=" + text, name + "=" + text, "other=" + text, name +
+			":=" + text} {
 			if a, err := arguments.ParseAssignment(word); err == nil {
 				assignments = append(assignments, a)
 			}
 		}
-		object, err := arguments.BuildArguments(arguments.Compact([]byte(data)), assignments, []byte(schema))
-		if err == nil && (jsonscan.Valid(object) != nil || object[0] != '{' || strings.ContainsAny(string(object), "\r\n")) {
+		object, err := arguments.BuildArguments(arguments.Compact([]byte(data)), assignments,
+			[]byte(schema))
+		if err == nil &&
+			(jsonscan.Valid(object) != nil || object[0] != '{' ||
+				strings.ContainsAny(string(object), "\r\n")) {
 			t.Fatalf("arguments: %q", object)
 		}
 	})

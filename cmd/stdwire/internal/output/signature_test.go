@@ -17,18 +17,30 @@ func TestSignature(t *testing.T) {
 	for _, tt := range []struct{ schema, want string }{
 		{`{"type":"object"}`, `t()`},
 		{`{"type":"object","properties":{}}`, `t()`},
-		{`{"type":"object","properties":{"opt":{"type":"integer"},"req":{"type":"string"}},"required":["req"]}`, `t(req: string, [opt: integer])`},
-		{`{"properties":{"nested":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}},"required":["nested"]}`, `t(nested: {a: string}[])`},
-		{`{"properties":{"x":{"enum":["a","b",1]},"y":{"const":true}}}`, `t([x: "a"|"b"|1], [y: true])`},
-		{`{"properties":{"x":{"type":["string","null"]},"y":{"anyOf":[{"type":"integer"},{"type":"null"},{"type":"integer"}]}}}`, `t([x: string|null], [y: integer|null])`},
-		{`{"properties":{"x":{"type":"array","items":{"type":["string","number"]}},"y":{"type":"array"}}}`, `t([x: (string|number)[]], [y: any[]])`},
-		{`{"properties":{"x":{},"y":true,"z":{"type":"object"}}}`, `t([x: any], [y: any], [z: object])`},
-		{`{"properties":{"x":{"$ref":"#/$defs/p"}},"$defs":{"p":{"properties":{"n":{"type":"number"}}}}}`, `t([x: {[n: number]}])`},
-		{`{"properties":{"x":{"$ref":"#/definitions/a~1b%20c"}},"definitions":{"a/b c":{"type":"string"}}}`, `t([x: string])`},
-		{`{"properties":{"x":{"$ref":"#/prefixItems/1"}},"prefixItems":[{},{"type":"null"}]}`, `t([x: null])`},
-		{`{"properties":{"x":{"$ref":"http://example.com/s"},"y":{"$ref":"#anchor"}}}`, `t([x: any], [y: any])`},
-		{`{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"},"a":{}}}]}`, `t(a: string, [b: string])`},
-		{`{"properties":{"self":{"$ref":"#"}}}`, `t([self: {[self: {[self: {[self: {[self: object]}]}]}]}])`},
+		{`{"type":"object","properties":{"opt":{"type":"integer"},"req":{"type":"string"}},"required":["req"]}`,
+			`t(req: string, [opt: integer])`},
+		{`{"properties":{"nested":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}}},"required":["nested"]}`,
+			`t(nested: {a: string}[])`},
+		{`{"properties":{"x":{"enum":["a","b",1]},"y":{"const":true}}}`,
+			`t([x: "a"|"b"|1], [y: true])`},
+		{`{"properties":{"x":{"type":["string","null"]},"y":{"anyOf":[{"type":"integer"},{"type":"null"},{"type":"integer"}]}}}`,
+			`t([x: string|null], [y: integer|null])`},
+		{`{"properties":{"x":{"type":"array","items":{"type":["string","number"]}},"y":{"type":"array"}}}`,
+			`t([x: (string|number)[]], [y: any[]])`},
+		{`{"properties":{"x":{},"y":true,"z":{"type":"object"}}}`,
+			`t([x: any], [y: any], [z: object])`},
+		{`{"properties":{"x":{"$ref":"#/$defs/p"}},"$defs":{"p":{"properties":{"n":{"type":"number"}}}}}`,
+			`t([x: {[n: number]}])`},
+		{`{"properties":{"x":{"$ref":"#/definitions/a~1b%20c"}},"definitions":{"a/b c":{"type":"string"}}}`,
+			`t([x: string])`},
+		{`{"properties":{"x":{"$ref":"#/prefixItems/1"}},"prefixItems":[{},{"type":"null"}]}`,
+			`t([x: null])`},
+		{`{"properties":{"x":{"$ref":"http://example.com/s"},"y":{"$ref":"#anchor"}}}`,
+			`t([x: any], [y: any])`},
+		{`{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"},"a":{}}}]}`,
+			`t(a: string, [b: string])`},
+		{`{"properties":{"self":{"$ref":"#"}}}`,
+			`t([self: {[self: {[self: {[self: {[self: object]}]}]}]}])`},
 		{`{"properties":{"a\nb\u001b[31m":{"type":"str\ning"}}}`, `t([a b: str ing])`},
 		{`true`, `t()`},
 		{`[]`, `t()`},
@@ -50,7 +62,9 @@ func TestSchemasThatExplode(t *testing.T) {
 		`{"items":{"$ref":"#"},"type":"array"}`,
 	} {
 		assert.Assert(t, len(signed("t", schema)) < 1<<20, schema)
-		_, err := arguments.BuildArguments([]byte("{}"), []arguments.Assignment{{Name: "a.b.c.d", Value: arguments.Value{Text: "1"}}, {Name: "x", Value: arguments.Value{Text: "1"}}}, []byte(schema))
+		_, err := arguments.BuildArguments([]byte("{}"),
+			[]arguments.Assignment{{Name: "a.b.c.d", Value: arguments.Value{Text: "1"}},
+				{Name: "x", Value: arguments.Value{Text: "1"}}}, []byte(schema))
 		assert.NilError(t, err)
 	}
 }
@@ -58,9 +72,11 @@ func TestSchemasThatExplode(t *testing.T) {
 func TestItem(t *testing.T) {
 	tool := &mcp.Tool{
 		Name: "search", Description: "  Find things.\nIn files.\n\nErrors: none",
-		InputSchema: []byte(`{"properties":{"pattern":{"type":"string"},"path":{"type":"string"},"case_insensitive":{"type":"boolean"},"max_results":{"type":"integer"}},"required":["pattern"]}`),
+		InputSchema: []byte(
+			`{"properties":{"pattern":{"type":"string"},"path":{"type":"string"},"case_insensitive":{"type":"boolean"},"max_results":{"type":"integer"}},"required":["pattern"]}`),
 	}
-	assert.Equal(t, ToolItem(tool).long(), `search(pattern: string, [path: string], [case_insensitive: boolean],
+	assert.Equal(t, ToolItem(tool).long(),
+		`search(pattern: string, [path: string], [case_insensitive: boolean],
         [max_results: integer])
     Find things. In files.
 `)
@@ -70,6 +86,8 @@ func TestItem(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(lines[maxDescription], "word …"))
 
 	assert.Equal(t, ToolItem(&mcp.Tool{Name: "bare"}).long(), "bare()\n")
-	assert.Equal(t, ToolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(), "titled()\n    A title\n")
-	assert.Equal(t, ToolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(), "x()\n    hide\\u202ethis\\U000e0041\n")
+	assert.Equal(t, ToolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(),
+		"titled()\n    A title\n")
+	assert.Equal(t, ToolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(),
+		"x()\n    hide\\u202ethis\\U000e0041\n")
 }

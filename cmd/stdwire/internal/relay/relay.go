@@ -24,7 +24,8 @@ import (
 type Relay struct {
 	Words []string
 
-	// Up copies what is written to the command, down what the command writes, to the end or to an error of either side. Then both of its sides are closed, so that who wrote or read there
+	// Up copies what is written to the command, down what the command writes, to the end or to an
+	// error of either side. Then both of its sides are closed, so that who wrote or read there
 	// notices as if the other were there itself.
 	Up, Down func(to io.Writer, from io.Reader) error
 }
@@ -40,15 +41,18 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, forwardedSignals...)
 	defer signal.Stop(signals)
-	p, err := guard.Start(ctx, guard.Command{Name: r.Words[0], Args: r.Words[1:], Env: os.Environ()})
+	p, err := guard.Start(ctx,
+		guard.Command{Name: r.Words[0], Args: r.Words[1:], Env: os.Environ()})
 	if e, ok := errors.AsType[*guard.StartError](err); ok {
-		return 0, &command.Failure{Code: "spawn_failed", Server: filepath.Base(r.Words[0]), What: "start", Why: e.Error()}
+		return 0, &command.Failure{Code: "spawn_failed", Server: filepath.Base(r.Words[0]),
+			What: "start", Why: e.Error()}
 	}
 	if err != nil {
 		return 0, err
 	}
 	defer p.Kill()
-	go func() { // for as long as somebody holds stdin open, which can be longer than the command lives
+	go func() {
+		// for as long as somebody holds stdin open, which can be longer than the command lives
 		_ = r.Up(p.Stdin(), os.Stdin)
 		_, _ = p.Stdin().Close(), os.Stdin.Close()
 	}()

@@ -16,19 +16,19 @@ import (
 )
 
 // Whoever can write a configuration file decides what is started, and that may be a client with
-// tools for files. So a file that changes while a gateway runs takes away by itself: it drops and
-// disables servers, and lets fewer of their tools pass. What gives more waits for the operator.
+// file tools. So a change of a file takes effect only where it takes something away: it removes and
+// disables servers, and offers fewer of their tools. Everything else waits for the operator.
 
-// An offering is a server as the operator has let it in, less what its file has taken away since.
+// An acceptedServer is a server as the operator accepted it, less what its file has taken away
+// since.
 type acceptedServer struct {
 	definition *config.Server
 	resolved   resolution
 	server     host.Server
 }
 
-// A resolution is what a definition was when the operator let it in, with the values of its
-// variables and the content of its envFile: what these become later is not used without the
-// operator either.
+// A resolution is a definition with its variables and envFile as they were when the operator
+// accepted it. Their later values are not used before they are accepted.
 type resolution struct {
 	endpoint *config.Endpoint
 	err      error
@@ -45,32 +45,36 @@ func (r resolution) equal(o resolution) bool {
 	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
 }
 
-// A Release is what the operator lets in: everything, or one thing, which must have a digest unless
-// that is "".
+// An Acceptance is what the operator accepts: all waiting changes, or one, which must have the
+// given digest unless that is "".
 type Acceptance struct {
 	All bool
 	one ops.Release
 }
 
 func (r Acceptance) includes(kind, name, digest string) bool {
-	return r.All || r.one.Kind == kind && r.one.Name == name && (r.one.SHA256 == "" || r.one.SHA256 == digest)
+	return r.All || r.one.Kind == kind && r.one.Name == name &&
+		(r.one.SHA256 == "" || r.one.SHA256 == digest)
 }
 
 // Why something waits.
 const (
-	waitsAsNew            = "new"
-	waitsAsChanged        = "changed"
-	WaitsForItsEnvFile    = "environment"
-	WaitsForTrust         = "untrusted"
-	waitsWithMore         = "more servers"
-	letInServer           = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
-	letInProfile          = "stdwire trust %[1]s lets it in, " + command.AcceptsAllChanges + " all that waits"
+	waitsAsNew         = "new"
+	waitsAsChanged     = "changed"
+	WaitsForItsEnvFile = "environment"
+	WaitsForTrust      = "untrusted"
+	waitsWithMore      = "more servers"
+	letInServer        = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " +
+		command.AcceptsAllChanges + " all that waits"
+	letInProfile = "stdwire trust %[1]s lets it in, " + command.AcceptsAllChanges +
+		" all that waits"
 	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
 )
 
-// checkServer returns what of a server may be offered; none has no ID. Why says why that is not all of
-// it, "" if it is.
-func (st *Reloader) checkServer(s *config.Server, env *config.Environment, by Acceptance) (o acceptedServer, why string) {
+// checkServer returns what may be offered of a server, which has an empty ID if nothing may. why
+// says why that is not the whole definition, or is "".
+func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
+	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
 	resolved := resolve(s, env)
 	if !by.includes(ops.WaitingServer, s.ID, s.TrustDigest()) {
@@ -86,11 +90,13 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment, by Ac
 		}
 		s, resolved = less, was.resolved
 	}
-	return acceptedServer{s, resolved, st.m.hostServer(s, resolved.endpointOrError, st.Gateway, st.log)}, why
+	return acceptedServer{s, resolved,
+		st.m.hostServer(s, resolved.endpointOrError, st.Gateway, st.log)}, why
 }
 
-// checkProfiles returns the profiles that may be in effect, and what waits of them.
-func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map[string][]string, waiting []ops.Waiting) {
+// checkProfiles returns the profiles that take effect and the changes of profiles that wait.
+func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map[string][]string,
+	waiting []ops.Waiting) {
 	profiles = make(map[string][]string)
 	for _, p := range c.Claims {
 		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
@@ -100,7 +106,8 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p := c.Profile(name)
 		was, there := st.profiles[name]
-		less := slices.DeleteFunc(slices.Clone(p.Servers), func(id string) bool { return !slices.Contains(was, id) })
+		less := slices.DeleteFunc(slices.Clone(p.Servers),
+			func(id string) bool { return !slices.Contains(was, id) })
 		switch {
 		case by.includes(ops.WaitingProfile, name, p.TrustDigest()):
 			profiles[name] = p.Servers
@@ -116,8 +123,9 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 	return profiles, waiting
 }
 
-// record remembers what was found, for whoever asks.
-func (st *Reloader) record(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting, wanted map[string]acceptedServer) {
+// record stores the configuration and what waits, for status.
+func (st *Reloader) record(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting,
+	wanted map[string]acceptedServer) {
 	watched := []string{st.m.store.Path}
 	for _, f := range c.All.Files {
 		watched = append(watched, f.Path)
@@ -134,34 +142,39 @@ func (st *Reloader) record(c *target.Selection, profiles map[string][]string, wa
 
 func waitingServer(s *config.Server, why string) ops.Waiting {
 	return ops.Waiting{
-		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(), Project: s.Project, SHA256: s.TrustDigest(),
+		Kind: ops.WaitingServer, Name: s.ID, Why: why, Source: s.Position.String(),
+		Project: s.Project, SHA256: s.TrustDigest(),
 		Definition: target.DescribeServer(s),
 	}
 }
 
 func waitingProfile(p *config.Profile, why string) ops.Waiting {
 	return ops.Waiting{
-		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(), Project: p.Project, SHA256: p.TrustDigest(),
+		Kind: ops.WaitingProfile, Name: p.Name, Why: why, Source: p.Position.String(),
+		Project: p.Project, SHA256: p.TrustDigest(),
 		Definition: target.DescribeProfile(p),
 	}
 }
 
-// WaitingText says that something waits, and what lets it in.
+// WaitingText says that a change waits and how to accept it.
 func WaitingText(w ops.Waiting) string {
 	what := map[string]string{
-		waitsAsNew: "is new", waitsAsChanged: "has changed", WaitsForItsEnvFile: "has another environment",
-		WaitsForTrust: "is not trusted", waitsWithMore: "has more servers",
+		waitsAsNew: "is new", waitsAsChanged: "has changed",
+		WaitsForItsEnvFile: "has another environment",
+		WaitsForTrust:      "is not trusted", waitsWithMore: "has more servers",
 	}[w.Why]
 	way := letInServer
 	switch {
 	case w.Kind == ops.WaitingOrder:
-		return w.Source + ": the order of the servers has changed, and waits: " + command.AcceptsAllChanges + " lets it in"
+		return w.Source + ": the order of the servers has changed, and waits: " +
+			command.AcceptsAllChanges + " lets it in"
 	case w.Why == WaitsForTrust:
 		way = letInWhatIsOfAProject
 	case w.Kind == ops.WaitingProfile:
 		way = letInProfile
 	}
-	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) + fmt.Sprintf(way, w.Name)
+	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) +
+		fmt.Sprintf(way, w.Name)
 }
 
 func (st *Reloader) allWaiting() []ops.Waiting {
@@ -170,7 +183,7 @@ func (st *Reloader) allWaiting() []ops.Waiting {
 	return append([]ops.Waiting{}, st.waiting...)
 }
 
-// Accept lets in what waits of a server or profile, at the operator's word.
+// Accept accepts the waiting change of one server or profile.
 func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
 	err := st.Reload(ctx, Acceptance{one: what})
 	for _, w := range st.allWaiting() {
@@ -179,7 +192,8 @@ func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
 		case w.Why == WaitsForTrust:
 			return dispatch.Errorf(dispatch.StateError, "%s", WaitingText(w))
 		case what.SHA256 != "":
-			return dispatch.Errorf(dispatch.StateError, "the %s %q is not what was shown: it has changed again", w.Kind, w.Name)
+			return dispatch.Errorf(dispatch.StateError,
+				"the %s %q is not what was shown: it has changed again", w.Kind, w.Name)
 		}
 	}
 	if err != nil && what.SHA256 != "" {

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// An auditFile is the file of the audit log. It can be opened anew while it is written to, for
+// An auditFile is the file of the audit log. It can be reopened while it is written to, for
 // programs that rotate logs.
 type auditFile struct {
-	path string // absolute: it is the same when it is opened anew
+	path string // absolute, so that reopening finds the same file
 
 	mu sync.Mutex
 	f  *os.File
@@ -30,15 +30,15 @@ func (a *auditFile) open() (*os.File, error) {
 	return os.OpenFile(a.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 }
 
-// Write appends lines to the file that there is at the time.
+// Write appends lines to the current file.
 func (a *auditFile) Write(lines []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.f.Write(lines)
 }
 
-// reopen has everything from now on written to the file that has the name by now, a new one if
-// there is none. If that cannot be opened, it stays with the one it has.
+// reopen writes later lines to the file that has the path now, which it creates if needed. On an
+// error it keeps the current file.
 func (a *auditFile) reopen() error {
 	f, err := a.open() // not under the lock: it may take long
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *auditFile) close() error {
 	return a.f.Close()
 }
 
-// isMoved reports whether the name is no longer that of the file that is written to.
+// isMoved reports whether the path no longer names the current file.
 func (a *auditFile) isMoved() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,16 +70,16 @@ func (a *auditFile) isMoved() bool {
 	return err == nil && !os.SameFile(now, open)
 }
 
-// rotateAudit opens the file of the audit log anew, if there is one, and reports whether it had
-// been moved away. That is what a program that rotates logs has done before it sends SIGHUP: it is
-// no word of the operator about anything else.
+// rotateAudit reopens the audit log, if there is one, and reports whether it had been moved. A
+// program that rotates logs moves the file before it sends SIGHUP; that signal accepts no changes.
 func (m *GatewayConfig) rotateAudit(log *slog.Logger) (rotated bool) {
 	if m.auditLog == nil {
 		return false
 	}
 	rotated = m.auditLog.isMoved()
 	if err := m.auditLog.reopen(); err != nil {
-		log.Warn("the audit log cannot be opened anew; it goes on where it was", slog.Any("error", err))
+		log.Warn("the audit log cannot be opened anew; it goes on where it was",
+			slog.Any("error", err))
 	}
 	return rotated
 }

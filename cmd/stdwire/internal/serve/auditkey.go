@@ -13,15 +13,14 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// auditKeySize is that of a key of HMAC-SHA-256, in bytes.
+// auditKeySize is the size of a key of HMAC-SHA-256 in bytes.
 const auditKeySize = 32
 
-// auditKey returns the key of the digests in an audit log. It is kept beside the log, in a file
-// that only its user may read, so that the same arguments have the same digest in all of the log,
-// whichever process has written the line; it is made if there is none. It is nil, so that the
-// gateway has one of its own, for a log that is no regular file, as what is beside a pipe or a
-// terminal is not its, and where nothing can be written beside the log, which the log of this
-// program is told.
+// auditKey returns the key of the digests in an audit log, which it creates if needed. The key is
+// in a file beside the log that only its user can read, so that equal arguments have equal digests
+// in the whole log, whichever process writes a line. It returns nil, and the gateway makes a key of
+// its own, if the log is not a regular file or nothing can be written beside it; the latter is
+// logged.
 func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	info, err := to.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -34,7 +33,8 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	}
 	made, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with 0600
 	if err != nil {
-		log.Warn("the key of the audit log cannot be kept: its digests can be compared until this program ends", slog.Any("error", err))
+		log.Warn("the key of the audit log cannot be kept: its digests can be compared until this program ends",
+			slog.Any("error", err))
 		return nil, nil
 	}
 	defer os.Remove(made.Name())
@@ -61,9 +61,11 @@ func readAuditKey(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() != auditKeySize:
-		return nil, fmt.Errorf("%s: it is no key of an audit log: remove it, and a new one is made", path)
+		return nil, fmt.Errorf("%s: it is no key of an audit log: remove it, and a new one is made",
+			path)
 	case atomicfile.Permissions && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s: others may read it, so digests could be guessed: chmod 600 it, or remove it", path)
+		return nil, fmt.Errorf(
+			"%s: others may read it, so digests could be guessed: chmod 600 it, or remove it", path)
 	}
 	key := make([]byte, auditKeySize)
 	_, err = io.ReadFull(f, key)

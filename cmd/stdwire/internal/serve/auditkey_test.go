@@ -54,7 +54,8 @@ func TestAuditKey(t *testing.T) {
 		assert.Equal(t, info.Mode().Perm(), os.FileMode(0o600))
 		assert.NilError(t, os.Chmod(kept, 0o640))
 		_, err = auditKey(open(), quiet)
-		assert.Error(t, err, kept+": others may read it, so digests could be guessed: chmod 600 it, or remove it")
+		assert.Error(t, err, kept+
+			": others may read it, so digests could be guessed: chmod 600 it, or remove it")
 		assert.NilError(t, os.Chmod(kept, 0o600))
 	}
 	assert.NilError(t, os.WriteFile(kept, []byte(strings.Repeat("x", 31)), 0o600))
@@ -86,5 +87,7 @@ func TestAuditKeyIsNotKept(t *testing.T) {
 	key, err := auditKey(f, slog.New(slog.NewTextHandler(&log, nil)))
 	assert.NilError(t, err)
 	assert.Assert(t, key == nil)
-	assert.Assert(t, cmp.Contains(log.String(), `level=WARN msg="the key of the audit log cannot be kept: its digests can be compared until this program ends"`))
+	assert.Assert(t,
+		cmp.Contains(log.String(),
+			`level=WARN msg="the key of the audit log cannot be kept: its digests can be compared until this program ends"`))
 }

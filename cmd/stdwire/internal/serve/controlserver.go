@@ -16,10 +16,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// MaxControlConns is how many commands may be at a gateway at a time; more wait.
+// MaxControlConns is the number of commands that a gateway serves at a time. More of them wait.
 const MaxControlConns = 32
 
-// A control lets the commands of the user whose gateway it is look after it: it is an MCP server on a socket that only this user reaches.
+// A controlServer is an MCP server on a socket that only its user can reach. By it the user's
+// commands look after the gateway.
 type controlServer struct {
 	listener net.Listener
 	path     string
@@ -28,7 +29,7 @@ type controlServer struct {
 	wg       sync.WaitGroup
 }
 
-// newControlServer opens a control, that serves until it is closed.
+// newControlServer returns a controlServer that serves until close.
 func newControlServer(o ops.Options, log *slog.Logger) (*controlServer, error) {
 	catalog := dispatch.NewCatalog(ops.Gate)
 	if err := errors.Join(ops.Register(catalog, o), ops.RegisterLocal(catalog, o)); err != nil {
@@ -40,7 +41,9 @@ func newControlServer(o ops.Options, log *slog.Logger) (*controlServer, error) {
 		cancel()
 		return nil, err
 	}
-	c := &controlServer{listener: listener, path: path, cancel: cancel, server: server.Options{Logger: log}.New(server.Info{Name: "stdwire control", Version: command.Version()}, catalog)}
+	c := &controlServer{listener: listener, path: path, cancel: cancel,
+		server: server.Options{Logger: log}.New(
+			server.Info{Name: "stdwire control", Version: command.Version()}, catalog)}
 	c.wg.Go(func() { c.serve(ctx, log) })
 	c.wg.Go(func() { socket.SweepSockets(ctx) })
 	return c, nil
@@ -70,7 +73,8 @@ func (c *controlServer) serve(ctx context.Context, log *slog.Logger) {
 		}
 		c.wg.Go(func() {
 			defer func() { <-free }()
-			defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // at once: one that follows a log would be let finish
+			// at once: one that follows a log would be let finish
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 			if err := c.server.Serve(context.WithoutCancel(ctx), conn); err != nil {
 				log.Debug("a command has ended", slog.Any("error", err))
 			}
@@ -78,7 +82,7 @@ func (c *controlServer) serve(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// close ends it, and what commands are doing, and blocks until nothing of it is left.
+// close stops the server, cancels running commands and waits for its goroutines.
 func (c *controlServer) close() {
 	_ = os.Remove(c.path) // first, so that nobody finds one that is closed
 	_ = c.listener.Close()

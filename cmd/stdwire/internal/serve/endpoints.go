@@ -24,7 +24,7 @@ type endpoints struct {
 	options  *streamable.Options  // of the handlers; nil: nothing is served yet
 	finished bool                 // nothing is served any more
 	profiles map[string]*endpoint // at /mcp/NAME
-	ending   sync.WaitGroup       // of those of profiles that are gone
+	ending   sync.WaitGroup       // shutdowns of removed profiles
 }
 
 // An endpoint is one of them.
@@ -33,7 +33,8 @@ type endpoint struct {
 	handler *streamable.Handler
 }
 
-// drainTimeout is how long what is being answered may go on when nothing new is taken any more.
+// drainTimeout is how long running requests may continue after the server stopped accepting new
+// ones.
 const drainTimeout = 3 * time.Second
 
 const (
@@ -41,7 +42,7 @@ const (
 	profilePath = mainPath + "/{profile}"
 )
 
-// register has them served.
+// register adds the endpoints to mux.
 func (e *endpoints) register(mux *http.ServeMux, o streamable.Options) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,8 +71,11 @@ func (e *endpoints) profile(name string) *endpoint {
 	return e.profiles[name]
 }
 
-// setProfiles serves these profiles, and no others. offer is called for each, and for each that is gone, to have its server offer what it has now. It returns which are new, and which are gone.
-func (e *endpoints) setProfiles(profiles map[string][]string, offer func(s *server.Server, ids ...string)) (opened, closed []string) {
+// setProfiles opens and closes endpoints so that exactly these profiles have one. It calls offer
+// for each profile, and for each that is closed without ids, to set what its server offers. It
+// returns which were opened and closed.
+func (e *endpoints) setProfiles(profiles map[string][]string,
+	offer func(s *server.Server, ids ...string)) (opened, closed []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.finished {
@@ -104,7 +108,7 @@ func (e *endpoints) setProfiles(profiles map[string][]string, offer func(s *serv
 	return opened, closed
 }
 
-// shutdown ends what is open at an endpoint that is gone, and what its server still does.
+// shutdown closes what is open at an endpoint and ends its server.
 func (p *endpoint) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -114,14 +118,14 @@ func (p *endpoint) shutdown() {
 	_ = p.server.Close(ctx)
 }
 
-// all are those that there are.
+// all returns the endpoints.
 func (e *endpoints) all() []*endpoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
-// stop ends what is open, for which ctx gives time. From then on nothing follows.
+// stop closes what is open, within ctx. Later changes of profiles have no effect.
 func (e *endpoints) stop(ctx context.Context) {
 	e.mu.Lock()
 	e.finished = true
@@ -133,7 +137,7 @@ func (e *endpoints) stop(ctx context.Context) {
 	wg.Wait()
 }
 
-// close ends what the servers still do when nothing is open any more.
+// close ends the servers. Call it after stop.
 func (e *endpoints) close(ctx context.Context) (err error) {
 	for _, p := range e.all() {
 		if failed := p.server.Close(ctx); err == nil {
@@ -144,11 +148,13 @@ func (e *endpoints) close(ctx context.Context) (err error) {
 	return err
 }
 
-// printProfiles says where the profiles are.
+// printProfiles prints the addresses of the profiles.
 func (e *endpoints) printProfiles(std *term.Streams, address net.Addr) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
-		std.Err.Printf("stdwire: serving the profile %s at http://%s%s/%[1]s", name, address, mainPath) // a name is one that a path can have
+		// a name is one that a path can have
+		std.Err.Printf("stdwire: serving the profile %s at http://%s%s/%[1]s", name, address,
+			mainPath)
 	}
 }

@@ -9,29 +9,30 @@ import (
 	"time"
 )
 
-// A fingerprint is what a file looked like. Its content counts, and not when it was written.
+// A fingerprint identifies the content of a file, regardless of its time.
 type fingerprint struct {
-	sum  [sha256.Size]byte // of the content, or of why there is none
-	info fs.FileInfo       // nil if there is none
+	sum  [sha256.Size]byte // of the content, or of the error of reading it
+	info fs.FileInfo       // nil if the file does not exist
 	read time.Time
 }
 
-// timestampGranularity is how far apart two changes of a file may be that leave the same time in it.
+// timestampGranularity is the interval in which two changes of a file may leave the same time.
 const timestampGranularity = 3 * time.Second
 
-// A fileWatch notices that files have changed, have come or gone. It reads those only that may have.
+// A fileWatcher reports that files have changed, appeared or disappeared. It reads only those that
+// may have changed.
 type fileWatcher struct {
 	paths func() []string
 	read  func(path string) ([]byte, error)
 	last  map[string]fingerprint
 }
 
-// watchInterval is how often it is looked whether files have changed. A change counts when they look the same twice: an editor may write in several steps, and what is half written may be valid.
+// watchInterval is the interval of checks. A change is reported when two checks see the same
+// content, because editors write in several steps, and a half-written file may be valid.
 const watchInterval = time.Second
 
-// run calls changed when the files have changed, at once when something is sent on now, and once at
-// the beginning for what happened before it was looked; until ctx ends. Asked says that it was
-// because of now.
+// run calls changed once at the start and whenever the files have changed, until ctx ends; and at
+// once after a value is received from now, with asked set.
 func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func(asked bool)) {
 	var told map[string][sha256.Size]byte
 	seen := f.snapshot()
@@ -54,10 +55,11 @@ func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func
 	}
 }
 
-// snapshot returns what the files look like now: maps are equal if the files are.
+// snapshot returns the state of the files. Two snapshots are equal if the files are.
 func (f *fileWatcher) snapshot() map[string][sha256.Size]byte {
 	paths := f.paths()
-	now, sums := make(map[string]fingerprint, len(paths)), make(map[string][sha256.Size]byte, len(paths))
+	now, sums := make(map[string]fingerprint, len(paths)),
+		make(map[string][sha256.Size]byte, len(paths))
 	for _, path := range paths {
 		print, known := f.last[path]
 		if info, err := os.Stat(path); err != nil {
@@ -76,8 +78,9 @@ func (f *fileWatcher) snapshot() map[string][sha256.Size]byte {
 	return sums
 }
 
-// isUnchanged reports whether a file is sure to be the one that was read.
+// isUnchanged reports whether a file is certainly the one that was read.
 func (p *fingerprint) isUnchanged(info fs.FileInfo) bool {
-	return p.info != nil && os.SameFile(p.info, info) && p.info.Size() == info.Size() && p.info.ModTime().Equal(info.ModTime()) && p.info.Mode() == info.Mode() &&
+	return p.info != nil && os.SameFile(p.info, info) && p.info.Size() == info.Size() &&
+		p.info.ModTime().Equal(info.ModTime()) && p.info.Mode() == info.Mode() &&
 		p.read.Sub(info.ModTime()) > timestampGranularity
 }

@@ -12,12 +12,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Real files, and a clock that goes when the test wants it to: what is written is told when it has not changed for a second.
+// Real files, and a clock that goes when the test wants it to: what is written is told when it has
+// not changed for a second.
 func TestFileWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		one, other := filepath.Join(dir, "one"), filepath.Join(dir, "other")
-		write := func(path, text string) { assert.NilError(t, os.WriteFile(path, []byte(text), 0o600)) }
+		write := func(path,
+			text string) {
+			assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		}
 		write(one, "a")
 		now := make(chan struct{}, 1)
 		var told atomic.Int32
@@ -104,10 +108,11 @@ func TestFileWatchReadsWhatMayHaveChanged(t *testing.T) {
 		assert.NilError(t, os.Chtimes(path, at, at))
 	}
 	reads := 0
-	f := &fileWatcher{paths: func() []string { return []string{path} }, read: func(path string) ([]byte, error) {
-		reads++
-		return os.ReadFile(path)
-	}}
+	f := &fileWatcher{paths: func() []string { return []string{path} },
+		read: func(path string) ([]byte, error) {
+			reads++
+			return os.ReadFile(path)
+		}}
 	for _, step := range []struct {
 		text string
 		age  time.Duration

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
+// BridgeCommand is stdwire bridge.
 func BridgeCommand() command.Command {
 	return command.Command{
 		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
@@ -42,29 +43,34 @@ The bridge is a client by itself, not a wire: the server sees stdwire as its cli
 					return b.run(ctx, std)
 				}
 				if b.framing != "" {
-					return command.Usagef("--framing is for a client and a server that are both on stdio")
+					return command.Usagef(
+						"--framing is for a client and a server that are both on stdio")
 				}
 				return x.run(ctx, std)
 			}
-			return command.Grammar{Command: func(words []string) { b.words, x.words = words, words }, Flags: append([]command.Flag{
-				command.ChoiceFlag(&b.framing, "--framing", "how the server frames messages (default: as the client does not)", "newline", "content-length"),
+			return command.Grammar{Command: func(words []string) {
+				b.words, x.words = words, words
+			}, Flags: append([]command.Flag{
+				command.ChoiceFlag(&b.framing, "--framing",
+					"how the server frames messages (default: as the client does not)", "newline",
+					"content-length"),
 			}, x.flags()...)}, run
 		},
 	}
 }
 
-// A bridge speaks to a client in one framing and to a server in the other.
+// A framingBridge connects a client and a server that use different framings.
 type framingBridge struct {
 	words   []string
-	framing string // of the server; "" is the other than the client's
+	framing string // of the server; "": the one that the client does not use
 
 	std    *term.Streams
-	client framing.Codec // reads what the client writes, and writes in kind
+	client framing.Codec // reads what the client writes and answers in the same framing
 	server framing.Codec // only writes
 
 	once     sync.Once
-	known    chan struct{} // closed when the client's framing is known, or it is not going to be
-	byLength bool          // the client's is Content-Length; valid once known is closed
+	known    chan struct{} // closed once the client's framing is known or the client is gone
+	byLength bool          // the client uses Content-Length; valid once known is closed
 }
 
 func (b *framingBridge) run(ctx context.Context, std *term.Streams) error {
@@ -77,19 +83,20 @@ func (b *framingBridge) run(ctx context.Context, std *term.Streams) error {
 	return status
 }
 
-// detectFraming finds out how the client frames, once it has said something.
+// detectFraming detects the client's framing from its first message.
 func (b *framingBridge) detectFraming() {
 	b.once.Do(func() {
 		sample, _ := b.client.AppendFrame(nil, []byte("{}"))
 		b.byLength = bytes.HasPrefix(sample, []byte("Content-"))
-		if b.server = framing.Newline(nil, framing.Limits{}); b.framing == "content-length" || b.framing == "" && !b.byLength {
+		if b.server = framing.Newline(nil, framing.Limits{}); b.framing == "content-length" ||
+			b.framing == "" && !b.byLength {
 			b.server = framing.ContentLength(nil, framing.Limits{})
 		}
 		close(b.known)
 	})
 }
 
-// clientToServer passes on what the client writes.
+// clientToServer copies messages of the client to the server.
 func (b *framingBridge) clientToServer(to io.Writer, _ io.Reader) error {
 	defer b.detectFraming()
 	return b.pass("client", to, b.client, func(dst, message []byte) ([]byte, error) {
@@ -98,20 +105,23 @@ func (b *framingBridge) clientToServer(to io.Writer, _ io.Reader) error {
 	})
 }
 
-// serverToClient passes on what the server writes.
+// serverToClient copies messages of the server to the client.
 func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
-	return b.pass("server", to, framing.Auto(from, framing.Limits{}), func(dst, message []byte) ([]byte, error) {
-		<-b.known
-		if b.byLength && !looksLikeMessage(message) {
-			b.std.Err.Printf("%s", printable.Line(string(message)))
-			return dst, nil
-		}
-		return appendMessage(dst, b.client, message)
-	})
+	return b.pass("server", to, framing.Auto(from, framing.Limits{}),
+		func(dst, message []byte) ([]byte, error) {
+			<-b.known
+			if b.byLength && !looksLikeMessage(message) {
+				b.std.Err.Printf("%s", printable.Line(string(message)))
+				return dst, nil
+			}
+			return appendMessage(dst, b.client, message)
+		})
 }
 
-// pass reads messages and writes them as they are framed by reframe. What cannot be passed on is told, and left out.
-func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec, reframe func(dst, message []byte) ([]byte, error)) error {
+// pass reads messages and writes them as they are framed by reframe. What cannot be passed on is
+// told, and left out.
+func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
+	reframe func(dst, message []byte) ([]byte, error)) error {
 	var message, frame []byte
 	for {
 		var err error
@@ -126,7 +136,8 @@ func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec, refra
 			continue
 		case err != nil:
 			if _, lost := errors.AsType[*framing.SyncError](err); lost {
-				b.std.Err.Printf("stdwire: bridge: nothing more of the %s can be passed on: %v", who, err)
+				b.std.Err.Printf("stdwire: bridge: nothing more of the %s can be passed on: %v",
+					who, err)
 			}
 			return err
 		}

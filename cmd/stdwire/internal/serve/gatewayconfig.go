@@ -20,53 +20,64 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Mounted is what of the configuration stdwire serve offers.
+// A GatewayConfig is which configured servers stdwire serve offers, and how.
 type GatewayConfig struct {
 	target.ConfigFlags
 	Profile string
-	All     bool   // of what is configured
+	All     bool   // all configured servers
 	Pins    string // "", block, warn, off
 	control bool   // clients may enable, disable and restart servers
 
 	noPrefix, noDescPrefix bool // tools and prompts are called, and described, as their servers do
 
-	before, after [][]string // commands that see calls
-	audit         string     // the file of the audit log, "" for none
-	auditValues   bool       // it has values
-	auditLog      *auditFile // it, when it is open
+	before, after [][]string // commands that run before and after calls
+	audit         string     // the file of the audit log, or ""
+	auditValues   bool       // the audit log has values
+	auditLog      *auditFile // the open audit log
 
-	writable   target.WritableRoots // where clients may change files; nil if they may run any program, too
-	operations *dispatch.Catalog    // that has the tools, too; nil for none
-	endpoints  *endpoints           // of the profiles; nil for none
-	env        *config.Environment  // when mounted
-	store      *config.Store        // of what is trusted
+	// where clients may change files; nil if they may run any program, too
+	writable   target.WritableRoots
+	operations *dispatch.Catalog   // also has the tools; may be nil
+	endpoints  *endpoints          // of the profiles; may be nil
+	env        *config.Environment // set by Start
+	store      *config.Store       // of trusted definitions
 }
 
 func (m *GatewayConfig) flags() []command.Flag {
 	return append(m.ConfigFlags.Flags(),
 		target.ProfileFlag(&m.Profile),
 		command.SwitchFlag(&m.All, "--servers", "offer what all servers of the configuration have"),
-		command.ChoiceFlag(&m.Pins, "--pins", "a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)", "block", "warn", "off"),
-		command.SwitchFlag(&m.noPrefix, "--no-prefix", "let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
-		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix", "leave their descriptions as they are, without [ID] before them"),
-		command.SwitchFlag(&m.control, "--allow-host", "let clients enable, disable and restart these servers"),
-		command.Flag{Name: "--audit", Value: "FILE", Help: "append a line of JSON for each call, read and prompt of these servers", Set: func(value string) error {
-			if value == "" {
-				return errors.New("it wants the name of a file")
-			}
-			m.audit = value
-			return nil
-		}},
-		command.SwitchFlag(&m.auditValues, "--audit-values", "with the values of arguments, which may be secrets"),
-		hookFlag(&m.before, "--before", "run this command before each call of a tool of these servers, to see, change or refuse it"),
-		hookFlag(&m.after, "--after", "run this command after each, to see, change or refuse the result"),
+		command.ChoiceFlag(&m.Pins, "--pins",
+			"a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)",
+			"block", "warn", "off"),
+		command.SwitchFlag(&m.noPrefix, "--no-prefix",
+			"let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
+		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",
+			"leave their descriptions as they are, without [ID] before them"),
+		command.SwitchFlag(&m.control, "--allow-host",
+			"let clients enable, disable and restart these servers"),
+		command.Flag{Name: "--audit", Value: "FILE",
+			Help: "append a line of JSON for each call, read and prompt of these servers",
+			Set: func(value string) error {
+				if value == "" {
+					return errors.New("it wants the name of a file")
+				}
+				m.audit = value
+				return nil
+			}},
+		command.SwitchFlag(&m.auditValues, "--audit-values",
+			"with the values of arguments, which may be secrets"),
+		hookFlag(&m.before, "--before",
+			"run this command before each call of a tool of these servers, to see, change or refuse it"),
+		hookFlag(&m.after, "--after",
+			"run this command after each, to see, change or refuse the result"),
 	)
 }
 
-// isEnabled reports whether anything is to be offered.
+// isEnabled reports whether configured servers are offered.
 func (m *GatewayConfig) isEnabled() bool { return m.All || m.Files != nil || m.Profile != "" }
 
-// gates are those that are open to clients.
+// gates returns the gates that are open to clients.
 func (m *GatewayConfig) gates() []dispatch.Gate {
 	if m.control {
 		return []dispatch.Gate{ops.Gate}
@@ -75,17 +86,23 @@ func (m *GatewayConfig) gates() []dispatch.Gate {
 }
 
 func (m *GatewayConfig) check() error {
-	if !m.isEnabled() && (m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil || m.audit != "" || m.before != nil || m.after != nil) {
-		return command.Usagef("there are no servers to be offered").WithHint("name them: --config FILE, --profile NAME, or --servers for all that are configured")
+	if !m.isEnabled() &&
+		(m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil || m.audit != "" ||
+			m.before != nil || m.after != nil) {
+		return command.Usagef("there are no servers to be offered").WithHint(
+			"name them: --config FILE, --profile NAME, or --servers for all that are configured")
 	}
 	if m.auditValues && m.audit == "" {
-		return command.Usagef("--audit-values is for an audit log").WithHint("say where it is to be: --audit FILE")
+		return command.Usagef("--audit-values is for an audit log").WithHint(
+			"say where it is to be: --audit FILE")
 	}
 	return nil
 }
 
-// Start has a gateway offer the servers that are configured. One that cannot be offered is told on stderr, and does not keep the others away.
-func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *term.Streams, log *slog.Logger) (*Reloader, error) {
+// Start makes a gateway offer the configured servers. A server that cannot be offered is reported
+// on stderr and does not affect the others.
+func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *term.Streams,
+	log *slog.Logger) (*Reloader, error) {
 	c, err := m.Select(m.Profile)
 	if err != nil {
 		return nil, err
@@ -94,7 +111,9 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	if err := m.refuseWritable(c); err != nil {
 		return nil, err
 	}
-	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix, PinsWarn: m.Pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log), AuditValues: m.auditValues, Catalog: m.operations}
+	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix,
+		PinsWarn: m.Pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log),
+		AuditValues: m.auditValues, Catalog: m.operations}
 	if m.audit != "" {
 		trail, err := openAudit(m.audit)
 		if err != nil {
@@ -126,7 +145,7 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	return st, nil
 }
 
-// RememberDir is where it is kept what servers have; "" for nowhere.
+// RememberDir returns the directory in which the lists of servers are remembered, or "".
 func RememberDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -135,7 +154,7 @@ func RememberDir() string {
 	return filepath.Join(dir, "stdwire", "servers")
 }
 
-// close closes what mount has opened, when the gateway is closed.
+// close closes what Start opened. Call it after the gateway is closed.
 func (m *GatewayConfig) close() error {
 	if m.auditLog == nil {
 		return nil
@@ -143,13 +162,16 @@ func (m *GatewayConfig) close() error {
 	return m.auditLog.close()
 }
 
-// hostServer is one of the configuration as the gateway keeps it. Resolve says what to start whenever
-// it is to be started.
-func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.Endpoint, error), g *gateway.Gateway, log *slog.Logger) host.Server {
+// hostServer returns a configured server for the gateway. resolve is called at each start.
+func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.Endpoint, error),
+	g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
-		ID: s.ID, Digest: command.Version() + " " + s.Digest(), Filter: s.Filter, PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
+		ID: s.ID, Digest: command.Version() + " " + s.Digest(), Filter: s.Filter,
+		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
-		Options: s.Options(client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
+		Options: s.Options(
+			client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+				Logger: log}),
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			written, err := g.Manager().Log(s.ID)
 			if err != nil {

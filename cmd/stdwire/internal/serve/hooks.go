@@ -25,58 +25,63 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A hook is a command that sees calls of tools, one process for each. It reads {"phase":"before","server":…,"tool":…,"arguments":…}, or, with the phase "after", the result in place of the
-// arguments, on stdin, and writes nothing, {"arguments":…} or {"result":…} for what is to be in its place, or {"deny":"why"}. Whatever else it does refuses the call.
+// A hook is a command that runs before or after each call of a tool, one process for each call. It
+// reads {"phase":"before","server":…,"tool":…,"arguments":…} on stdin or, with the phase "after",
+// the result in place of the arguments. It writes nothing, {"arguments":…} or {"result":…} to
+// replace them, or {"deny":"why"}. Anything else refuses the call.
 type hook struct {
 	words   []string
 	log     *slog.Logger
 	timeout time.Duration // for its answer
-	running *quota.Pool   // places of those that run at a time, by principal
+	running *quota.Pool   // limits the running processes, by principal
 }
 
 const (
 	hookPatience = 10 * time.Second
-	maxHooks     = 32       // processes of one hook at a time
+	maxHooks     = 32       // concurrent processes of one hook
 	maxAnswer    = 32 << 20 // bytes of an answer
-	maxComplaint = 4 << 10  // bytes of stderr that go to the log
+	maxComplaint = 4 << 10  // bytes of stderr that are logged
 )
 
-// hookFlag is a flag that says which command sees calls: a command line, see [shellwords.Native].
+// hookFlag is a flag whose value is a command line; see [shellwords.Native].
 func hookFlag(target *[][]string, name, help string) command.Flag {
-	return command.Flag{Name: name, Value: "COMMAND", Many: true, Help: help, Set: func(value string) error {
-		s := shellwords.Native()
-		for i := range len(value) {
-			s.Add(value[i])
-		}
-		if open := s.Open(); open != 0 {
-			return fmt.Errorf("%q is not whole: %c is never closed", value, open)
-		}
-		var words []string
-		for _, word := range s.Words() {
-			words = append(words, word.Text)
-		}
-		if words == nil || words[0] == "" {
-			return errors.New("there is no command")
-		}
-		*target = append(*target, words)
-		return nil
-	}}
+	return command.Flag{Name: name, Value: "COMMAND", Many: true, Help: help,
+		Set: func(value string) error {
+			s := shellwords.Native()
+			for i := range len(value) {
+				s.Add(value[i])
+			}
+			if open := s.Open(); open != 0 {
+				return fmt.Errorf("%q is not whole: %c is never closed", value, open)
+			}
+			var words []string
+			for _, word := range s.Words() {
+				words = append(words, word.Text)
+			}
+			if words == nil || words[0] == "" {
+				return errors.New("there is no command")
+			}
+			*target = append(*target, words)
+			return nil
+		}}
 }
 
-// hooks are interceptors that run commands.
+// hooks returns interceptors that run commands.
 func hooks(commands [][]string, log *slog.Logger) (all []gateway.Interceptor) {
 	for _, words := range commands {
-		all = append(all, (&hook{words: words, log: log, timeout: hookPatience, running: quota.NewPool(maxHooks)}).intercept)
+		all = append(all,
+			(&hook{words: words, log: log, timeout: hookPatience,
+				running: quota.NewPool(maxHooks)}).intercept)
 	}
 	return all
 }
 
-// A hookDenial is a reason that the command has given.
+// A hookDenial is the reason that a command gave for refusing a call.
 type hookDenial string
 
 func (d hookDenial) Error() string { return string(d) }
 
-// intercept asks the command. What it says on stderr goes to the log, and not to the client.
+// intercept runs the command. Its stderr goes to the log, not to the client.
 func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
 	phase, raw := "before", &e.Arguments
 	if e.Result != nil {
@@ -86,11 +91,13 @@ func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
 	if _, denied := errors.AsType[hookDenial](err); err == nil || denied || ctx.Err() != nil {
 		return err
 	}
-	h.log.Warn("a hook has not worked, and the call is refused", slog.String("phase", phase), slog.String("server", e.Server), slog.String("tool", e.Tool), slog.Any("error", err))
+	h.log.Warn("a hook has not worked, and the call is refused", slog.String("phase", phase),
+		slog.String("server", e.Server), slog.String("tool", e.Tool), slog.Any("error", err))
 	return fmt.Errorf("the command that is to see it, %q, has not worked: %w", h.words[0], err)
 }
 
-func (h *hook) call(ctx context.Context, phase string, e *gateway.Event, raw *json.RawMessage) error {
+func (h *hook) call(ctx context.Context, phase string, e *gateway.Event,
+	raw *json.RawMessage) error {
 	message := struct {
 		Phase     string          `json:"phase"`
 		Server    string          `json:"server"`
@@ -115,7 +122,8 @@ func (h *hook) call(ctx context.Context, phase string, e *gateway.Event, raw *js
 	return applyAnswer(answer, name, raw)
 }
 
-// applyAnswer does what an answer says. Anything that is not known may have been meant to refuse the call.
+// applyAnswer applies the answer of the command. An unknown answer is an error, because it may have
+// been meant to refuse the call.
 func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 	if answer = bytes.TrimSpace(answer); len(answer) == 0 {
 		return nil
@@ -130,7 +138,8 @@ func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 	for token, value := range jsonscan.Members(answer) {
 		key, _ := jsonscan.Text(token)
 		if _, twice := members[key]; twice || key != "deny" && key != name {
-			return fmt.Errorf("its answer may have either %s or deny, once, and has %.40q", name, key)
+			return fmt.Errorf("its answer may have either %s or deny, once, and has %.40q", name,
+				key)
 		}
 		members[key] = value
 	}
@@ -147,7 +156,7 @@ func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 	return nil
 }
 
-// run runs the command, and returns what it has written. Nothing of it is left then, but that what is killed may take a moment to be gone.
+// run runs the command and returns its output. A process that was killed may take a moment to end.
 func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte, error) {
 	if err := h.running.Wait(ctx, principal, 1); err != nil {
 		return nil, err
@@ -155,7 +164,9 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	defer h.running.Give(principal, 1)
 	timed, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	p, err := guard.Start(timed, guard.Command{Name: h.words[0], Args: h.words[1:], Env: child.WithoutCredentials(os.Environ())})
+	p, err := guard.Start(timed,
+		guard.Command{Name: h.words[0], Args: h.words[1:],
+			Env: child.WithoutCredentials(os.Environ())})
 	if err != nil {
 		return nil, h.timeoutError(ctx, timed, err)
 	}
@@ -187,7 +198,8 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	stop()
 	closePipes(p)
 	if said := strings.TrimSpace(string(complaint)); said != "" {
-		h.log.Info("a hook says", slog.String("command", h.words[0]), slog.String("stderr", printable.Text(said)))
+		h.log.Info("a hook says", slog.String("command", h.words[0]),
+			slog.String("stderr", printable.Text(said)))
 	}
 	switch {
 	case len(answer) > maxAnswer:
@@ -203,7 +215,7 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	return answer, nil
 }
 
-// timeoutError says whether it was the time that ran out.
+// timeoutError returns err, or that the time has run out.
 func (h *hook) timeoutError(ctx, timed context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

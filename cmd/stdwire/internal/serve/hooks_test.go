@@ -23,7 +23,8 @@ import (
 
 // newHook is a hook that runs a script.
 func newHook(script string, log *bytes.Buffer) *hook {
-	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)), timeout: 10 * time.Second, running: quota.NewPool(maxHooks)}
+	return &hook{words: []string{"sh", "-c", script}, log: slog.New(slog.NewTextHandler(log, nil)),
+		timeout: 10 * time.Second, running: quota.NewPool(maxHooks)}
 }
 
 // A command has the variables of this program, but for credentials of registries and proxies.
@@ -32,7 +33,8 @@ func TestHooksInheritNoCredentials(t *testing.T) {
 	t.Setenv("https_proxy", "http://ada:s3cret@proxy.example")
 	t.Setenv("POLICY", "strict")
 	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{}`)}
-	err := newHook(`printf '{"deny":"%s %s %s"}' "$POLICY" "$UV_PUBLISH_TOKEN" "$https_proxy"`, new(bytes.Buffer)).intercept(t.Context(), &e)
+	err := newHook(`printf '{"deny":"%s %s %s"}' "$POLICY" "$UV_PUBLISH_TOKEN" "$https_proxy"`,
+		new(bytes.Buffer)).intercept(t.Context(), &e)
 	assert.ErrorContains(t, err, "strict  http://proxy.example")
 }
 
@@ -47,8 +49,10 @@ func TestHooks(t *testing.T) {
 		{`exit 0`, `{"a": 1}`, ""},
 		{`echo; echo {}`, `{"a": 1}`, ""},
 		{`echo '{"arguments":{"b": 2}}'`, `{"b": 2}`, ""},
-		{`sed 's/.*"arguments":{\(.*\)}}$/{"arguments":{\1,"more":true}}/'`, `{"a": 1,"more":true}`, ""},
-		{`grep -q '^{"phase":"before","server":"files","tool":"read","arguments":{"a": 1}}$'`, `{"a": 1}`, ""},
+		{`sed 's/.*"arguments":{\(.*\)}}$/{"arguments":{\1,"more":true}}/'`, `{"a": 1,"more":true}`,
+			""},
+		{`grep -q '^{"phase":"before","server":"files","tool":"read","arguments":{"a": 1}}$'`,
+			`{"a": 1}`, ""},
 		{`head -c 33000000 /dev/zero | tr '\0' ' '`, `{"a": 1}`, ""},
 		{`sleep 600 & exit 0`, `{"a": 1}`, ""},
 		{`echo '{"deny":"not on \"Sundays\""}'`, "", `not on "Sundays"`},
@@ -56,7 +60,8 @@ func TestHooks(t *testing.T) {
 		{`echo '{"arguments":{}}'; exit 3`, "", "has not worked: exited with status 3"},
 		{`kill -9 $$`, "", "has not worked: ended by signal: killed"},
 		{`echo '{"deny":true}'`, "", "a deny that is no text"},
-		{`echo '{"denied":"no"}'`, "", `its answer may have either arguments or deny, once, and has "denied"`},
+		{`echo '{"denied":"no"}'`, "",
+			`its answer may have either arguments or deny, once, and has "denied"`},
 		{`echo '{"result":{}}'`, "", `and has "result"`},
 		{`echo '{"arguments":{},"arguments":{}}'`, "", `and has "arguments"`},
 		{`echo '{"arguments":'`, "", "its answer is no JSON: "},
@@ -81,7 +86,8 @@ func TestHooks(t *testing.T) {
 
 func TestHookAfter(t *testing.T) {
 	var log bytes.Buffer
-	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{"a":1}`), Result: json.RawMessage(`{"content":[]}`)}
+	e := gateway.Event{Server: "files", Tool: "read", Arguments: json.RawMessage(`{"a":1}`),
+		Result: json.RawMessage(`{"content":[]}`)}
 	seen := filepath.Join(t.TempDir(), "seen")
 	h := newHook(`cat >"$1"; echo secret >&2; echo '{"result":{"x":1}}'`, &log)
 	h.words = append(h.words, "sh", seen)
@@ -89,13 +95,17 @@ func TestHookAfter(t *testing.T) {
 	assert.Equal(t, string(e.Result), `{"x":1}`)
 	text, err := os.ReadFile(seen)
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"phase":"after","server":"files","tool":"read","result":{"content":[]}}`+"\n")
+	assert.Equal(t, string(text),
+		`{"phase":"after","server":"files","tool":"read","result":{"content":[]}}`+"\n")
 	assert.Assert(t, cmp.Contains(log.String(), "stderr=secret"))
-	assert.ErrorContains(t, newHook(`echo '{"arguments":{}}'`, &log).intercept(t.Context(), &e), `and has "arguments"`)
+	assert.ErrorContains(t, newHook(`echo '{"arguments":{}}'`, &log).intercept(t.Context(), &e),
+		`and has "arguments"`)
 
-	e.Result = json.RawMessage(`{"x":"` + strings.Repeat("x", 16<<20) + `"}`) // more than a pipe takes, in both directions
+	// more than a pipe takes, in both directions
+	e.Result = json.RawMessage(`{"x":"` + strings.Repeat("x", 16<<20) + `"}`)
 	n := len(e.Result)
-	assert.NilError(t, newHook(`printf '{'; sed 's/.*"tool":"read",//'`, &log).intercept(t.Context(), &e))
+	assert.NilError(t,
+		newHook(`printf '{'; sed 's/.*"tool":"read",//'`, &log).intercept(t.Context(), &e))
 	assert.Equal(t, len(e.Result), n)
 }
 
@@ -124,7 +134,8 @@ func TestHookIsKilled(t *testing.T) {
 		if tt.cancel {
 			assert.ErrorIs(t, err, context.Canceled)
 		} else {
-			assert.ErrorContains(t, err, `the command that is to see it, "sh", has not worked: it has not answered within 2s`)
+			assert.ErrorContains(t, err,
+				`the command that is to see it, "sh", has not worked: it has not answered within 2s`)
 		}
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)

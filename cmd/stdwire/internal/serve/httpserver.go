@@ -21,53 +21,68 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// httpServer is how the built-in server is offered over HTTP.
+// An httpServer serves MCP and the HTTP API over HTTP, as the flags say.
 type httpServer struct {
-	address  string // "": it is not
+	address  string // "": HTTP is not served
 	tokenEnv string
 	noAuth   bool
 	oauth    oauthFlags
 	sse      bool
 	stateKey []byte // nil: a random one
 
-	listening func(url string)                                  // hears where; nil if nobody wants to
-	missing   func(ctx context.Context, operation string) error // waits for an operation that there is not yet; nil: nobody does
+	listening func(url string) // called with the URL; may be nil
+	// waits for an operation that does not exist yet; may be nil
+	missing func(ctx context.Context, operation string) error
 }
 
 func (w *httpServer) flags() []command.Flag {
 	flags := []command.Flag{
-		{Name: "--http", Value: "ADDR", Help: "serve HTTP there in place of stdio, say 127.0.0.1:8080", Set: func(value string) error {
-			if _, _, err := net.SplitHostPort(value); err != nil {
-				return command.Usagef("--http: %q is no address", value).WithHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
-			}
-			w.address = value
-			return nil
-		}},
-		{Name: "--token-env", Value: "NAME", Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: one is made up and printed)", Set: func(value string) error {
-			const least = 16 // one that is shorter is found by trying
-			switch token := os.Getenv(value); {
-			case token == "":
-				return command.Usagef("--token-env: the environment variable %s is empty", value)
-			case len(token) < least:
-				return command.Usagef("--token-env: the token in %s has fewer than %d bytes, and could be guessed", value, least).WithHint("make one with: openssl rand -hex 16")
-			}
-			w.tokenEnv = value
-			return nil
-		}},
-		{Name: "--state-key-env", Value: "NAME", Help: "environment variable that holds the secret which several servers behind one address share (default: a random one)", Set: func(value string) error {
-			const least = 32
-			if w.stateKey = []byte(os.Getenv(value)); len(w.stateKey) < least {
-				return command.Usagef("--state-key-env: the environment variable %s has fewer than %d bytes", value, least)
-			}
-			return nil
-		}},
-		command.SwitchFlag(&w.noAuth, "--no-auth", "serve --http to everybody on this machine, without a token"),
-		command.SwitchFlag(&w.sse, "--http-sse", "serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
+		{Name: "--http", Value: "ADDR",
+			Help: "serve HTTP there in place of stdio, say 127.0.0.1:8080",
+			Set: func(value string) error {
+				if _, _, err := net.SplitHostPort(value); err != nil {
+					return command.Usagef("--http: %q is no address",
+						value).WithHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
+				}
+				w.address = value
+				return nil
+			}},
+		{Name: "--token-env", Value: "NAME",
+			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: one is made up and printed)",
+			Set: func(value string) error {
+				const least = 16 // one that is shorter is found by trying
+				switch token := os.Getenv(value); {
+				case token == "":
+					return command.Usagef("--token-env: the environment variable %s is empty",
+						value)
+				case len(token) < least:
+					return command.Usagef(
+						"--token-env: the token in %s has fewer than %d bytes, and could be guessed",
+						value, least).WithHint("make one with: openssl rand -hex 16")
+				}
+				w.tokenEnv = value
+				return nil
+			}},
+		{Name: "--state-key-env", Value: "NAME",
+			Help: "environment variable that holds the secret which several servers behind one address share (default: a random one)",
+			Set: func(value string) error {
+				const least = 32
+				if w.stateKey = []byte(os.Getenv(value)); len(w.stateKey) < least {
+					return command.Usagef(
+						"--state-key-env: the environment variable %s has fewer than %d bytes",
+						value, least)
+				}
+				return nil
+			}},
+		command.SwitchFlag(&w.noAuth, "--no-auth",
+			"serve --http to everybody on this machine, without a token"),
+		command.SwitchFlag(&w.sse, "--http-sse",
+			"serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
 	}
 	return append(flags, w.oauth.flags()...)
 }
 
-// given names a flag that was given and is about HTTP only; "" if none was.
+// given returns the name of a given flag that needs --http, or "".
 func (w *httpServer) given() string {
 	switch {
 	case w.tokenEnv != "":
@@ -83,20 +98,25 @@ func (w *httpServer) given() string {
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
-func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints, catalog *dispatch.Catalog, log *slog.Logger) error {
+func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
+	catalog *dispatch.Catalog, log *slog.Logger) error {
 	bound, err := net.Listen("tcp", w.address)
 	if err != nil {
-		return command.Usagef("%v", err).WithHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
+		return command.Usagef("%v",
+			err).WithHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
 	}
 	listener := newLimitListener(bound, maxConnections)
 	defer listener.Close()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	if w.noAuth && !address.IP.IsLoopback() {
-		return command.Usagef("--no-auth: %s can be reached from elsewhere", address).WithHint("serve on 127.0.0.1, or with a token")
+		return command.Usagef("--no-auth: %s can be reached from elsewhere",
+			address).WithHint("serve on 127.0.0.1, or with a token")
 	}
 	hosts := w.oauth.hosts(address.IP)
-	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
-	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts, Memory: e.main.server.Memory()}
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
+		Hosts: hosts}
+	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts,
+		Memory: e.main.server.Memory()}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)
@@ -107,7 +127,8 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		for _, path := range resource.Paths() {
 			mux.Handle(path, resource)
 		}
-		std.Err.Printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer, w.oauth.audience)
+		std.Err.Printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer,
+			w.oauth.audience)
 	} else {
 		overMCP.Principal = w.principal(std)
 		overHTTP.Principal = overMCP.Principal
@@ -116,16 +137,21 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
-		mux.Handle("/v1/", overHTTP.New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: log, Missing: w.missing})))
+		mux.Handle("/v1/",
+			overHTTP.New(dispatch.NewDispatcher(catalog,
+				dispatch.Options{Logger: log, Missing: w.missing})))
 	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n"))
+	})
 	if w.listening != nil {
 		w.listening(fmt.Sprintf("http://%s%s", address, mainPath))
 	}
 	std.Err.Printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
 	e.printProfiles(std, address)
 	web := &http.Server{
-		Handler: mux, ConnState: listener.trackState, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: mux, ConnState: listener.trackState,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	served := make(chan error, 1)
@@ -149,7 +175,8 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 var errToken = errors.New("the bearer token is missing or wrong")
 
-// principal returns what tells who sends a request: whoever has the token, or nil for everybody.
+// principal returns the function that authenticates requests by the bearer token; nil: everybody is
+// served.
 func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, error) {
 	if w.noAuth {
 		return nil
@@ -163,7 +190,8 @@ func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, e
 	return func(r *http.Request) (string, error) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		got := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if !strings.EqualFold(scheme, "Bearer") ||
+			subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			return "", errToken
 		}
 		return "token", nil

@@ -13,9 +13,9 @@ import (
 
 const maxConnections = 4096
 
-// limitListener is a listener that bounds how many connections are open at a time, each address
-// having a share of them. Where there is no room, a connection that is idle makes it: of the
-// address itself if that has its share, and otherwise of the one that has the most.
+// A limitListener limits the number of open connections, in all and for each address. When the
+// limit is reached, an idle connection is closed: one of the same address if that has its share,
+// else one of the address that has most.
 type limitListener struct {
 	net.Listener
 	places *quota.Pool // by address
@@ -25,18 +25,19 @@ type limitListener struct {
 }
 
 func newLimitListener(l net.Listener, most int64) *limitListener {
-	return &limitListener{Listener: l, places: quota.NewPool(most), idle: map[string]map[*limitedConn]struct{}{}}
+	return &limitListener{Listener: l, places: quota.NewPool(most),
+		idle: map[string]map[*limitedConn]struct{}{}}
 }
 
-// Accept implements [net.Listener]. A connection for which there is no room is answered and closed
-// here.
+// Accept implements [net.Listener]. A connection over the limit is answered and closed here.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		c := &limitedConn{Conn: conn, listener: l, address: lograte.Network(conn.RemoteAddr().String()).String()}
+		c := &limitedConn{Conn: conn, listener: l,
+			address: lograte.Network(conn.RemoteAddr().String()).String()}
 		if l.admit(c) {
 			return c, nil
 		}
@@ -66,7 +67,7 @@ func (l *limitListener) admit(c *limitedConn) bool {
 	}
 }
 
-// takeIdle returns a connection of that address that is idle, and forgets it.
+// takeIdle removes an idle connection of an address from those that are idle and returns it.
 func (l *limitListener) takeIdle(address string) *limitedConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +78,7 @@ func (l *limitListener) takeIdle(address string) *limitedConn {
 	return nil
 }
 
-// trackState keeps track of which connections are idle; it is for [http.Server.ConnState].
+// trackState records which connections are idle. It is for [http.Server.ConnState].
 func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*limitedConn)
 	if !ok {
@@ -95,14 +96,14 @@ func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
 	l.idle[c.address][c] = struct{}{}
 }
 
-// forget removes a connection from those that are idle. With mu.
+// forget removes a connection from those that are idle. l.mu must be held.
 func (l *limitListener) forget(c *limitedConn) {
 	if delete(l.idle[c.address], c); len(l.idle[c.address]) == 0 {
 		delete(l.idle, c.address)
 	}
 }
 
-// An openConnection gives its place back when it is closed.
+// A limitedConn frees its place when it is closed.
 type limitedConn struct {
 	net.Conn
 	listener *limitListener
@@ -115,10 +116,11 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// refuseConnection says why a connection is closed. It does not wait for anybody to read that.
+// refuseConnection writes why a connection is refused. It does not wait for the peer to read that.
 func refuseConnection(conn net.Conn) {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain\r\n" +
-		"Content-Length: 41\r\n\r\ntoo many connections are open; come later"))
+	_, _ = conn.Write(
+		[]byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Type: text/plain\r\n" +
+			"Content-Length: 41\r\n\r\ntoo many connections are open; come later"))
 	_ = conn.Close()
 }

@@ -17,7 +17,10 @@ func serveBounded(t *testing.T, most int64) (l *limitListener, dial func(from st
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	l = newLimitListener(listener, most)
-	server := &http.Server{ConnState: l.trackState, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })}
+	server := &http.Server{ConnState: l.trackState,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "ok")
+		})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
@@ -61,7 +64,9 @@ func TestOneAddressLeavesConnectionsToOthers(t *testing.T) {
 	n, err := dial("127.0.0.1").Read(answer)
 	assert.NilError(t, err)
 	assert.Assert(t, strings.HasPrefix(string(answer[:n]), "HTTP/1.1 503 "), "%s", answer[:n])
-	assert.Assert(t, strings.HasSuffix(string(answer[:n]), "\r\n\r\ntoo many connections are open; come later"), "%s", answer[:n])
+	assert.Assert(t,
+		strings.HasSuffix(string(answer[:n]), "\r\n\r\ntoo many connections are open; come later"),
+		"%s", answer[:n])
 	assert.Equal(t, statusLine(dial("127.0.0.2")), "HTTP/1.1 200 OK")
 }
 

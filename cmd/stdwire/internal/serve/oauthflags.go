@@ -14,31 +14,36 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// oauthFlags is how the built-in server is a protected resource of OAuth.
+// oauthFlags are the flags that make the HTTP server a protected resource of OAuth.
 type oauthFlags struct {
-	issuer   string // "": it is none
+	issuer   string // "": it is not
 	audience string
 	scopes   []string
 }
 
 func (p *oauthFlags) flags() []command.Flag {
 	return []command.Flag{
-		{Name: "--oauth-issuer", Value: "URL", Help: "take access tokens of this authorization server for --http, in place of a bearer token of one's own", Set: func(value string) error {
-			p.issuer = value
-			return nil
-		}},
-		{Name: "--oauth-audience", Value: "URL", Help: "where clients find this server, as in https://example.com/mcp: tokens must be issued for that", Set: func(value string) error {
-			p.audience = value
-			return nil
-		}},
-		{Name: "--oauth-scope", Value: "SCOPE", Many: true, Help: "what tokens must be good for", Set: func(value string) error {
-			p.scopes = append(p.scopes, value)
-			return nil
-		}},
+		{Name: "--oauth-issuer", Value: "URL",
+			Help: "take access tokens of this authorization server for --http, in place of a bearer token of one's own",
+			Set: func(value string) error {
+				p.issuer = value
+				return nil
+			}},
+		{Name: "--oauth-audience", Value: "URL",
+			Help: "where clients find this server, as in https://example.com/mcp: tokens must be issued for that",
+			Set: func(value string) error {
+				p.audience = value
+				return nil
+			}},
+		{Name: "--oauth-scope", Value: "SCOPE", Many: true, Help: "what tokens must be good for",
+			Set: func(value string) error {
+				p.scopes = append(p.scopes, value)
+				return nil
+			}},
 	}
 }
 
-// given names a flag that was given; "" if none was.
+// given returns the name of a given flag, or "".
 func (p *oauthFlags) given() string {
 	switch {
 	case p.issuer != "":
@@ -51,7 +56,7 @@ func (p *oauthFlags) given() string {
 	return ""
 }
 
-// check finds what does not go together.
+// check returns an error if flags contradict each other.
 func (w *httpServer) check() error {
 	p := &w.oauth
 	given := p.given()
@@ -60,11 +65,14 @@ func (w *httpServer) check() error {
 	}
 	switch {
 	case w.address == "":
-		return command.Usagef("%s: there is no authorization but over HTTP", given).WithHint("add --http ADDR")
+		return command.Usagef("%s: there is no authorization but over HTTP",
+			given).WithHint("add --http ADDR")
 	case p.issuer == "":
 		return command.Usagef("%s: the --oauth-issuer is missing", given)
 	case p.audience == "":
-		return command.Usagef("%s: the --oauth-audience is missing, without which tokens for other servers would be taken", given).WithHint("give the URL at which clients find this server")
+		return command.Usagef(
+			"%s: the --oauth-audience is missing, without which tokens for other servers would be taken",
+			given).WithHint("give the URL at which clients find this server")
 	case w.noAuth:
 		return command.Usagef("%s and --no-auth: it is either", given)
 	case w.tokenEnv != "":
@@ -74,15 +82,17 @@ func (w *httpServer) check() error {
 	return err
 }
 
-// resource makes what decides on requests.
+// resource returns the protected resource, which authorizes requests.
 func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 	verify, err := auth.JWTOptions{Issuer: p.issuer, Audience: p.audience}.New()
 	if err != nil {
 		return nil, command.Usagef("--oauth-issuer: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
-	o := auth.Options{Resource: p.audience, Servers: []string{p.issuer}, Verify: verify, Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
+	o := auth.Options{Resource: p.audience, Servers: []string{p.issuer}, Verify: verify,
+		Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
 	if _, err := o.New(); err != nil {
-		return nil, command.Usagef("--oauth-audience: %s", strings.TrimPrefix(err.Error(), "auth: "))
+		return nil, command.Usagef("--oauth-audience: %s",
+			strings.TrimPrefix(err.Error(), "auth: "))
 	}
 	o.Scopes = p.scopes
 	resource, err := o.New()
@@ -92,8 +102,8 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 	return resource, nil
 }
 
-// hosts are the names that requests may come for, where the server listens on this machine only and what is in front of it passes on the name that clients know; nil: see
-// [streamable.Options].
+// hosts returns the host names that requests may have, if the server listens on this machine only
+// and a proxy in front passes the name that clients use. nil: see [streamable.Options].
 func (p *oauthFlags) hosts(listens net.IP) []string {
 	if p.issuer == "" || !listens.IsLoopback() {
 		return nil
@@ -105,7 +115,7 @@ func (p *oauthFlags) hosts(listens net.IP) []string {
 	return []string{u.Host, "localhost", "127.0.0.1", "[::1]"}
 }
 
-// principalOf is the same decision for the HTTP API, whose errors are those of operations.
+// principalOf makes the same decision for the HTTP API, whose errors are those of operations.
 func principalOf(resource *auth.Resource) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		caller, err := resource.Authorize(r)

@@ -6,14 +6,16 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveProfiles gives each profile of the configuration an endpoint, for what the profile's servers have; but there are none if it is one profile that is served.
+// serveProfiles gives each profile of the configuration an endpoint, unless one profile is served
+// by itself.
 func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	if m.Profile != "" {
 		return
 	}
 	m.endpoints = e
 	e.open = func(profile string) *server.Server {
-		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()}, dispatch.NewCatalog())
+		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
+			dispatch.NewCatalog())
 		s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
 		return s
 	}

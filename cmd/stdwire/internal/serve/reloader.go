@@ -24,7 +24,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Standing is what stdwire serve has a gateway offer: all that is configured, also when that changes.
+// A Reloader makes a gateway offer what is configured, and follows changes of the configuration.
 type Reloader struct {
 	m       *GatewayConfig
 	Gateway *gateway.Gateway
@@ -37,25 +37,29 @@ type Reloader struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
-	applying       sync.Mutex // by one goroutine at a time
-	accepted       map[string]acceptedServer
-	disabledByHand map[string]bool // servers that are not offered now, and were disabled by hand
-	printed        []string        // the last time, so that it is told once
-	order          []string        // of the servers
+	applying sync.Mutex // held while changes are applied
+	accepted map[string]acceptedServer
+	// servers that are not offered now and were disabled by a command
+	disabledByHand map[string]bool
+	printed        []string // the last messages, so that each is printed once
+	order          []string // of the servers
 
 	mu           sync.Mutex
 	current      *config.Config
-	profiles     map[string][]string // that are in effect
+	profiles     map[string][]string // in effect
 	waiting      []ops.Waiting
-	watchedFiles []string // files that decide what is offered, there or not
+	watchedFiles []string // files that decide what is offered, whether they exist or not
 	endpoint     string
 }
 
-func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams, log *slog.Logger) *Reloader {
-	return &Reloader{m: m, Gateway: g, server: s, std: std, log: log, started: time.Now(), accepted: make(map[string]acceptedServer), disabledByHand: make(map[string]bool), endpoint: "stdio"}
+func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams,
+	log *slog.Logger) *Reloader {
+	return &Reloader{m: m, Gateway: g, server: s, std: std, log: log, started: time.Now(),
+		accepted: make(map[string]acceptedServer), disabledByHand: make(map[string]bool),
+		endpoint: "stdio"}
 }
 
-// start has the user's commands let in, and follows the configuration, until close.
+// start opens the control socket and follows the configuration until Close.
 func (st *Reloader) start(ctx context.Context) {
 	operations := st.hostOptions()
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
@@ -66,7 +70,8 @@ func (st *Reloader) start(ctx context.Context) {
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
 	hangup := command.OnHangup(ctx, func() bool {
-		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal && !terminal.Is(os.Stderr)
+		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
+			!terminal.Is(os.Stderr)
 	})
 	files := &fileWatcher{paths: st.Files, read: st.m.env.ReadFile}
 	st.wg.Go(func() {
@@ -82,7 +87,7 @@ func (st *Reloader) start(ctx context.Context) {
 	}
 }
 
-// Close ends what start began, and the gateway.
+// Close stops what start began and closes the gateway.
 func (st *Reloader) Close() {
 	if st.cancel != nil {
 		st.cancel()
@@ -94,16 +99,17 @@ func (st *Reloader) Close() {
 	st.Gateway.Close()
 }
 
-// setEndpoint notes where clients find it.
+// setEndpoint records the URL at which clients reach the gateway.
 func (st *Reloader) setEndpoint(endpoint string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.endpoint = endpoint
 }
 
-// hostOptions are what the operations that look after servers are about.
+// hostOptions returns the options of the operations that look after servers.
 func (st *Reloader) hostOptions() ops.Options {
-	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools, Withheld: st.withheld, Profile: st.profile, About: st.About}
+	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
+		Withheld: st.withheld, Profile: st.profile, About: st.About}
 }
 
 func (st *Reloader) profile(name string) ([]string, error) {
@@ -119,7 +125,9 @@ func (st *Reloader) profile(name string) ([]string, error) {
 func (st *Reloader) About() ops.About {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	about := ops.About{Pid: os.Getpid(), Version: command.Version(), Since: st.started.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint, Files: []string{}, Profiles: []string{}}
+	about := ops.About{Pid: os.Getpid(), Version: command.Version(),
+		Since: st.started.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint,
+		Files: []string{}, Profiles: []string{}}
 	for _, f := range st.current.Files {
 		if f.State == config.Used {
 			about.Files = append(about.Files, f.Path)
@@ -133,22 +141,24 @@ func (st *Reloader) About() ops.About {
 	return about
 }
 
-// Files are those that decide what is offered, there or not.
+// Files returns the files that decide what is offered, whether they exist or not.
 func (st *Reloader) Files() []string {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.watchedFiles
 }
 
-// Reload applies what is configured now, and has clients hear of all of it at once. What that gives
-// beyond what the operator has let in waits, unless by lets it in. If the configuration cannot be
+// Reload applies the current configuration and announces all changes to clients at once. What
+// exceeds the accepted definitions waits, unless by accepts it. If the configuration cannot be
 // used, everything stays as it is, and the error says why.
 func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
 	c, err := st.m.Select(st.m.Profile)
 	if err != nil {
-		st.printNew([]string{fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v", err)})
+		st.printNew([]string{
+			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v",
+				err)})
 		return err
 	}
 	announce := st.server.Hold()
@@ -164,7 +174,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	return nil
 }
 
-// printNew prints those of the lines that were not among them the last time.
+// printNew prints those lines that were not printed the last time.
 func (st *Reloader) printNew(lines []string) {
 	for _, line := range lines {
 		if !slices.Contains(st.printed, line) {
@@ -174,10 +184,10 @@ func (st *Reloader) printNew(lines []string) {
 	st.printed = lines
 }
 
-// apply makes the gateway offer what is configured, as far as the operator has let it in or by
-// does, and returns what was changed for that, "" for nothing. What is the same is left alone. A
-// server whose configuration has an error stays as it was, and is not offered if it was not; nor is
-// one that is not trusted as it is now.
+// apply makes the gateway offer what is configured, as far as the operator has accepted it or by
+// does. It returns a description of the changes, or "". It does not touch unchanged servers. A
+// server with an error in its configuration stays as it was, and so does one that is not trusted
+// any more if it is not a project's.
 func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	var lines []string
 	for _, d := range c.Diagnostics {
@@ -193,10 +203,12 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		}
 		if err := st.m.store.Check(s); err != nil {
 			what := "offered"
-			if was, there := st.accepted[s.ID]; there && !was.definition.Project { // a file that nobody trusts does not end it
+			if was, there := st.accepted[s.ID]; there && !was.definition.Project {
+				// a file that nobody trusts does not end it
 				what, stays[s.ID] = "used in place of your own", true
 			}
-			lines = append(lines, fmt.Sprintf("warning: %v, and not %s: see stdwire trust", err, what))
+			lines = append(lines,
+				fmt.Sprintf("warning: %v, and not %s: see stdwire trust", err, what))
 			waiting = append(waiting, waitingServer(s, WaitsForTrust))
 			continue
 		}
@@ -208,7 +220,8 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			continue
 		}
 		if err := st.m.refuseProgram(o); err != nil {
-			lines = append(lines, fmt.Sprintf("warning: server %q is not offered: %s", s.ID, withRemedy(err)))
+			lines = append(lines,
+				fmt.Sprintf("warning: server %q is not offered: %s", s.ID, withRemedy(err)))
 			continue
 		}
 		wanted[s.ID] = o
@@ -217,7 +230,9 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	profiles, more := st.checkProfiles(c.All, by)
 	waiting = append(waiting, more...)
 	if !st.setOrder(c.Servers, by) {
-		waiting = append(waiting, ops.Waiting{Kind: ops.WaitingOrder, Why: waitsAsChanged, Source: c.Servers[0].Position.String()})
+		waiting = append(waiting,
+			ops.Waiting{Kind: ops.WaitingOrder, Why: waitsAsChanged,
+				Source: c.Servers[0].Position.String()})
 	}
 	for _, w := range waiting {
 		if w.Why != WaitsForTrust || w.Kind == ops.WaitingProfile {
@@ -248,7 +263,8 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		switch {
 		case !there:
 			added = append(added, id)
-		case was.server.Digest != o.server.Digest || !was.resolved.equal(o.resolved) || disabled[id] != o.server.Disabled:
+		case was.server.Digest != o.server.Digest || !was.resolved.equal(o.resolved) ||
+			disabled[id] != o.server.Disabled:
 			replaced = append(replaced, id)
 		}
 		wanted[id] = o
@@ -271,12 +287,13 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	if st.m.endpoints != nil {
 		opened, closed = st.m.endpoints.setProfiles(profiles, st.Gateway.Offer)
 	}
-	return summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", gone}, {"new profile", opened}, {"gone profile", closed}})
+	return summary([]changedServers{{"new", added}, {"changed", replaced}, {"gone", gone},
+		{"new profile", opened}, {"gone profile", closed}})
 }
 
-// setOrder sets the order of the servers, by which names belong to the first of several that have
-// them. A file that changes does not by itself change the order of those that are offered: one
-// would get what is another's. It reports whether the order is as configured.
+// setOrder sets the order of the servers, which decides to whom a name belongs that several have. A
+// change of a file alone does not reorder servers that are offered, because one could then take a
+// name of another. It reports whether the order is as configured.
 func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	var order []string
 	for _, s := range configured {
@@ -284,10 +301,13 @@ func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	}
 	isNew := func(id string) bool { _, offered := st.accepted[id]; return !offered }
 	now := slices.DeleteFunc(slices.Clone(order), isNew)
-	before := slices.DeleteFunc(slices.Clone(st.order), func(id string) bool { return isNew(id) || !slices.Contains(now, id) })
+	before := slices.DeleteFunc(slices.Clone(st.order),
+		func(id string) bool { return isNew(id) || !slices.Contains(now, id) })
 	same := by.All || slices.Equal(now, before)
 	if !same {
-		order = append(before, slices.DeleteFunc(order, func(id string) bool { return slices.Contains(before, id) })...)
+		order = append(before, slices.DeleteFunc(order, func(id string) bool {
+			return slices.Contains(before, id)
+		})...)
 	}
 	st.order = order
 	st.Gateway.Order(order...)
@@ -301,7 +321,7 @@ func (st *Reloader) addServer(s host.Server) {
 	}
 }
 
-// disabled are the servers that are.
+// disabled returns the servers that are disabled.
 func (st *Reloader) disabled() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range st.Gateway.Manager().Status() {
@@ -312,13 +332,13 @@ func (st *Reloader) disabled() map[string]bool {
 	return all
 }
 
-// A batch is what has become of some servers.
+// changedServers are servers that changed in the same way.
 type changedServers struct {
 	what string
 	ids  []string
 }
 
-// summary says what has changed: "new files, db; gone web".
+// summary describes changes, as in "new files, db; gone web".
 func summary(changes []changedServers) string {
 	var parts []string
 	for _, c := range changes {

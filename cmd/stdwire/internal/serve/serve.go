@@ -1,3 +1,10 @@
+// Package serve is stdwire serve and stdwire bridge: the built-in server and the gateway, on stdio
+// and over HTTP.
+//
+// A [GatewayConfig] says which configured servers are offered. Its Start returns a [Reloader],
+// which owns the gateway, follows the configuration files and keeps what they add waiting until the
+// operator accepts it. Beside them are the control socket, the endpoints of profiles, hooks, the
+// audit log and the tools of configured servers as operations of stdwire run.
 package serve
 
 import (
@@ -13,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
+// ServeCommand is stdwire serve.
 func ServeCommand() command.Command {
 	return command.Command{
 		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--audit FILE] [--http ADDR]",
@@ -47,16 +55,21 @@ func ServeCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			b, m, w := new(target.BuiltinFlags), new(GatewayConfig), new(httpServer)
 			flags := append(append(b.ServerFlags(), m.flags()...), w.flags()...)
-			return command.Grammar{Flags: flags}, func(ctx context.Context, std *term.Streams) error { return serveMCP(ctx, std, b, m, w) }
+			return command.Grammar{Flags: flags},
+				func(ctx context.Context, std *term.Streams) error {
+					return serveMCP(ctx, std, b, m, w)
+				}
 		},
 	}
 }
 
-// settleTimeout is how long clients wait for the lists of what other servers have, before they are
-// told of it as a change: some look only once, and none waits for long.
+// settleTimeout is how long the first lists wait for the servers of a gateway. Later tools are
+// announced as a change, which some clients ignore.
 const settleTimeout = 5 * time.Second
 
-func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *GatewayConfig, w *httpServer) (err error) {
+// serveMCP serves until stdin or ctx ends.
+func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *GatewayConfig,
+	w *httpServer) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -80,7 +93,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		if w.address != "" {
 			operations = o.Catalog.Clone()
 			m.operations = operations
-			m.serveProfiles(e, server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Memory()})
+			m.serveProfiles(e,
+				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Memory()})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()

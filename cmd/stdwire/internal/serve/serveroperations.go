@@ -23,7 +23,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Found is the servers of the configuration whose tools stdwire run has, each from when it is named. Nothing is read before that.
+// ServerOperations adds the tools of configured servers to the catalog of stdwire run, those of a
+// server when it is first named. It reads no configuration before that.
 type ServerOperations struct {
 	target.ConfigFlags
 	profile string
@@ -34,25 +35,27 @@ type ServerOperations struct {
 	log        *slog.Logger
 	catalog    *dispatch.Catalog
 	saver      *output.Saver
-	builtin    []string // the services that are built in
-	remembered bool     // no server is started: what it had the last time is all there is
-	CanAsk     bool     // who sits at the terminal is asked what servers want to know
+	builtin    []string // the built-in services
+	remembered bool     // only remembered tools are added; no server is started
+	CanAsk     bool     // questions of servers are asked at the terminal
 
-	prompter  term.Prompter // reads the answers, for all servers
+	prompter  term.Prompter // shared by all servers
 	selection *target.Selection
 	gateway   *gateway.Gateway
 	added     []string // services
-	lastError error    // of what failed last; nil if it did not
+	lastError error    // of the last call; nil if it succeeded
 }
 
 func (f *ServerOperations) Flags() []command.Flag {
 	return append(f.ConfigFlags.Flags(), target.ProfileFlag(&f.profile), output.SaveFlag(&f.save))
 }
 
-// Begin is for when the catalog is there, with what is built in. Whatever it returns, end is due.
-func (f *ServerOperations) Begin(ctx context.Context, std *term.Streams, catalog *dispatch.Catalog, log *slog.Logger) (err error) {
+// Begin sets the catalog, which has the built-in operations. Call End even if it fails.
+func (f *ServerOperations) Begin(ctx context.Context, std *term.Streams, catalog *dispatch.Catalog,
+	log *slog.Logger) (err error) {
 	f.prompter = std.Prompter()
-	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog, slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
+	f.ctx, f.std, f.catalog, f.log = ctx, std, catalog,
+		slog.New(target.SuppressHandler[*host.UnavailableError]{Handler: log.Handler()})
 	for _, op := range catalog.Operations() {
 		if service := op.Service(); !slices.Contains(f.builtin, service) {
 			f.builtin = append(f.builtin, service)
@@ -69,7 +72,7 @@ func (f *ServerOperations) End() {
 	}
 }
 
-// open reads the configuration, and makes the gateway. Only the first time it does something.
+// open loads the configuration and makes the gateway, once.
 func (f *ServerOperations) open() error {
 	if f.selection == nil {
 		chosen, err := f.Select(f.profile)
@@ -86,8 +89,10 @@ func (f *ServerOperations) open() error {
 		return err
 	}
 	// Nobody connects to the server: it is there because a gateway has one.
-	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()}, dispatch.NewCatalog())
-	f.gateway = gateway.Options{Logger: f.log, Pins: pins, Remember: RememberDir(), Catalog: f.catalog}.New(s)
+	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()},
+		dispatch.NewCatalog())
+	f.gateway = gateway.Options{Logger: f.log, Pins: pins, Remember: RememberDir(),
+		Catalog: f.catalog}.New(s)
 	var ids []string
 	for _, s := range f.selection.Servers {
 		ids = append(ids, s.ID)
@@ -96,7 +101,7 @@ func (f *ServerOperations) open() error {
 	return nil
 }
 
-// Find has the catalog have the tools of the server that a command line begins with.
+// Find adds the tools of the server that a command line begins with.
 func (f *ServerOperations) Find(words []string) ([]string, error) {
 	words, err := f.find(words)
 	if err == nil {
@@ -108,7 +113,9 @@ func (f *ServerOperations) Find(words []string) ([]string, error) {
 	}
 	code, text := dispatch.UpstreamError, err.Error()
 	if failure, ok := errors.AsType[*command.Failure](err); ok {
-		codes := map[string]dispatch.Code{"denied": dispatch.PermissionDenied, "untrusted": dispatch.PermissionDenied, "config": dispatch.StateError, "usage": dispatch.InvalidInput}
+		codes := map[string]dispatch.Code{"denied": dispatch.PermissionDenied,
+			"untrusted": dispatch.PermissionDenied, "config": dispatch.StateError,
+			"usage": dispatch.InvalidInput}
 		if code, ok = codes[failure.Code]; !ok {
 			code = dispatch.InternalError
 		}
@@ -119,7 +126,7 @@ func (f *ServerOperations) Find(words []string) ([]string, error) {
 	return nil, dispatch.Errorf(code, "%s", text)
 }
 
-// find is find with whatever error.
+// find is Find with unclassified errors.
 func (f *ServerOperations) find(words []string) ([]string, error) {
 	if service, _, _ := strings.Cut(words[0], "."); slices.Contains(f.builtin, service) {
 		return words, nil
@@ -138,7 +145,7 @@ func (f *ServerOperations) find(words []string) ([]string, error) {
 	return words, f.refresh(s) // it may have that since it was started the last time
 }
 
-// refresh has the catalog have the tools that a server has now.
+// refresh adds the tools that a server has now.
 func (f *ServerOperations) refresh(s *config.Server) error {
 	err := f.gateway.Refresh(f.ctx, s.ID)
 	if f.ctx.Err() != nil {
@@ -147,7 +154,7 @@ func (f *ServerOperations) refresh(s *config.Server) error {
 	return err
 }
 
-// start has the catalog have the tools of a server.
+// start starts a server and adds its tools.
 func (f *ServerOperations) start(s *config.Server) error {
 	service := host.Service(s.ID)
 	if slices.Contains(f.added, service) {
@@ -176,19 +183,23 @@ func (f *ServerOperations) start(s *config.Server) error {
 			return &host.UnavailableError{ID: s.ID, Err: status.Err}
 		}
 	}
-	if err := f.refresh(s); err != nil || f.has(service) { // none of what it had the last time may be used
+	if err := f.refresh(s); err != nil || f.has(service) {
+		// none of what it had the last time may be used
 		return err
 	}
-	return dispatch.Errorf(dispatch.NotFound, "the server %s has no tools, or none that may be used", s.ID)
+	return dispatch.Errorf(dispatch.NotFound,
+		"the server %s has no tools, or none that may be used", s.ID)
 }
 
-// server returns the one whose ID or service a word is, or begins with if the rest of an operation's name follows behind a dot; nil if there is none, or its service is built in.
+// server returns the server whose id or service is word, or begins word if the rest of an
+// operation's name follows after a dot. It returns nil if there is none or the service is built in.
 func (f *ServerOperations) server(word string) (found *config.Server, rest string) {
 	longest := 0
 	for _, s := range f.selection.Servers {
 		for _, name := range []string{s.ID, host.Service(s.ID)} {
 			more, ok := strings.CutPrefix(word, name)
-			if ok && (more == "" || more[0] == '.') && len(name) > longest && !slices.Contains(f.builtin, host.Service(s.ID)) {
+			if ok && (more == "" || more[0] == '.') && len(name) > longest &&
+				!slices.Contains(f.builtin, host.Service(s.ID)) {
 				found, rest, longest = s, more, len(name)
 			}
 		}
@@ -196,7 +207,8 @@ func (f *ServerOperations) server(word string) (found *config.Server, rest strin
 	return found, rest
 }
 
-// unknown says what there is in place of a word that is no server; nil if there are none, and it is for the built-in operations to say that.
+// unknown returns an error that lists the servers, for a word that names none of them. It returns
+// nil if there are no servers.
 func (f *ServerOperations) unknown(word string) error {
 	if len(f.selection.Servers) == 0 || f.remembered {
 		return nil
@@ -214,13 +226,14 @@ func (f *ServerOperations) unknown(word string) error {
 	return dispatch.Errorf(dispatch.UnknownOperation, "%s", text)
 }
 
-// checkStart is nil if a server may be started.
+// checkStart returns an error if a server may not be started.
 func (f *ServerOperations) checkStart(s *config.Server) error {
 	switch {
 	case s.Err != nil:
 		return target.ConfigFailure(s.Err)
 	case s.Disabled:
-		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + s.Position.String(), Hint: "enable it there"}
+		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " +
+			s.Position.String(), Hint: "enable it there"}
 	}
 	if err := config.UserStore(f.selection.Env).Check(s); err != nil {
 		return target.ConfigFailure(err)
@@ -230,16 +243,20 @@ func (f *ServerOperations) checkStart(s *config.Server) error {
 
 var errNotStarted = errors.New("it is not to be started")
 
-// add has the gateway have a server.
+// add adds a server to the gateway.
 func (f *ServerOperations) add(s *config.Server) error {
 	env := *f.selection.Env
 	if f.CanAsk {
 		env.Ask = target.AskInput(f.ctx, f.prompter, s.ID)
 	}
-	up := new(GatewayConfig).hostServer(s, func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
+	up := new(GatewayConfig).hostServer(s,
+		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
 	up.PerSession = false // all of this is one session
 	if f.remembered {
-		up.Connect = func(context.Context, string, client.Options) (*client.Client, error) { return nil, errNotStarted }
+		up.Connect = func(context.Context, string, client.Options) (*client.Client,
+			error) {
+			return nil, errNotStarted
+		}
 	}
 	if f.CanAsk {
 		elicit.NewAsker(s.ID, f.std.Err, f.prompter).Answer(&up.Options)
@@ -251,12 +268,15 @@ func (f *ServerOperations) add(s *config.Server) error {
 	return nil
 }
 
-// has reports whether the name is one of an operation of the catalog, or begins one.
+// has reports whether name is an operation of the catalog or a prefix of one.
 func (f *ServerOperations) has(name string) bool {
-	return slices.ContainsFunc(f.catalog.Operations(), func(op *dispatch.Operation) bool { return strings.HasPrefix(op.Name()+".", name+".") })
+	return slices.ContainsFunc(f.catalog.Operations(), func(op *dispatch.Operation) bool {
+		return strings.HasPrefix(op.Name()+".", name+".")
+	})
 }
 
-// AddRemembered has the catalog have what all servers had the last time, without starting any, and returns those that have nothing there, and why.
+// AddRemembered adds the remembered tools of all servers without starting any. It returns the
+// servers without remembered tools, each with the reason.
 func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 	f.remembered, f.log = true, slog.New(slog.DiscardHandler)
 	if err := f.open(); err != nil || f.gateway == nil {
@@ -266,7 +286,9 @@ func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 		other, _ := f.server(s.ID)
 		switch err := f.checkStart(s); {
 		case other != s:
-			without = append(without, [2]string{s.ID, "has the name of another: stdwire call -s " + s.ID + " calls its tools"})
+			without = append(without,
+				[2]string{s.ID, "has the name of another: stdwire call -s " + s.ID +
+					" calls its tools"})
 		case err != nil:
 			failure, _ := errors.AsType[*command.Failure](err)
 			without = append(without, [2]string{s.ID, failure.Why})
@@ -279,15 +301,18 @@ func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 	f.gateway.Settle(f.ctx)
 	for _, s := range f.selection.Servers {
 		if service := host.Service(s.ID); slices.Contains(f.added, service) && !f.has(service) {
-			without = append(without, [2]string{s.ID, "was not started yet: stdwire run " + s.ID + " --help asks what it has"})
+			without = append(without,
+				[2]string{s.ID, "was not started yet: stdwire run " + s.ID +
+					" --help asks what it has"})
 		}
 	}
 	return without, nil
 }
 
-// Intercept notes why calls fail.
+// Intercept is an interceptor that records why calls fail.
 func (f *ServerOperations) Intercept(next dispatch.Handler) dispatch.Handler {
-	return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+	return func(ctx context.Context, op *dispatch.Operation,
+		call *dispatch.Call) dispatch.Envelope {
 		e := next(ctx, op, call)
 		f.lastError = nil
 		if e.Err != nil && e.Err.Code == dispatch.UpstreamError {
@@ -297,7 +322,8 @@ func (f *ServerOperations) Intercept(next dispatch.Handler) dispatch.Handler {
 	}
 }
 
-// ExitCode is the exit code, which tells a server that cannot be reached from a tool that fails, as those of stdwire call do.
+// ExitCode returns the exit code of a failed run. It distinguishes a server that cannot be reached
+// from a failed tool, as stdwire call does.
 func (f *ServerOperations) ExitCode(code int) int {
 	if failure := target.Explain(f.lastError); failure != nil {
 		return failure.ExitCode()
@@ -305,8 +331,9 @@ func (f *ServerOperations) ExitCode(code int) int {
 	return code
 }
 
-// Show prints what a tool has returned as stdwire call does.
-func (f *ServerOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error) {
+// Show prints the result of a tool as stdwire call does.
+func (f *ServerOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (shown bool,
+	err error) {
 	result := e.Original
 	if result == nil && IsContent(e.Data) {
 		result = append(append([]byte(`{"content":`), e.Data...), '}')
@@ -322,7 +349,8 @@ func (f *ServerOperations) Show(op *dispatch.Operation, e dispatch.Envelope) (sh
 func IsContent(data []byte) bool {
 	blocks := 0
 	for block := range jsonscan.Elements(data) {
-		if kind, ok := jsonscan.Text(jsonscan.Member(block, "type")); !ok || strings.TrimSpace(kind) == "" {
+		if kind, ok := jsonscan.Text(jsonscan.Member(block, "type")); !ok ||
+			strings.TrimSpace(kind) == "" {
 			return false
 		}
 		blocks++

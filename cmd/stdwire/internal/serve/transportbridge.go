@@ -21,9 +21,10 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A crossing is a bridge over which one server is served by another transport than its own: a gateway with nothing else behind it, which gives it no names of its own.
+// A transportBridge serves one server by another transport than its own: a gateway with one server,
+// whose names it does not change.
 type transportBridge struct {
-	words        []string // the server's command; nil for one at a URL
+	words        []string // the command of the server; nil for one at a URL
 	remote       target.Remote
 	web          httpServer
 	era          string
@@ -32,35 +33,44 @@ type transportBridge struct {
 
 func (x *transportBridge) flags() []command.Flag {
 	return append(append(x.remote.Flags(), x.web.flags()...),
-		command.ChoiceFlag(&x.era, "--era", "how to speak to the server, with --http or --url (default auto)", "auto", "modern", "legacy"),
+		command.ChoiceFlag(&x.era, "--era",
+			"how to speak to the server, with --http or --url (default auto)", "auto", "modern",
+			"legacy"),
 		target.StartTimeoutFlag(&x.startTimeout),
 	)
 }
 
-// isEnabled reports whether it is a crossing that is asked for.
+// isEnabled reports whether the flags ask for another transport.
 func (x *transportBridge) isEnabled() bool { return x.remote.URL != "" || x.web.address != "" }
 
-// check reports what was given that does not fit together.
+// check returns an error if flags contradict each other.
 func (x *transportBridge) check() error {
 	only := x.web.given()
 	switch {
 	case x.remote.URL != "" && x.words != nil:
-		return command.Usagef("there is a --url, and a command behind --: which of them is the server?")
+		return command.Usagef(
+			"there is a --url, and a command behind --: which of them is the server?")
 	case x.remote.URL == "" && x.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case x.web.address == "" && only != "":
-		return command.Usagef("%s is for clients over HTTP", only).WithHint("say where they are to be served: --http ADDR")
+		return command.Usagef("%s is for clients over HTTP",
+			only).WithHint("say where they are to be served: --http ADDR")
 	case !x.isEnabled() && x.era != "":
-		return command.Usagef("--era is for a server that is served over another transport").WithHint("say which: --http ADDR, or --url URL")
+		return command.Usagef(
+			"--era is for a server that is served over another transport").WithHint(
+			"say which: --http ADDR, or --url URL")
 	case !x.isEnabled() && x.startTimeout != 0:
-		return command.Usagef("--start-timeout is for a server that is served over another transport").WithHint("say which: --http ADDR, or --url URL")
+		return command.Usagef(
+			"--start-timeout is for a server that is served over another transport").WithHint(
+			"say which: --http ADDR, or --url URL")
 	case x.remote.URL == "" && x.words == nil:
-		return command.Usagef("which server?").WithHint("its command stands behind --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
+		return command.Usagef("which server?").WithHint(
+			"its command stands behind --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
 	}
 	return x.web.check()
 }
 
-// name is what messages call the server.
+// name returns the name of the server in messages.
 func (x *transportBridge) name() string {
 	if x.words == nil {
 		return x.remote.Host()
@@ -70,7 +80,9 @@ func (x *transportBridge) name() string {
 
 func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
-	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Logger: slog.New(target.SuppressHandler[*client.StartError]{Handler: log.Handler()})}.New(nil)
+	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true,
+		Logger: slog.New(target.SuppressHandler[*client.StartError]{Handler: log.Handler()})}.New(
+		nil)
 	defer g.Close()
 	behind := x.server(std, log)
 	if err := g.Add(behind); err != nil {
@@ -89,25 +101,30 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	return s.ServeStdio(ctx)
 }
 
-// server is the one behind.
+// server returns the server behind the bridge.
 func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Server {
 	return host.Server{
 		ID:           cmp.Or(config.SuggestID(x.name()), "server"),
 		IdleStop:     -1, // it may have a state that its clients rely on
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Options: client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Era: target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log},
+		Options: client.Options{
+			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+			Era:  target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			if x.words == nil {
 				return o.Connect(ctx, x.remote.Dial())
 			}
 			// It runs in this program's place: with its environment, and its stderr.
-			return o.Spawn(ctx, client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"}, Stderr: &target.ServerLog{Console: std.Err}})
+			return o.Spawn(ctx,
+				client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"},
+					Stderr: &target.ServerLog{Console: std.Err}})
 		},
 	}
 }
 
-// open starts the server behind, and returns one that looks like it.
-func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gateway.Gateway, id string, log *slog.Logger) (s *server.Server, err error) {
+// open starts the server and returns a server that presents itself as that one.
+func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gateway.Gateway,
+	id string, log *slog.Logger) (s *server.Server, err error) {
 	const patience = 3 * time.Second
 	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
 		return x.name() + ": no answer yet " + elapsed.Round(time.Second).String()
@@ -122,7 +139,9 @@ func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gatewa
 		info.Name, info.Version = cmp.Or(info.Name, x.name()), cmp.Or(info.Version, "unknown")
 		like := c.Capabilities()
 		o := server.Options{Instructions: c.Instructions(), StateKey: x.web.stateKey, Logger: log}
-		o.Capabilities = func(own *mcp.ServerCapabilities) { limitCapabilities(own, like, c.Revision()) }
+		o.Capabilities = func(own *mcp.ServerCapabilities) {
+			limitCapabilities(own, like, c.Revision())
+		}
 		s = o.New(info, dispatch.NewCatalog())
 		if like.Resources != nil {
 			s.Expect(server.KindResource, server.KindTemplate)
@@ -139,7 +158,8 @@ func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gatewa
 	return s, nil
 }
 
-// limitCapabilities takes out of a server's own capabilities what the server behind does not have. That lists change it may say in any case: they do when the server behind is started anew.
+// limitCapabilities removes from own what like does not declare. It keeps listChanged, because
+// lists change when the server is restarted.
 func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision) {
 	if like.Tools == nil {
 		own.Tools = nil
@@ -147,7 +167,8 @@ func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision)
 	if like.Logging == nil {
 		own.Logging = nil
 	}
-	if f, _ := mcp.FeaturesOf(revision); f.Completions && like.Completions == nil { // before there was a word for it, it may have been there
+	if f, _ := mcp.FeaturesOf(revision); f.Completions && like.Completions == nil {
+		// before there was a word for it, it may have been there
 		own.Completions = nil
 	}
 	if own.Resources != nil && like.Resources != nil {
@@ -155,7 +176,7 @@ func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision)
 	}
 }
 
-// diagnose says what an error of the start means.
+// diagnose returns an error of the start as a failure.
 func (x *transportBridge) diagnose(err error) error {
 	f := target.Explain(err)
 	if f == nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// unknownProfile are the options of the endpoint of all profiles that there are not. It decides on
-// callers as the other endpoints do, so that only those who are let in there are told which
-// profiles there are.
+// unknownProfile returns the options of the endpoint for profiles that do not exist. It authorizes
+// requests as the other endpoints do, so that only authorized callers learn which profiles exist.
 func unknownProfile(o streamable.Options) streamable.Options {
-	none := &streamable.Refusal{Status: http.StatusNotFound, Message: "there is no such profile: all servers are at " + mainPath}
+	none := &streamable.Refusal{Status: http.StatusNotFound,
+		Message: "there is no such profile: all servers are at " + mainPath}
 	authorize, principal := o.Authorize, o.Principal
 	o.Authorize = func(r *http.Request) (c streamable.Caller, err error) {
 		switch {

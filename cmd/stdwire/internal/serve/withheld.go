@@ -10,19 +10,20 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// withheldReasons are why something is withheld, and what to do about it; %s is the detail, and the
-// server's id.
+// withheldReasons maps reasons to explanations and remedies; %s is the detail, and the id of the
+// server.
 var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
-	gateway.ReasonChanged:   {"it is not what it was when it was first used (%s)", pinRemedy},
-	gateway.ReasonNew:       {"its server did not have it when it was first used%s", pinRemedy},
-	gateway.ReasonAnother:   {"its server is another than it was (%s)", pinRemedy},
-	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too", "take it out of one of the two, or one of the servers out of the configuration"},
-	gateway.ReasonUnusable:  {"it cannot be used: %s", "stdwire doctor %s may tell more"},
+	gateway.ReasonChanged: {"it is not what it was when it was first used (%s)", pinRemedy},
+	gateway.ReasonNew:     {"its server did not have it when it was first used%s", pinRemedy},
+	gateway.ReasonAnother: {"its server is another than it was (%s)", pinRemedy},
+	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too",
+		"take it out of one of the two, or one of the servers out of the configuration"},
+	gateway.ReasonUnusable: {"it cannot be used: %s", "stdwire doctor %s may tell more"},
 }
 
 const pinRemedy = "look at it with stdwire pin diff -s %[1]s, and if it is right: stdwire pin accept -s %[1]s"
 
-// withheld is what the servers of a gateway have that is not offered.
+// withheld returns what the gateway withholds, by server.
 func (st *Reloader) withheld() map[string][]ops.Withheld {
 	all := map[string][]ops.Withheld{}
 	for id, some := range st.Gateway.Withheld() {
@@ -32,14 +33,17 @@ func (st *Reloader) withheld() map[string][]ops.Withheld {
 			if strings.Contains(remedy, "%") {
 				remedy = fmt.Sprintf(remedy, id)
 			}
-			all[id] = append(all[id], ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason), Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)), Remedy: remedy})
+			all[id] = append(all[id],
+				ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
+					Why:    fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)),
+					Remedy: remedy})
 		}
 	}
 	return all
 }
 
-// WithheldLines are what a server has that is not offered, for people to read. A collision is an
-// error: only the user can say whose it is to be.
+// WithheldLines describes what a server has that is withheld. A collision of names is an error,
+// because only the user can decide to whom the name belongs.
 func WithheldLines(s ops.Status) string {
 	var b strings.Builder
 	var remedies []string
@@ -48,7 +52,8 @@ func WithheldLines(s ops.Status) string {
 		if w.Reason == string(gateway.ReasonCollision) {
 			severity = "error"
 		}
-		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind, printable.TruncateRunes(printable.Line(w.Name), 200), printable.Line(w.Why))
+		fmt.Fprintf(&b, "    %s: %s %s is not offered: %s\n", severity, w.Kind,
+			printable.TruncateRunes(printable.Line(w.Name), 200), printable.Line(w.Why))
 		if !slices.Contains(remedies, w.Remedy) {
 			remedies = append(remedies, w.Remedy)
 		}

@@ -12,8 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// refuseProgram is the error for a server of which clients could write to what it runs, or to its
-// envFile.
+// refuseProgram returns an error if clients could write to the program or the envFile of a server.
 func (m *GatewayConfig) refuseProgram(o acceptedServer) error {
 	e := o.resolved.endpoint
 	if e == nil || e.URL != "" {
@@ -27,7 +26,7 @@ func (m *GatewayConfig) refuseProgram(o acceptedServer) error {
 	return m.writable.RefuseCommand("its program", e.Command, false)
 }
 
-// withRemedy is the text of an error and the way out of it.
+// withRemedy returns the text of an error with its hint.
 func withRemedy(err error) string {
 	if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint != "" {
 		return err.Error() + "; " + f.Hint
@@ -35,7 +34,7 @@ func withRemedy(err error) string {
 	return err.Error()
 }
 
-// refuseWritable is the error for what a gateway relies on, and its clients could write to.
+// refuseWritable returns an error if clients could write to what the gateway relies on.
 func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	if len(m.writable) == 0 {
 		return nil
@@ -58,7 +57,8 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 		all = append(all, reliance{"stdwire's own", dir})
 	}
 	if m.audit != "" {
-		all = append(all, reliance{"the audit log", m.audit}, reliance{"the key of the audit log", m.audit + ".key"})
+		all = append(all, reliance{"the audit log", m.audit},
+			reliance{"the key of the audit log", m.audit + ".key"})
 	}
 	for _, dir := range socket.SocketDirs() {
 		all = append(all, reliance{"the directory of the control socket", dir})
@@ -70,7 +70,8 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	}
 	for _, words := range slices.Concat(m.before, m.after) {
 		hook := client.Command{Path: words[0], Args: words[1:]}
-		if err := m.writable.RefuseCommand(fmt.Sprintf("the hook %q", words[0]), hook, true); err != nil {
+		if err := m.writable.RefuseCommand(fmt.Sprintf("the hook %q", words[0]), hook,
+			true); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,8 @@ func (c candidate) String() string {
 
 // complete returns the candidates for the word that ends at pos, and where the word begins. It may
 // ask the server but does not start it.
-func (s *Shell) complete(ctx context.Context, text string, pos int) (candidates []string, from int) {
+func (s *Shell) complete(ctx context.Context, text string, pos int) (candidates []string,
+	from int) {
 	ctx, cancel := context.WithTimeout(ctx, CompletionPatience)
 	defer cancel()
 	words, from, ok := typedWords(text[:pos])
@@ -89,7 +90,8 @@ func (s *Shell) candidates(ctx context.Context, words []string) []candidate {
 	case len(rest) == 0:
 		return s.completeTool(ctx, words)
 	case strings.HasPrefix(name, "."):
-		if c, ok := findDotCommand(name); ok && c.complete != nil && (c.most < 0 || len(rest) <= c.most) {
+		if c, ok := findDotCommand(name); ok && c.complete != nil &&
+			(c.most < 0 || len(rest) <= c.most) {
 			return c.complete(s, ctx, rest)
 		}
 		return nil
@@ -165,7 +167,8 @@ func argumentCandidates(s arguments.Shape, words []string) (candidates []candida
 
 // nameCandidates returns the names of arguments that are not given or may be repeated, and names of
 // members when the typed prefix leads into an object.
-func nameCandidates(s arguments.Shape, prefix, typed string, given map[string]bool) (candidates []candidate) {
+func nameCandidates(s arguments.Shape, prefix, typed string,
+	given map[string]bool) (candidates []candidate) {
 	for name, property := range distinctProperties(s) {
 		full := prefix + name
 		_, list := property.Items()
@@ -260,8 +263,11 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
 			continue
 		}
 		name, after, _ := strings.Cut(variable, "}")
-		if value, begun := strings.CutPrefix(typed, literal); ok && begun && after == "" && !strings.ContainsAny(name, "+#./;?&,*:{}") {
-			for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}, name, value, nil) {
+		if value, begun := strings.CutPrefix(typed, literal); ok && begun && after == "" &&
+			!strings.ContainsAny(name, "+#./;?&,*:{}") {
+			for _, text := range s.ask(ctx,
+				mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}, name, value,
+				nil) {
 				candidates = append(candidates, candidate{text: literal + text})
 			}
 		}
@@ -294,7 +300,8 @@ func (s *Shell) completePrompt(ctx context.Context, words []string) (candidates 
 	}
 	last := words[len(words)-1]
 	if name, value, ok := strings.Cut(last, "="); ok {
-		for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: words[0]}, name, value, settled) {
+		for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: words[0]},
+			name, value, settled) {
 			candidates = append(candidates, candidate{name: name, text: text})
 		}
 		return candidates
@@ -308,11 +315,13 @@ func (s *Shell) completePrompt(ctx context.Context, words []string) (candidates 
 }
 
 // ask asks the server to complete a value, if it declares completions.
-func (s *Shell) ask(ctx context.Context, ref mcp.CompleteReference, argument, value string, settled map[string]string) []string {
+func (s *Shell) ask(ctx context.Context, ref mcp.CompleteReference, argument, value string,
+	settled map[string]string) []string {
 	if s.server.Capabilities().Completions == nil {
 		return nil
 	}
-	completion, err := s.server.Complete(ctx, ref, argument, value, settled, client.Timeout(CompletionPatience))
+	completion, err := s.server.Complete(ctx, ref, argument, value, settled,
+		client.Timeout(CompletionPatience))
 	if err != nil {
 		return nil
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestCompletionOfArguments(t *testing.T) {
-	schema := arguments.ShapeOf([]byte(`{"type":"object","properties":{"color":{"enum":["red","green","light blue",5]},"bold":{"type":["boolean","null"]},"count":{"type":"integer"},
+	schema := arguments.ShapeOf(
+		[]byte(`{"type":"object","properties":{"color":{"enum":["red","green","light blue",5]},"bold":{"type":["boolean","null"]},"count":{"type":"integer"},
 		"at":{"type":"object","properties":{"x":{"type":"integer"},"deep":{"properties":{"on":{"type":"boolean"}}}}},"tags":{"type":"array","items":{"enum":["a","b"]}},
 		"odd name":{"const":"it's"},"self":{"$ref":"#"}},"anyOf":[{"properties":{"other":{}}},{"required":["color"]}]}`))
 	for typed, want := range map[string]string{
@@ -69,7 +70,8 @@ func TestTypedWords(t *testing.T) {
 	}
 }
 
-// Whatever a candidate is, the line that it is typed in has it, and completes what has been typed of it; whatever was typed, there is a place to complete.
+// Whatever a candidate is, the line that it is typed in has it, and completes what has been typed
+// of it; whatever was typed, there is a place to complete.
 func FuzzShellLine(f *testing.F) {
 	f.Add("paint {\"a\":1} b='c d", "it's")
 	f.Add("a \\", "{x}")
@@ -83,7 +85,8 @@ func FuzzShellLine(f *testing.F) {
 		line, err := parseInputLine(head + candidate{name: "a", text: value}.String())
 		assert.NilError(t, err)
 		assert.DeepEqual(t, line.words, []string{value, "a=" + value})
-		words, from, ok := typedWords(head + strings.TrimSuffix(candidate{name: "a", text: value}.String(), " "))
+		words, from, ok := typedWords(head +
+			strings.TrimSuffix(candidate{name: "a", text: value}.String(), " "))
 		assert.Assert(t, ok)
 		assert.DeepEqual(t, words, []string{"tool", value, "a=" + value})
 		assert.Equal(t, from, len(head))

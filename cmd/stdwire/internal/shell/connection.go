@@ -84,7 +84,9 @@ func (c *connection) invalidate() {
 }
 
 func (c *connection) allTools(ctx context.Context) ([]*mcp.Tool, error) {
-	return c.tools.get(func() iter.Seq2[*mcp.Tool, error] { return c.selected.Tools(c.Client, ctx) })
+	return c.tools.get(func() iter.Seq2[*mcp.Tool, error] {
+		return c.selected.Tools(c.Client, ctx)
+	})
 }
 
 func (c *connection) allPrompts(ctx context.Context) ([]*mcp.Prompt, error) {
@@ -96,7 +98,9 @@ func (c *connection) allResources(ctx context.Context) ([]*mcp.Resource, error) 
 }
 
 func (c *connection) allTemplates(ctx context.Context) ([]*mcp.ResourceTemplate, error) {
-	return c.templates.get(func() iter.Seq2[*mcp.ResourceTemplate, error] { return c.ResourceTemplates(ctx) })
+	return c.templates.get(func() iter.Seq2[*mcp.ResourceTemplate, error] {
+		return c.ResourceTemplates(ctx)
+	})
 }
 
 // tool returns a tool. If the cached list does not have it, the list is fetched again, because not
@@ -133,7 +137,10 @@ func (s *Shell) connect(ctx context.Context) error {
 		s.timeout = cmp.Or(s.timeout, o.CallTimeout, 5*time.Minute)
 		o.CallTimeout = s.timeout
 		o.Hooks.Frame = s.trace.Frame
-		toolsChanged := func(tools []*mcp.Tool, err error) { c.tools.set(c.selected.Allowed(tools), err) }
+		toolsChanged := func(tools []*mcp.Tool,
+			err error) {
+			c.tools.set(c.selected.Allowed(tools), err)
+		}
 		o.OnToolsChanged, o.OnPromptsChanged = toolsChanged, c.prompts.set
 		o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
 			c.resources.set(resources, err)
@@ -143,7 +150,8 @@ func (s *Shell) connect(ctx context.Context) error {
 			o.OnToolsChanged = func(tools []*mcp.Tool, err error) {
 				toolsChanged(tools, err)
 				if err == nil {
-					s.Std.Err.Printf("note: the tools have changed: there are %d", len(c.selected.Allowed(tools)))
+					s.Std.Err.Printf("note: the tools have changed: there are %d",
+						len(c.selected.Allowed(tools)))
 				}
 			}
 		}
@@ -165,7 +173,8 @@ func (s *Shell) showLog(m mcp.LoggingMessageParams) {
 	if unquoted, ok := jsonscan.Unquote(m.Data); ok {
 		text = string(unquoted)
 	}
-	s.Std.Err.Printf("%s", command.JoinNonEmpty(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
+	s.Std.Err.Printf("%s",
+		command.JoinNonEmpty(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
 }
 
 // watchServer prints when the server ends.

@@ -27,20 +27,30 @@ type dotCommand struct {
 // dotCommands returns the commands in the order of the help.
 func dotCommands() []dotCommand {
 	return []dotCommand{
-		{".tools", "[NAME]", "list the tools, or show one's definition", 0, 1, (*Shell).showTools, (*Shell).completeTool},
-		{".resources", "", "list the resources, and the templates of more", 0, 0, (*Shell).showResources, nil},
+		{".tools", "[NAME]", "list the tools, or show one's definition", 0, 1, (*Shell).showTools,
+			(*Shell).completeTool},
+		{".resources", "", "list the resources, and the templates of more", 0, 0,
+			(*Shell).showResources, nil},
 		{".read", "URI", "read a resource", 1, 1, (*Shell).readResource, (*Shell).completeURI},
 		{".prompts", "", "list the prompts", 0, 0, (*Shell).showPrompts, nil},
-		{".prompt", "NAME [ARGUMENT=VALUE]…", "get a prompt", 1, -1, (*Shell).getPrompt, (*Shell).completePrompt},
-		{".info", "", "show what the server is, its revision, capabilities and process", 0, 0, (*Shell).showInfo, nil},
-		{".trace", "[on|off]", "show every message that is sent → and received ←", 0, 1, (*Shell).setTrace, completeWord("on", "off")},
-		{".output", "[text|json|raw]", "print results for people, as JSON, or as the server wrote them", 0, 1, (*Shell).setOutput, completeWord(outputs...)},
-		{".timeout", "[DURATION]", "how long to wait for an answer, 0 for ever", 0, 1, (*Shell).setTimeout, nil},
+		{".prompt", "NAME [ARGUMENT=VALUE]…", "get a prompt", 1, -1, (*Shell).getPrompt,
+			(*Shell).completePrompt},
+		{".info", "", "show what the server is, its revision, capabilities and process", 0, 0,
+			(*Shell).showInfo, nil},
+		{".trace", "[on|off]", "show every message that is sent → and received ←", 0, 1,
+			(*Shell).setTrace, completeWord("on", "off")},
+		{".output", "[text|json|raw]",
+			"print results for people, as JSON, or as the server wrote them", 0, 1,
+			(*Shell).setOutput, completeWord(outputs...)},
+		{".timeout", "[DURATION]", "how long to wait for an answer, 0 for ever", 0, 1,
+			(*Shell).setTimeout, nil},
 		{".reload", "", "list tools, resources and prompts anew", 0, 0, (*Shell).reload, nil},
 		{".restart", "", "start the server anew", 0, 0, (*Shell).restart, nil},
 		{".history", "", "show the lines that were typed", 0, 0, (*Shell).showHistory, nil},
-		{".help", "[TOOL|COMMAND]", "explain the shell, a tool or a command", 0, 1, (*Shell).help, (*Shell).completeHelp},
-		{".quit", "", "end the shell and the server", 0, 0, func(*Shell, context.Context, []string) error { return errQuit }, nil},
+		{".help", "[TOOL|COMMAND]", "explain the shell, a tool or a command", 0, 1, (*Shell).help,
+			(*Shell).completeHelp},
+		{".quit", "", "end the shell and the server", 0, 0,
+			func(*Shell, context.Context, []string) error { return errQuit }, nil},
 	}
 }
 
@@ -66,7 +76,8 @@ func (s *Shell) runDotCommand(ctx context.Context, line inputLine) error {
 	var err error
 	switch {
 	case !ok:
-		err = command.Usagef("there is no such command").WithHint(near.Instead(line.name, dotCommandNames()))
+		err = command.Usagef("there is no such command").WithHint(
+			near.Instead(line.name, dotCommandNames()))
 	case line.data != nil:
 		err = command.Usagef("it takes no JSON object").WithHint(c.hint())
 	case len(line.words) < c.least:
@@ -89,7 +100,9 @@ func (s *Shell) showInfo(ctx context.Context, _ []string) error {
 	if output == "raw" {
 		output = "json"
 	}
-	return s.withServer(ctx, func(c *connection) error { return calls.InspectServer(ctx, c.Client, s.Std, c.ready, 0, output) })
+	return s.withServer(ctx, func(c *connection) error {
+		return calls.InspectServer(ctx, c.Client, s.Std, c.ready, 0, output)
+	})
 }
 
 func (s *Shell) showTools(ctx context.Context, words []string) error {
@@ -127,7 +140,8 @@ func (s *Shell) setOutput(_ context.Context, words []string) error {
 		return nil
 	}
 	if !slices.Contains(outputs, words[0]) {
-		return command.Usagef("%q is none of %s", words[0], strings.Join(outputs, ", ")).WithHint(near.DidYouMean(words[0], outputs))
+		return command.Usagef("%q is none of %s", words[0],
+			strings.Join(outputs, ", ")).WithHint(near.DidYouMean(words[0], outputs))
 	}
 	s.output = words[0]
 	return nil
@@ -223,7 +237,10 @@ func ToolHelp(tool *mcp.Tool) string {
 	head := "\n"
 	for name, property := range distinctProperties(arguments.ShapeOf(tool.InputSchema)) {
 		if text := valueText(property, "description"); text != "" {
-			b.WriteString(head + command.WrapWords(append([]string{fmt.Sprintf("  %-14s", printable.Line(name))}, strings.Fields(printable.Line(text))...), 0, 17) + "\n")
+			b.WriteString(head +
+				command.WrapWords(
+					append([]string{fmt.Sprintf("  %-14s", printable.Line(name))},
+						strings.Fields(printable.Line(text))...), 0, 17) + "\n")
 			head = ""
 		}
 	}

@@ -223,7 +223,8 @@ func (s *Shell) interruptible(ctx context.Context, f func(context.Context) error
 	<-watched
 	if err != nil && cancelled {
 		f := command.AsFailure(ctx, err)
-		return &command.Failure{Code: "interrupted", Server: f.Server, Tool: f.Tool, What: f.What, Why: "cancelled"}
+		return &command.Failure{Code: "interrupted", Server: f.Server, Tool: f.Tool, What: f.What,
+			Why: "cancelled"}
 	}
 	return err
 }

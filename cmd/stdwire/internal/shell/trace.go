@@ -33,7 +33,8 @@ type Tracer struct {
 }
 
 func (t *Tracer) start(s *Shell) {
-	t.Shell, t.Ready, t.quit, t.ended = s, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	t.Shell, t.Ready, t.quit, t.ended = s, make(chan struct{}, 1), make(chan struct{}),
+		make(chan struct{})
 	go func() {
 		defer close(t.ended)
 		for {
@@ -101,10 +102,12 @@ func FormatFrame(at time.Time, d rpc.Direction, frame []byte, columns int) strin
 	}
 	head := fmt.Sprintf("%s %s ", at.Format("15:04:05.000"), arrow)
 	if columns == 0 {
-		return head + printable.JSON(string(frame[:min(len(frame), MaxFrame)])) + moreBytes(len(frame)-MaxFrame)
+		return head + printable.JSON(string(frame[:min(len(frame), MaxFrame)])) +
+			moreBytes(len(frame)-MaxFrame)
 	}
 	const longest = 4 // bytes of a character
-	return lineedit.Cut(head+printable.JSON(string(frame[:min(len(frame), longest*columns)])), columns-1)
+	return lineedit.Cut(head+printable.JSON(string(frame[:min(len(frame), longest*columns)])),
+		columns-1)
 }
 
 func moreBytes(bytes int) string {

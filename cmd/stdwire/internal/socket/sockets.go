@@ -22,7 +22,8 @@ const maxSocketPath = 103
 // SocketDirs returns the directories of sockets, the preferred one first. All of them are searched,
 // because a gateway may have been started with another environment.
 func SocketDirs() (dirs []string) {
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) { // the specification wants relative ones to be ignored
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		// the specification wants relative ones to be ignored
 		if _, err := os.Stat(dir); err == nil { // it is for the system to make
 			dirs = append(dirs, filepath.Join(dir, "stdwire"))
 		}
@@ -55,7 +56,9 @@ func ListenLocally() (listener net.Listener, path string, err error) {
 
 func listenAt(path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("%s: the path of a socket has at most %d bytes, and this has %d: set XDG_RUNTIME_DIR to a shorter directory", path, maxSocketPath, len(path))
+		return nil, fmt.Errorf(
+			"%s: the path of a socket has at most %d bytes, and this has %d: set XDG_RUNTIME_DIR to a shorter directory",
+			path, maxSocketPath, len(path))
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -38,7 +38,8 @@ func (f *recordingFile) open(std *term.Streams) (io.ReadCloser, error) {
 
 // each calls handle with every record and its line. A recording whose last line is incomplete is
 // valid up to that line; each prints a note.
-func (f *recordingFile) each(std *term.Streams, handle func(r *tap.Record, line []byte) error) error {
+func (f *recordingFile) each(std *term.Streams,
+	handle func(r *tap.Record, line []byte) error) error {
 	file, err := f.open(std)
 	if err != nil {
 		return err

@@ -22,11 +22,13 @@ func tapLines(r *tap.Record) []string {
 	case tap.Start:
 		return nil
 	case tap.Dropped:
-		return []string{fmt.Sprintf("-- %d frames were too many at a time and are not here", r.Lost)}
+		return []string{
+			fmt.Sprintf("-- %d frames were too many at a time and are not here", r.Lost)}
 	case tap.Full:
 		return []string{"-- the recording has reached its size; what follows is not here"}
 	case tap.End:
-		return []string{fmt.Sprintf("-- ended after %.3f s with exit status %d", r.Seconds, r.Status)}
+		return []string{
+			fmt.Sprintf("-- ended after %.3f s with exit status %d", r.Seconds, r.Status)}
 	case tap.Junk:
 		return []string{tapLine(r, r.Message, r.Payload())}
 	}
@@ -81,7 +83,8 @@ func excerpt(text []byte) string {
 // errorText returns the error of a response.
 func errorText(text []byte) string {
 	said := jsonscan.Member(jsonscan.Member(text, "error"), "message")
-	for block := range jsonscan.Elements(jsonscan.Member(jsonscan.Member(text, "result"), "content")) {
+	for block := range jsonscan.Elements(
+		jsonscan.Member(jsonscan.Member(text, "result"), "content")) {
 		if said == nil {
 			said = jsonscan.Member(block, "text")
 		}

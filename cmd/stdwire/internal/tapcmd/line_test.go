@@ -18,18 +18,22 @@ import (
 
 func TestTapLines(t *testing.T) {
 	message := func(text string) tap.Record {
-		return tap.Record{N: 1, From: tap.FromServer, Seconds: 61.5, Frame: json.RawMessage(text), Message: tap.Message{Kind: tap.Response, Method: "tools/call", About: "a", ID: json.RawMessage(`"x"`), Of: 1, Ms: 1.5, Size: 2000}}
+		return tap.Record{N: 1, From: tap.FromServer, Seconds: 61.5, Frame: json.RawMessage(text),
+			Message: tap.Message{Kind: tap.Response, Method: "tools/call", About: "a",
+				ID: json.RawMessage(`"x"`), Of: 1, Ms: 1.5, Size: 2000}}
 	}
 	failed := message(`{"error":{"message":"no\n\u001b[31mway"}}`)
 	failed.Failed = "error -1"
-	isError := message(`{"result":{"content":[{"type":"image"},{"type":"text","text":"disk full"}]}}`)
+	isError := message(
+		`{"result":{"content":[{"type":"image"},{"type":"text","text":"disk full"}]}}`)
 	isError.Failed = "isError"
 	unasked := message(`{}`)
 	unasked.Of = 0
 	request := message(`{}`)
 	request.From, request.Kind, request.SHA256 = tap.FromClient, tap.Request, "00"
 	batch := message(`[{},{}]`)
-	batch.Messages, batch.Kind = []tap.Message{{Kind: tap.Notification, Method: "n", Size: 2}, {Kind: tap.Junk, Size: 2}}, tap.Batch
+	batch.Messages, batch.Kind = []tap.Message{{Kind: tap.Notification, Method: "n", Size: 2},
+		{Kind: tap.Junk, Size: 2}}, tap.Batch
 	for want, r := range map[string]tap.Record{
 		`←     61.500 #"x" tools/call a 1.50 ms 2.0 kB`:                    message(`{}`),
 		`← !   61.500 #"x" tools/call a 1.50 ms 2.0 kB error -1: no way`:   failed,
@@ -37,10 +41,15 @@ func TestTapLines(t *testing.T) {
 		`← ?   61.500 #"x" tools/call a answers nothing 2.0 kB`:            unasked,
 		`→     61.500 #"x" tools/call a 2.0 kB (cut)`:                      request,
 		"←     61.500 n 2 B\n← ?   61.500 no message 2 B: {}":              batch,
-		`← ?    0.000 no message 5 B (unfinished): a \u202e`:               {N: 1, From: tap.FromServer, Text: "a\n\u202e", Partial: true, Message: tap.Message{Kind: tap.Junk, Size: 5}},
-		"-- 3 frames were too many at a time and are not here":             {Lost: 3, Message: tap.Message{Kind: tap.Dropped}},
-		"-- the recording has reached its size; what follows is not here":  {Message: tap.Message{Kind: tap.Full}},
-		"-- ended after 2.000 s with exit status 3":                        {Seconds: 2, EndNote: &tap.EndNote{Status: 3}, Message: tap.Message{Kind: tap.End}},
+		`← ?    0.000 no message 5 B (unfinished): a \u202e`: {N: 1,
+			From: tap.FromServer, Text: "a\n\u202e", Partial: true,
+			Message: tap.Message{Kind: tap.Junk, Size: 5}},
+		"-- 3 frames were too many at a time and are not here": {Lost: 3,
+			Message: tap.Message{Kind: tap.Dropped}},
+		"-- the recording has reached its size; what follows is not here": {
+			Message: tap.Message{Kind: tap.Full}},
+		"-- ended after 2.000 s with exit status 3": {Seconds: 2, EndNote: &tap.EndNote{Status: 3},
+			Message: tap.Message{Kind: tap.End}},
 		"": {Message: tap.Message{Kind: tap.Start}},
 	} {
 		assert.Equal(t, strings.Join(tapLines(&r), "\n"), want)
@@ -53,7 +62,8 @@ func TestTapLines(t *testing.T) {
 	assert.Assert(t, v.close())
 	line := c.Stderr.String()
 	assert.Assert(t, strings.HasSuffix(line, "ü…\n"))
-	assert.Assert(t, utf8.RuneCountInString(line) < 200) // as wide as the terminal, of which there may be none here
+	// as wide as the terminal, of which there may be none here
+	assert.Assert(t, utf8.RuneCountInString(line) < 200)
 }
 
 // A view that is stuck holds nobody up.
@@ -62,7 +72,8 @@ func TestLiveViewNobodyReads(t *testing.T) {
 		r, w := io.Pipe()
 		v := newLiveView(&term.Console{W: w})
 		show := func() {
-			v.show(&tap.Record{From: tap.FromClient, Message: tap.Message{Kind: tap.Notification, Method: "m"}})
+			v.show(&tap.Record{From: tap.FromClient,
+				Message: tap.Message{Kind: tap.Notification, Method: "m"}})
 		}
 		show()
 		synctest.Wait() // it is written now, which nobody reads; so no later one leaves the queue

@@ -25,7 +25,8 @@ type liveView struct {
 // newLiveView returns a liveView. Its goroutine runs until close.
 func newLiveView(c *term.Console) *liveView {
 	const waiting = 1024
-	v := &liveView{console: c, lines: make(chan string, waiting), quit: make(chan struct{}), done: make(chan struct{})}
+	v := &liveView{console: c, lines: make(chan string, waiting), quit: make(chan struct{}),
+		done: make(chan struct{})}
 	go v.run()
 	return v
 }
@@ -64,7 +65,9 @@ func (v *liveView) columns() int {
 // show prints a record. It does not block. It is not safe for concurrent use.
 func (v *liveView) show(r *tap.Record) {
 	for _, line := range tapLines(r) {
-		if v.dropped > 0 && v.enqueue(fmt.Sprintf("-- %d messages were too many at a time to be shown", v.dropped)) {
+		if v.dropped > 0 &&
+			v.enqueue(fmt.Sprintf("-- %d messages were too many at a time to be shown",
+				v.dropped)) {
 			v.dropped = 0
 		}
 		if v.dropped > 0 || !v.enqueue(line) {

@@ -19,21 +19,26 @@ import (
 
 func tapReplayCommand() command.Command {
 	return command.Command{
-		Name: "tap replay", Usage: "FILE [--ignore NAME]… [--timeout DURATION] [-o text|json] -- SERVER-COMMAND…",
+		Name:    "tap replay",
+		Usage:   "FILE [--ignore NAME]… [--timeout DURATION] [-o text|json] -- SERVER-COMMAND…",
 		Summary: "say it all once more to a server, and compare the answers",
 		Help: `Writes what the client wrote in a recording to a server, in the same order and with the same ids, each when the answers are there that were there before it; and shows in what results and errors are not what they were: ~ what has changed, - what is missing, + what is new, and where. The exit code is 10 if there is a difference.
 
   stdwire tap replay talk.jsonl --ignore modified --ignore _meta -- ./my-server`,
 		Make: func() (command.Grammar, command.Runner) {
 			r := &replayRun{timeout: time.Minute}
-			return command.Grammar{Word: r.file.word, Command: func(words []string) { r.words = words }, Flags: []command.Flag{
-				command.FormatFlag(&r.output, "text", "json"),
-				{Name: "--ignore", Value: "NAME", Many: true, Help: "members of this name may differ, wherever they are", Set: func(value string) error {
-					r.ignore = append(r.ignore, value)
-					return nil
-				}},
-				command.DurationFlag(&r.timeout, "--timeout", "how long to wait for each answer"),
-			}}, r.run
+			return command.Grammar{Word: r.file.word,
+				Command: func(words []string) { r.words = words }, Flags: []command.Flag{
+					command.FormatFlag(&r.output, "text", "json"),
+					{Name: "--ignore", Value: "NAME", Many: true,
+						Help: "members of this name may differ, wherever they are",
+						Set: func(value string) error {
+							r.ignore = append(r.ignore, value)
+							return nil
+						}},
+					command.DurationFlag(&r.timeout, "--timeout",
+						"how long to wait for each answer"),
+				}}, r.run
 		},
 	}
 }
@@ -51,7 +56,8 @@ type replayRun struct {
 
 func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	if r.words == nil {
-		return command.Usagef("to which server?").WithHint("its command stands behind --: stdwire tap replay talk.jsonl -- COMMAND…")
+		return command.Usagef("to which server?").WithHint(
+			"its command stands behind --: stdwire tap replay talk.jsonl -- COMMAND…")
 	}
 	file, err := r.file.open(std)
 	if err != nil {
@@ -59,17 +65,21 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	}
 	defer file.Close()
 	server := filepath.Base(r.words[0])
-	p, err := child.Start(ctx, child.Config{Command: r.words[0], Args: r.words[1:], InheritEnv: []string{"*"}})
+	p, err := child.Start(ctx,
+		child.Config{Command: r.words[0], Args: r.words[1:], InheritEnv: []string{"*"}})
 	if err != nil {
-		return &command.Failure{Code: "spawn_failed", Server: server, What: "start", Why: err.Error()}
+		return &command.Failure{Code: "spawn_failed", Server: server, What: "start",
+			Why: err.Error()}
 	}
 	defer p.Close()
-	stop := context.AfterFunc(ctx, func() { _, _ = p.Stop(ctx) }) // which ends whatever waits for it
+	// which ends whatever waits for it
+	stop := context.AfterFunc(ctx, func() { _, _ = p.Stop(ctx) })
 	defer stop()
 	if r.timeout < 0 {
 		r.timeout = math.MaxInt64
 	}
-	replay := tap.Replay{Timeout: r.timeout, Ignore: r.ignore, Answered: func(a tap.Answer) { r.printAnswer(std, &a) }}
+	replay := tap.Replay{Timeout: r.timeout, Ignore: r.ignore,
+		Answered: func(a tap.Answer) { r.printAnswer(std, &a) }}
 	err = replay.Run(ctx, tap.NewReader(file), p.Stdin(), p.Stdout())
 	if errors.Is(err, tap.ErrCut) {
 		std.Err.Printf("note: %s: %v", r.file.name, err)
@@ -82,20 +92,25 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 // result prints the summary and returns the failure, if any.
 func (r *replayRun) result(std *term.Streams, server string, err error, p *child.Process) error {
 	if r.output == "text" && (err == nil || r.answers > 0) {
-		std.Out.Print(fmt.Sprintf("%d answers: %d the same, %d different, %d missing\n", r.answers, r.answers-r.different-r.missing, r.different, r.missing))
+		std.Out.Print(fmt.Sprintf("%d answers: %d the same, %d different, %d missing\n", r.answers,
+			r.answers-r.different-r.missing, r.different, r.missing))
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, tap.ErrServerEnded):
-		return &command.Failure{Code: "server_died", Server: server, What: "replay", Why: p.Wait().Error(), Stderr: p.StderrTail()}
+		return &command.Failure{Code: "server_died", Server: server, What: "replay",
+			Why: p.Wait().Error(), Stderr: p.StderrTail()}
 	case errors.Is(err, tap.ErrSilent), errors.Is(err, tap.ErrNotTaken):
-		f := &command.Failure{Code: "call_timeout", Server: server, What: "replay", Why: err.Error(), Stderr: p.StderrTail()}
+		f := &command.Failure{Code: "call_timeout", Server: server, What: "replay",
+			Why: err.Error(), Stderr: p.StderrTail()}
 		return f.WithHint("it may need longer: --timeout 5m")
 	case err != nil:
 		return r.file.failure(err)
 	case r.different+r.missing > 0:
-		return &command.Failure{Code: "findings", Server: server, What: "replay", Why: fmt.Sprintf("%d of %d answers are not as they were", r.different+r.missing, r.answers)}
+		return &command.Failure{Code: "findings", Server: server, What: "replay",
+			Why: fmt.Sprintf("%d of %d answers are not as they were", r.different+r.missing,
+				r.answers)}
 	}
 	return nil
 }
@@ -115,8 +130,11 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Answer) {
 	if a.Same() {
 		return
 	}
-	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.About)), " ")
-	std.Out.Print(printable.Line(fmt.Sprintf("#%s %s (frame %d)", printable.TruncateRunes(string(a.Message.ID), 40), words, a.N)) + "\n")
+	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.About)),
+		" ")
+	std.Out.Print(printable.Line(
+		fmt.Sprintf("#%s %s (frame %d)", printable.TruncateRunes(string(a.Message.ID), 40), words,
+			a.N)) + "\n")
 	switch {
 	case a.Missing && a.Message.Kind == tap.Request:
 		std.Out.Print("  - the server did not ask\n")

@@ -13,7 +13,8 @@ import (
 
 func tapShowCommand() command.Command {
 	return command.Command{
-		Name: "tap show", Usage: "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
+		Name:    "tap show",
+		Usage:   "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
 		Summary: "show what is in a recording",
 		Help: `A line for each message, with who said it (→ the client, ← the server), when, its id, what it is about, its size, and for an answer how long it took. A ! stands before errors, a ? before what is no message or answers nothing. As json, the lines of the recording are printed as they are.
 
@@ -23,15 +24,26 @@ func tapShowCommand() command.Command {
 			s := new(showOptions)
 			return command.Grammar{Word: s.file.word, Flags: []command.Flag{
 				command.FormatFlag(&s.output, "text", "json"),
-				{Name: "--method", Value: "NAME", Help: "requests, notifications and answers of this method only", Set: s.filter(func(m *tap.Message, name string) bool { return m.Method == name })},
-				{Name: "--id", Value: "ID", Help: "messages with this id only, with or without quotes", Set: s.filter(func(m *tap.Message, id string) bool {
-					return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
-				})},
-				{Name: "--errors", Help: "errors, what is no message, and what answers nothing only", Set: s.filter(func(m *tap.Message, _ string) bool {
-					return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response && m.Of == 0
-				})},
-				s.timeFlag("--from", "from this time after the start on", func(r *tap.Record, at float64) bool { return r.Seconds >= at }),
-				s.timeFlag("--to", "up to this time after the start", func(r *tap.Record, at float64) bool { return r.Seconds <= at }),
+				{Name: "--method", Value: "NAME",
+					Help: "requests, notifications and answers of this method only",
+					Set: s.filter(func(m *tap.Message, name string) bool {
+						return m.Method == name
+					})},
+				{Name: "--id", Value: "ID",
+					Help: "messages with this id only, with or without quotes",
+					Set: s.filter(func(m *tap.Message, id string) bool {
+						return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
+					})},
+				{Name: "--errors",
+					Help: "errors, what is no message, and what answers nothing only",
+					Set: s.filter(func(m *tap.Message, _ string) bool {
+						return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response &&
+							m.Of == 0
+					})},
+				s.timeFlag("--from", "from this time after the start on",
+					func(r *tap.Record, at float64) bool { return r.Seconds >= at }),
+				s.timeFlag("--to", "up to this time after the start",
+					func(r *tap.Record, at float64) bool { return r.Seconds <= at }),
 			}}, s.run
 		},
 	}
@@ -54,11 +66,13 @@ func (s *showOptions) filter(matches func(m *tap.Message, value string) bool) fu
 }
 
 // timeFlag is a flag whose value is a time after the start.
-func (s *showOptions) timeFlag(name, help string, matches func(r *tap.Record, at float64) bool) command.Flag {
+func (s *showOptions) timeFlag(name, help string,
+	matches func(r *tap.Record, at float64) bool) command.Flag {
 	return command.Flag{Name: name, Value: "DURATION", Help: help, Set: func(value string) error {
 		d, err := time.ParseDuration(value)
 		if err != nil {
-			return command.Usagef("%s: %q is no duration", name, value).WithHint("write 500ms, 30s, 5m or 1h")
+			return command.Usagef("%s: %q is no duration", name,
+				value).WithHint("write 500ms, 30s, 5m or 1h")
 		}
 		s.records = append(s.records, func(r *tap.Record) bool { return matches(r, d.Seconds()) })
 		return nil

@@ -20,23 +20,25 @@ func tapStatsCommand() command.Command {
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string
-			return command.Grammar{Word: file.word, Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}}, func(_ context.Context, std *term.Streams) error {
-				var stats tap.Stats
-				if err := file.each(std, func(r *tap.Record, _ []byte) error {
-					stats.Add(r)
+			return command.Grammar{Word: file.word,
+					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
+				func(_ context.Context, std *term.Streams) error {
+					var stats tap.Stats
+					if err := file.each(std, func(r *tap.Record, _ []byte) error {
+						stats.Add(r)
+						return nil
+					}); err != nil {
+						return err
+					}
+					report := stats.Report()
+					if output == "json" {
+						text, err := json.Marshal(report)
+						std.Out.PrintJSON(text)
+						return err
+					}
+					std.Out.Print(statsText(&report))
 					return nil
-				}); err != nil {
-					return err
 				}
-				report := stats.Report()
-				if output == "json" {
-					text, err := json.Marshal(report)
-					std.Out.PrintJSON(text)
-					return err
-				}
-				std.Out.Print(statsText(&report))
-				return nil
-			}
 		},
 	}
 }
@@ -46,34 +48,41 @@ const maxListed = 20
 
 func statsText(r *tap.Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.3f s, → %d frames, %s, ← %d frames, %s", r.Seconds, r.Client.Frames, command.Size(int(r.Client.Bytes)), r.Server.Frames, command.Size(int(r.Server.Bytes)))
+	fmt.Fprintf(&b, "%.3f s, → %d frames, %s, ← %d frames, %s", r.Seconds, r.Client.Frames,
+		command.Size(int(r.Client.Bytes)), r.Server.Frames, command.Size(int(r.Server.Bytes)))
 	if r.Status != nil {
 		fmt.Fprintf(&b, ", exit status %d", *r.Status)
 	}
-	fmt.Fprintf(&b, "\n\n%-36s%8s%8s%10s%10s%10s%11s%11s\n", "", "count", "errors", "p50 ms", "p95 ms", "max ms", "bytes", "answers")
+	fmt.Fprintf(&b, "\n\n%-36s%8s%8s%10s%10s%10s%11s%11s\n", "", "count", "errors", "p50 ms",
+		"p95 ms", "max ms", "bytes", "answers")
 	for _, m := range r.Methods {
-		fmt.Fprintf(&b, "%-36s%8d", arrowOf(m.From)+" "+printable.TruncateRunes(printable.Line(m.Name), 33), m.Count)
+		fmt.Fprintf(&b, "%-36s%8d", arrowOf(m.From)+" "+
+			printable.TruncateRunes(printable.Line(m.Name), 33), m.Count)
 		if m.Answered > 0 {
-			fmt.Fprintf(&b, "%8d%10.2f%10.2f%10.2f%11d%11d\n", m.Errors, m.P50Ms, m.P95Ms, m.MaxMs, m.Bytes, m.Answers)
+			fmt.Fprintf(&b, "%8d%10.2f%10.2f%10.2f%11d%11d\n", m.Errors, m.P50Ms, m.P95Ms, m.MaxMs,
+				m.Bytes, m.Answers)
 		} else {
 			fmt.Fprintf(&b, "%8s%10s%10s%10s%11d\n", "", "", "", "", m.Bytes)
 		}
 	}
 	list(&b, "requests without an answer", r.Unanswered, func(u tap.Unanswered) string {
-		line := fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), printable.TruncateRunes(string(u.ID), 40), u.Method, u.N)
+		line := fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From),
+			printable.TruncateRunes(string(u.ID), 40), u.Method, u.N)
 		if u.Cancelled {
 			line += ", cancelled"
 		}
 		return line
 	})
 	list(&b, "answers to nothing", r.Unasked, func(u tap.Unasked) string {
-		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From), printable.TruncateRunes(string(u.ID), 40), u.Failed, u.N)
+		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From),
+			printable.TruncateRunes(string(u.ID), 40), u.Failed, u.N)
 	})
 	if junk := r.Client.Junk + r.Server.Junk; junk > 0 {
 		fmt.Fprintf(&b, "\nno messages: → %d, ← %d\n", r.Client.Junk, r.Server.Junk)
 	}
 	if r.Missing > 0 {
-		fmt.Fprintf(&b, "\nnot in the recording: %d frames; what is unanswered or answers nothing may be because of them\n", r.Missing)
+		fmt.Fprintf(&b, "\nnot in the recording: %d frames; what is unanswered or answers nothing may be because of them\n",
+			r.Missing)
 	}
 	return b.String()
 }

@@ -45,15 +45,17 @@ What to do with a recording:
 		Make: func() (command.Grammar, command.Runner) {
 			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }
-			return command.Grammar{Rest: rest, Command: func(words []string) { t.words = words }, Flags: []command.Flag{
-				{Name: "-o", Value: "FILE", Help: "record in this file", Set: func(value string) error {
-					t.file = value
-					return nil
-				}},
-				command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
-				command.SwitchFlag(&t.redact, "--redact", "record no values"),
-				byteSize(&t.maxSize, "--max-size", "how large the recording may become"),
-			}}, t.run
+			return command.Grammar{Rest: rest, Command: func(words []string) { t.words = words },
+				Flags: []command.Flag{
+					{Name: "-o", Value: "FILE", Help: "record in this file",
+						Set: func(value string) error {
+							t.file = value
+							return nil
+						}},
+					command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
+					command.SwitchFlag(&t.redact, "--redact", "record no values"),
+					byteSize(&t.maxSize, "--max-size", "how large the recording may become"),
+				}}, t.run
 		},
 	}
 }
@@ -68,23 +70,26 @@ func byteSize(target *int64, name, help string) command.Flag {
 	units := []struct {
 		suffix string
 		bytes  int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"", 1}}
-	return command.Flag{Name: name, Value: "SIZE", Help: help + " (default 1GiB)", Set: func(value string) error {
-		for _, unit := range units {
-			digits, ok := strings.CutSuffix(value, unit.suffix)
-			if !ok {
-				continue
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
+		{"", 1}}
+	return command.Flag{Name: name, Value: "SIZE", Help: help + " (default 1GiB)",
+		Set: func(value string) error {
+			for _, unit := range units {
+				digits, ok := strings.CutSuffix(value, unit.suffix)
+				if !ok {
+					continue
+				}
+				const most = 1 << 50
+				n, err := strconv.ParseInt(digits, 10, 64)
+				if err != nil || n <= 0 || n > most/unit.bytes {
+					break
+				}
+				*target = n * unit.bytes
+				return nil
 			}
-			const most = 1 << 50
-			n, err := strconv.ParseInt(digits, 10, 64)
-			if err != nil || n <= 0 || n > most/unit.bytes {
-				break
-			}
-			*target = n * unit.bytes
-			return nil
-		}
-		return command.Usagef("%s: %q is no size", name, value).WithHint("write 500MB, 64MiB or 2GiB")
-	}}
+			return command.Usagef("%s: %q is no size", name,
+				value).WithHint("write 500MB, 64MiB or 2GiB")
+		}}
 }
 
 // recordOptions are the options of stdwire tap.
@@ -104,7 +109,8 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	case t.rest != nil:
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
-		return command.Usagef("which server?").WithHint("its command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…")
+		return command.Usagef("which server?").WithHint(
+			"its command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…")
 	case t.file == "" && !t.live:
 		return command.Usagef("neither -o FILE nor --live is given: there is nothing to do")
 	}
@@ -136,7 +142,8 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	const patience = 5 * time.Second
 	complete := recorder.Close(int(status), patience)
 	if heard() && !complete {
-		std.Err.Printf("stdwire: tap: the end of the recording is missing: it could not be written in %v", patience)
+		std.Err.Printf("stdwire: tap: the end of the recording is missing: it could not be written in %v",
+			patience)
 	}
 	if err != nil {
 		return err
@@ -149,7 +156,10 @@ func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) er
 	names := []string{"show", "stats", "replay"}
 	i := slices.Index(names, t.rest[0])
 	if i < 0 {
-		return command.Usagef("unexpected argument %q", t.rest[0]).WithHint(cmp.Or(near.DidYouMean(t.rest[0], names), "a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
+		return command.Usagef("unexpected argument %q",
+			t.rest[0]).WithHint(
+			cmp.Or(near.DidYouMean(t.rest[0], names),
+				"a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
 	}
 	return tapCommands()[i].Run(ctx, t.rest[1:], std)
 }

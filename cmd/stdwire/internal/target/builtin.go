@@ -31,21 +31,25 @@ type BuiltinFlags struct {
 // Flags returns the flags that decide which operations exist.
 func (b *BuiltinFlags) Flags() []command.Flag {
 	return b.recordArgs(
-		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true, Help: "directory that files are in; may be repeated, the first is the default (default .)", Set: func(value string) error {
-			_, err := fs.ParseRoot(value)
-			b.Roots = append(b.Roots, value)
-			return err
-		}},
+		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true,
+			Help: "directory that files are in; may be repeated, the first is the default (default .)",
+			Set: func(value string) error {
+				_, err := fs.ParseRoot(value)
+				b.Roots = append(b.Roots, value)
+				return err
+			}},
 		command.SwitchFlag(&b.Write, "--write", "offer the operations that change files"),
-		command.Flag{Name: "--allow-exec", Value: "CMD,…", Optional: true, Help: "offer the operations that run programs: any, or only these", Set: func(value string) error {
-			b.Exec = true
-			for name := range strings.SplitSeq(value, ",") {
-				if name = strings.TrimSpace(name); name != "" {
-					b.allow = append(b.allow, name)
+		command.Flag{Name: "--allow-exec", Value: "CMD,…", Optional: true,
+			Help: "offer the operations that run programs: any, or only these",
+			Set: func(value string) error {
+				b.Exec = true
+				for name := range strings.SplitSeq(value, ",") {
+					if name = strings.TrimSpace(name); name != "" {
+						b.allow = append(b.allow, name)
+					}
 				}
-			}
-			return nil
-		}},
+				return nil
+			}},
 		command.SwitchFlag(&b.Eval, "--allow-eval", "offer proc.eval, which runs shell text"),
 	)
 }
@@ -53,8 +57,12 @@ func (b *BuiltinFlags) Flags() []command.Flag {
 // ServerFlags returns Flags and the flags that decide how they are offered to MCP clients.
 func (b *BuiltinFlags) ServerFlags() []command.Flag {
 	return append(b.Flags(), b.recordArgs(
-		command.ChoiceFlag(&b.confirm, "--confirm", "before something is destroyed: ask the client's user, or trust the client to have asked (default ask)", "ask", "trust"),
-		command.ChoiceFlag(&b.tools, "--tools", "what is a tool: each operation, or each service, with the operation as its argument (default operation)", "operation", "service"),
+		command.ChoiceFlag(&b.confirm, "--confirm",
+			"before something is destroyed: ask the client's user, or trust the client to have asked (default ask)",
+			"ask", "trust"),
+		command.ChoiceFlag(&b.tools, "--tools",
+			"what is a tool: each operation, or each service, with the operation as its argument (default operation)",
+			"operation", "service"),
 	)...)
 }
 
@@ -130,8 +138,9 @@ func (b *BuiltinFlags) Writable() WritableRoots {
 // Open returns the catalog, with gates open beside those that the flags open. The caller closes it.
 func (b *BuiltinFlags) Open(log *slog.Logger, gates ...dispatch.Gate) (*BuiltinServer, error) {
 	if b.Eval && !proc.HasEval {
-		return nil, command.Usagef("--allow-eval: proc.eval runs scripts by sh, which this system does not " +
-			"have; leave it out, and offer programs with --allow-exec")
+		return nil, command.Usagef(
+			"--allow-eval: proc.eval runs scripts by sh, which this system does not " +
+				"have; leave it out, and offer programs with --allow-exec")
 	}
 	list, err := b.rootDirs()
 	if err != nil {
@@ -150,7 +159,8 @@ func (b *BuiltinFlags) Open(log *slog.Logger, gates ...dispatch.Gate) (*BuiltinS
 		return nil, command.Usagef("%v", err)
 	}
 	if err = fs.Register(o.Catalog, o.roots); err == nil {
-		o.procs, err = proc.Register(o.Catalog, proc.Options{Roots: o.roots, Allow: b.allow, Logger: log})
+		o.procs, err = proc.Register(o.Catalog,
+			proc.Options{Roots: o.roots, Allow: b.allow, Logger: log})
 	}
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -175,7 +185,8 @@ func (o *BuiltinServer) Close() error {
 }
 
 func (b *BuiltinFlags) Options(log *slog.Logger) server.Options {
-	o := server.Options{Logger: log, Instructions: b.instructions(), TrustClients: b.confirm == "trust"}
+	o := server.Options{Logger: log, Instructions: b.instructions(),
+		TrustClients: b.confirm == "trust"}
 	if b.tools == "service" {
 		o.Tools = server.ToolPerService
 	}
@@ -184,12 +195,14 @@ func (b *BuiltinFlags) Options(log *slog.Logger) server.Options {
 
 // instructions returns what a model cannot see from the tools.
 func (b *BuiltinFlags) instructions() string {
-	text := []string{"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}
+	text := []string{
+		"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}
 	if !b.Write {
 		text = append(text, "Files can be read but not changed.")
 	}
 	if b.Exec {
-		text = append(text, "Programs that are started with proc_start live on until they end, proc_stop, or the end of this connection.")
+		text = append(text,
+			"Programs that are started with proc_start live on until they end, proc_stop, or the end of this connection.")
 	}
 	return strings.Join(text, " ")
 }

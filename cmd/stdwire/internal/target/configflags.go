@@ -24,21 +24,26 @@ type ConfigFlags struct {
 
 func (c *ConfigFlags) Flags() []command.Flag {
 	return []command.Flag{
-		{Name: "--config", Value: "FILE", Many: true, Help: "a file with servers, in place of those that are searched for; of several the later one wins", Set: func(value string) error {
-			if value == "" {
-				return errors.New("the name of the file is empty")
-			}
-			c.Files = append(c.Files, value)
-			return nil
-		}},
-		{Name: "--input", Value: "ID=VALUE", Many: true, Help: "a value for ${input:ID}; with ID=@FILE it is the content of a file", Set: c.setInput},
+		{Name: "--config", Value: "FILE", Many: true,
+			Help: "a file with servers, in place of those that are searched for; of several the later one wins",
+			Set: func(value string) error {
+				if value == "" {
+					return errors.New("the name of the file is empty")
+				}
+				c.Files = append(c.Files, value)
+				return nil
+			}},
+		{Name: "--input", Value: "ID=VALUE", Many: true,
+			Help: "a value for ${input:ID}; with ID=@FILE it is the content of a file",
+			Set:  c.setInput},
 	}
 }
 
 func (c *ConfigFlags) setInput(value string) error {
 	id, value, ok := strings.Cut(value, "=")
 	if !ok || id == "" {
-		return command.Usagef("--input: that is none").WithHint("it looks like this: --input key=VALUE, or --input key=@FILE")
+		return command.Usagef("--input: that is none").WithHint(
+			"it looks like this: --input key=VALUE, or --input key=@FILE")
 	}
 	if file, ok := strings.CutPrefix(value, "@"); ok {
 		content, err := os.ReadFile(file)
@@ -84,13 +89,15 @@ type ConfiguredServer struct {
 }
 
 func (s *ConfiguredServer) flags() []command.Flag {
-	return append([]command.Flag{{Name: "-s", Value: "ID", Help: "a server from the configuration, see stdwire config", Set: func(value string) error {
-		if value == "" {
-			return errors.New("the id is empty")
-		}
-		s.ID = value
-		return nil
-	}}}, s.ConfigFlags.Flags()...)
+	return append([]command.Flag{
+		{Name: "-s", Value: "ID", Help: "a server from the configuration, see stdwire config",
+			Set: func(value string) error {
+				if value == "" {
+					return errors.New("the id is empty")
+				}
+				s.ID = value
+				return nil
+			}}}, s.ConfigFlags.Flags()...)
 }
 
 // Resolve finds the server in the configuration and checks that it may be started. It does nothing
@@ -113,7 +120,8 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 		}
 	}
 	if server.Disabled {
-		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " + server.Position.String(), Hint: "enable it there"}
+		return &command.Failure{Code: "denied", Server: s.ID, Why: "it is disabled at " +
+			server.Position.String(), Hint: "enable it there"}
 	}
 	if err := config.UserStore(env).Check(server); err != nil {
 		return ConfigFailure(err)
@@ -130,17 +138,20 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 }
 
 // AskInput returns a function that asks for the inputs of a server at the terminal.
-func AskInput(ctx context.Context, p term.Prompter, server string) func(config.Input) (string, error) {
+func AskInput(ctx context.Context, p term.Prompter, server string) func(config.Input) (string,
+	error) {
 	return func(input config.Input) (string, error) {
 		if input.Password {
-			return "", errors.New("it would be seen while it is typed: give it with --input " + input.ID + "=@FILE")
+			return "", errors.New("it would be seen while it is typed: give it with --input " +
+				input.ID + "=@FILE")
 		}
 		end, err := p.Begin(ctx)
 		if err != nil {
 			return "", err
 		}
 		defer end()
-		prompt := fmt.Sprintf("%s wants %s: ", server, printable.Line(cmp.Or(input.Description, input.ID)))
+		prompt := fmt.Sprintf("%s wants %s: ", server,
+			printable.Line(cmp.Or(input.Description, input.ID)))
 		return p.Line(ctx, prompt)
 	}
 }
@@ -161,7 +172,8 @@ func ConfigFailure(err error) error {
 		f.Code = "untrusted"
 		f.Hint = fmt.Sprintf("look at what it runs, and agree to it: stdwire trust %s", e.Server)
 		if e.Profile != "" {
-			f.Hint = fmt.Sprintf("look at what it has, and agree to it: stdwire trust %s", e.Profile)
+			f.Hint = fmt.Sprintf("look at what it has, and agree to it: stdwire trust %s",
+				e.Profile)
 		}
 	}
 	if e, ok := errors.AsType[*config.UnknownError](err); ok {

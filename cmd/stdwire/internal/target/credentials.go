@@ -29,7 +29,8 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 	if o != nil {
 		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
 		if o.ClientID != "" {
-			options.Clients = []auth.Registration{{Issuer: o.Issuer, ClientID: o.ClientID, Secret: o.ClientSecret}}
+			options.Clients = []auth.Registration{
+				{Issuer: o.Issuer, ClientID: o.ClientID, Secret: o.ClientSecret}}
 		}
 		if o.ForItself {
 			options.Grant = auth.ClientCredentials{}

@@ -37,7 +37,9 @@ func DescribeServer(s *config.Server) string {
 		row("header", QuoteWord(name)+": "+QuoteWord(s.Headers[name]))
 	}
 	if o := s.OAuth; o != nil {
-		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}} {
+		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID},
+			{"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope},
+			{"redirectUri", o.RedirectURI}} {
 			if f.value != "" {
 				row("oauth", f.name+": "+QuoteWord(f.value))
 			}

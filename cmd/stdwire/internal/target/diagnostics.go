@@ -8,10 +8,12 @@ import (
 
 // ProfileFlag is the flag --profile.
 func ProfileFlag(profile *string) command.Flag {
-	return command.Flag{Name: "--profile", Value: "NAME", Help: "only the servers of a profile, a set that the configuration has a name for", Set: func(value string) error {
-		*profile = value
-		return nil
-	}}
+	return command.Flag{Name: "--profile", Value: "NAME",
+		Help: "only the servers of a profile, a set that the configuration has a name for",
+		Set: func(value string) error {
+			*profile = value
+			return nil
+		}}
 }
 
 // PrintDiagnostics prints the diagnostics of a configuration.

@@ -29,8 +29,10 @@ var causes = []struct {
 }{
 	{IsError[*client.SpawnError], "spawn_failed", "internal", ""},
 	{IsError[*auth.Error], "auth_required", "auth_required", "log in again: stdwire auth login"},
-	{MatchesError(context.DeadlineExceeded), "start_timeout", "", "a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
-	{MatchesError(context.DeadlineExceeded), "", "call_timeout", "it may need longer: --timeout 30m"},
+	{MatchesError(context.DeadlineExceeded), "start_timeout", "",
+		"a first start may take longer, if something has to be downloaded: --start-timeout 5m; or this is no MCP server on stdio"},
+	{MatchesError(context.DeadlineExceeded), "", "call_timeout",
+		"it may need longer: --timeout 30m"},
 	{IsError[*client.ExitError], "start_exit", "server_died", ""},
 	{unauthorized, "auth_required", "auth_required", hintAuthorization},
 	{IsError[*streamable.StatusError], "unreachable", "server_died", ""},
@@ -58,7 +60,8 @@ func IsError[E error](err error) bool {
 
 func unauthorized(err error) bool {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
-	return ok && (refused.Status == http.StatusUnauthorized || refused.Status == http.StatusForbidden)
+	return ok && (refused.Status == http.StatusUnauthorized ||
+		refused.Status == http.StatusForbidden)
 }
 
 func MatchesError(target error) func(error) bool {
@@ -99,8 +102,10 @@ func explainCall(e *client.CallError) *command.Failure {
 	if explainTooLarge(f, e.Err) {
 		return f
 	}
-	if frame, ok := errors.AsType[*framing.FrameError](e.Err); ok && frame.Err == framing.ErrTooLarge {
-		f.Why = "not sent: the request has " + command.Size(int(frame.Size)) + ", and many servers do not survive more than " + command.Size(frame.Limit)
+	if frame, ok := errors.AsType[*framing.FrameError](e.Err); ok &&
+		frame.Err == framing.ErrTooLarge {
+		f.Why = "not sent: the request has " + command.Size(int(frame.Size)) +
+			", and many servers do not survive more than " + command.Size(frame.Limit)
 	}
 	for _, cause := range causes {
 		if cause.call != "" && cause.matches(e.Err) {
@@ -119,8 +124,10 @@ func explainCall(e *client.CallError) *command.Failure {
 
 // methodFeatures maps methods to the feature that a server lacks if it does not know the method.
 var methodFeatures = map[string]string{
-	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources", mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
-	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts", mcp.MethodComplete: "completions",
+	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources",
+	mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
+	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts",
+	mcp.MethodComplete:  "completions",
 	mcp.MethodSubscribe: "way to tell of changes", mcp.MethodListen: "way to tell of changes",
 }
 
@@ -147,14 +154,16 @@ func explainUnasked(err error) (why, hint string) {
 	case !ok:
 	case refused.Code == mcp.CodeMissingRequiredClientCapability:
 		var data mcp.MissingRequiredClientCapabilityData
-		if mcp.Unmarshal(refused.Data, &data) == nil && data.RequiredCapabilities.Elicitation != nil {
+		if mcp.Unmarshal(refused.Data, &data) == nil &&
+			data.RequiredCapabilities.Elicitation != nil {
 			return explainMissing([]string{mcp.MethodElicit})
 		}
 	case refused.Code == mcp.CodeURLElicitationRequired:
 		var data mcp.URLElicitationRequiredData
 		if mcp.Unmarshal(refused.Data, &data) == nil && len(data.Elicitations) > 0 {
 			first := data.Elicitations[0]
-			return "a web page has to be visited first: " + first.Message, "if you trust the server, open " + elicit.Ascii(first.URL) + " and try again"
+			return "a web page has to be visited first: " + first.Message,
+				"if you trust the server, open " + elicit.Ascii(first.URL) + " and try again"
 		}
 	}
 	return "", ""
@@ -165,5 +174,6 @@ func explainMissing(methods []string) (why, hint string) {
 	if slices.Equal(methods, []string{mcp.MethodElicit}) {
 		return "the server wants to ask something, and nobody is there to answer", term.HintTerminal
 	}
-	return "the server asks for " + strings.Join(methods, " and ") + ", which stdwire does not give", ""
+	return "the server asks for " + strings.Join(methods, " and ") +
+		", which stdwire does not give", ""
 }

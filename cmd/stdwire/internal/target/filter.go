@@ -19,7 +19,8 @@ import (
 func (t *Target) Kinds() []output.Kind {
 	all := output.Kinds()
 	pages := all[0].Pages
-	all[0].Pages = func(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
+	all[0].Pages = func(c *client.Client, ctx context.Context,
+		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return func(yield func(json.RawMessage, error) bool) {
 			for page, err := range pages(c, ctx, options...) {
 				if !yield(filterPage(page, t.Configured.allows), err) {
@@ -36,7 +37,8 @@ func (t *Target) Kinds() []output.Kind {
 }
 
 // Tools lists the tools that the configuration allows.
-func (s *ConfiguredServer) Tools(c *client.Client, ctx context.Context, options ...client.CallOption) iter.Seq2[*mcp.Tool, error] {
+func (s *ConfiguredServer) Tools(c *client.Client, ctx context.Context,
+	options ...client.CallOption) iter.Seq2[*mcp.Tool, error] {
 	return func(yield func(*mcp.Tool, error) bool) {
 		for tool, err := range c.Tools(ctx, options...) {
 			if (err != nil || s.allows(tool.Name)) && !yield(tool, err) {
@@ -48,7 +50,8 @@ func (s *ConfiguredServer) Tools(c *client.Client, ctx context.Context, options 
 
 // Allowed returns those of tools that the configuration allows.
 func (s *ConfiguredServer) Allowed(tools []*mcp.Tool) []*mcp.Tool {
-	return slices.DeleteFunc(slices.Clone(tools), func(tool *mcp.Tool) bool { return !s.allows(tool.Name) })
+	return slices.DeleteFunc(slices.Clone(tools),
+		func(tool *mcp.Tool) bool { return !s.allows(tool.Name) })
 }
 
 // allows reports whether the configuration allows a tool.
@@ -61,7 +64,8 @@ func (s *ConfiguredServer) CheckAllowed(tool string) error {
 	if s.allows(tool) {
 		return nil
 	}
-	return &command.Failure{Code: "denied", Server: s.ID, Tool: tool, What: tool, Why: "the filter at " + s.server.Position.String() + " does not let it pass"}
+	return &command.Failure{Code: "denied", Server: s.ID, Tool: tool, What: tool,
+		Why: "the filter at " + s.server.Position.String() + " does not let it pass"}
 }
 
 // filterPage removes tools from a page of tools/list. The rest of the page stays byte for byte.

@@ -24,7 +24,8 @@ func (t *Target) loginHint(err error) string {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
 	case t.hasAuthorization():
-		return "what it was given as Authorization is not good, or not good enough: " + hintAuthorization
+		return "what it was given as Authorization is not good, or not good enough: " +
+			hintAuthorization
 	case o.Off:
 		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
 	case o.ForItself:
@@ -34,15 +35,18 @@ func (t *Target) loginHint(err error) string {
 	case !ok:
 		return hintAuthorization
 	}
-	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate")) // a broken one says nothing
+	// a broken one says nothing
+	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
-		if scope := c.Get("scope"); refused.Status == http.StatusForbidden && c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < term.Width {
+		if scope := c.Get("scope"); refused.Status == http.StatusForbidden &&
+			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < term.Width {
 			return "log in for more: " + login + " --scope " + shellwords.Quote(scope)
 		}
 	}
 	for _, c := range challenges {
 		if refused.Status == http.StatusUnauthorized && (c.Is("Bearer") || c.Is("DPoP")) {
-			return "log in: " + login + "; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN"
+			return "log in: " + login +
+				"; or, if you have a token, --header Authorization:@FILE, with in the file: Bearer TOKEN"
 		}
 	}
 	return hintAuthorization
@@ -51,7 +55,8 @@ func (t *Target) loginHint(err error) string {
 // AddLoginHint adds to an error of a server behind a gateway the command with which to log in, if
 // that may be the remedy. The reader of the error is not at the command line.
 func AddLoginHint(id string, err error) error {
-	if refused, ok := errors.AsType[*streamable.StatusError](err); IsError[*auth.Error](err) || ok && refused.Status == http.StatusUnauthorized {
+	if refused, ok := errors.AsType[*streamable.StatusError](err); IsError[*auth.Error](err) ||
+		ok && refused.Status == http.StatusUnauthorized {
 		return fmt.Errorf("%w (log in: %s)", err, LoginCommand(id, ""))
 	}
 	return err

@@ -16,14 +16,17 @@ const (
 
 // maxMessageFlag is the flag --max-message. Without the flag target stays 0.
 func maxMessageFlag(target *int) command.Flag {
-	return command.Flag{Name: "--max-message", Value: "MB", Help: "how large a message of the server may be (default 67)", Set: func(value string) error {
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 || n > mostMegabytes {
-			return command.Usagef("--max-message: %q is no whole number from 1 to %d", value, mostMegabytes)
-		}
-		*target = n * megabyte
-		return nil
-	}}
+	return command.Flag{Name: "--max-message", Value: "MB",
+		Help: "how large a message of the server may be (default 67)",
+		Set: func(value string) error {
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > mostMegabytes {
+				return command.Usagef("--max-message: %q is no whole number from 1 to %d", value,
+					mostMegabytes)
+			}
+			*target = n * megabyte
+			return nil
+		}}
 }
 
 // explainTooLarge explains that a message of the server was too large and how to allow it. It
@@ -34,7 +37,8 @@ func explainTooLarge(f *command.Failure, err error) bool {
 		return false
 	}
 	f.Code = "too_large"
-	f.Why = fmt.Sprintf("the server sent a message of %s or more, and the limit is %s", command.Size(int(large.Size)), command.Size(large.Limit))
+	f.Why = fmt.Sprintf("the server sent a message of %s or more, and the limit is %s",
+		command.Size(int(large.Size)), command.Size(large.Limit))
 	if need := large.Size/megabyte + 1; need <= mostMegabytes {
 		f.Hint = fmt.Sprintf("allow more: --max-message %d", need)
 	}

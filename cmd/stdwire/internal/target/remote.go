@@ -19,15 +19,20 @@ type Remote struct {
 
 func (r *Remote) Flags() []command.Flag {
 	return []command.Flag{
-		{Name: "--url", Value: "URL", Help: "the server at a URL, over HTTP, in place of a command", Set: r.SetURL},
-		{Name: "--header", Value: "NAME:VALUE", Many: true, Help: "a header for --url; with NAME:@FILE the value is the content of a file", Set: r.setHeader},
+		{Name: "--url", Value: "URL", Help: "the server at a URL, over HTTP, in place of a command",
+			Set: r.SetURL},
+		{Name: "--header", Value: "NAME:VALUE", Many: true,
+			Help: "a header for --url; with NAME:@FILE the value is the content of a file",
+			Set:  r.setHeader},
 	}
 }
 
 func (r *Remote) SetURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return command.Usagef("--url: that is no URL").WithHint("it looks like this: https://example.com/mcp") // what was given may have a secret in it
+		// what was given may have a secret in it
+		return command.Usagef("--url: that is no URL").WithHint(
+			"it looks like this: https://example.com/mcp")
 	}
 	r.URL = value
 	return nil
@@ -37,7 +42,8 @@ func (r *Remote) setHeader(value string) error {
 	name, value, ok := strings.Cut(value, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok || !isToken(name) {
-		return command.Usagef("--header: that is none").WithHint("it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
+		return command.Usagef("--header: that is none").WithHint(
+			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
 	if file, ok := strings.CutPrefix(value, "@"); ok {
 		content, err := os.ReadFile(file)

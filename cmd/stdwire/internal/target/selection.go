@@ -59,11 +59,13 @@ func (c *Selection) Keep(ids []string) error {
 	}
 	for _, id := range ids {
 		if !slices.Contains(known, id) {
-			return ConfigFailure(&config.UnknownError{What: "server", Name: id, Hint: near.Instead(id, known)})
+			return ConfigFailure(
+				&config.UnknownError{What: "server", Name: id, Hint: near.Instead(id, known)})
 		}
 	}
 	if ids != nil {
-		c.Servers = slices.DeleteFunc(slices.Clone(c.Servers), func(s *config.Server) bool { return !slices.Contains(ids, s.ID) })
+		c.Servers = slices.DeleteFunc(slices.Clone(c.Servers),
+			func(s *config.Server) bool { return !slices.Contains(ids, s.ID) })
 	}
 	return nil
 }
@@ -71,7 +73,8 @@ func (c *Selection) Keep(ids []string) error {
 // StartServer starts a server of the configuration, or connects to it. The caller has checked that
 // it is trusted. Its stderr and its start go to log, unless log is nil. The error is one of the
 // configuration or a [*client.StartError].
-func StartServer(ctx context.Context, s *config.Server, env *config.Environment, o client.Options, log *host.Log) (*client.Client, error) {
+func StartServer(ctx context.Context, s *config.Server, env *config.Environment, o client.Options,
+	log *host.Log) (*client.Client, error) {
 	endpoint, err := s.Resolve(env)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,8 @@ func StartServer(ctx context.Context, s *config.Server, env *config.Environment,
 }
 
 // Connect is StartServer for a resolved endpoint.
-func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options, log *host.Log) (*client.Client, error) {
+func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
+	log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
 		return o.Connect(ctx, (&ConfiguredServer{Endpoint: endpoint}).dial())
 	}

@@ -18,7 +18,8 @@ func TestUntold(t *testing.T) {
 	var b bytes.Buffer
 	plain := slog.New(SuppressHandler[*client.StartError]{Handler: slog.NewTextHandler(&b, nil)})
 	told := fmt.Errorf("wrapped: %w", &client.StartError{Err: errors.New("no")})
-	for _, log := range []*slog.Logger{plain, plain.With("a", 1), plain.WithGroup("g"), plain.With("a", 1).WithGroup("g").With("b", 2)} {
+	for _, log := range []*slog.Logger{plain, plain.With("a", 1), plain.WithGroup("g"),
+		plain.With("a", 1).WithGroup("g").With("b", 2)} {
 		log.Warn("left out", slog.String("server", "x"), slog.Any("error", told))
 		log.Warn("logged", slog.Any("error", errors.New("another")))
 		log.Warn("logged")

@@ -40,8 +40,10 @@ type Target struct {
 func NewTarget() *Target { return &Target{} }
 
 func (t *Target) Flags() []command.Flag {
-	return append(append(append(t.Configured.flags(), t.Remote.Flags()...), t.Builtin.ServerFlags()...),
-		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto", "modern", "legacy"),
+	return append(append(append(t.Configured.flags(), t.Remote.Flags()...),
+		t.Builtin.ServerFlags()...),
+		command.ChoiceFlag(&t.Era, "--era", "how to speak to the server (default auto)", "auto",
+			"modern", "legacy"),
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
 		command.SwitchFlag(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
@@ -52,7 +54,8 @@ func (t *Target) Flags() []command.Flag {
 // the client or the configuration.
 func StartTimeoutFlag(target *time.Duration) command.Flag {
 	*target = 60 * time.Second
-	start := command.DurationFlag(target, "--start-timeout", "how long the server may take to start and answer")
+	start := command.DurationFlag(target, "--start-timeout",
+		"how long the server may take to start and answer")
 	*target = 0
 	return start
 }
@@ -77,19 +80,24 @@ func (t *Target) check() error {
 	own := t.Builtin.FirstFlag()
 	switch extra := t.Configured.Given(); {
 	case t.Configured.ID == "" && extra != "":
-		return command.Usagef("%s is for a server of the configuration", extra).WithHint("say which: -s ID")
+		return command.Usagef("%s is for a server of the configuration",
+			extra).WithHint("say which: -s ID")
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
-		return command.Usagef("there is a server's id, -s %s, and another server: which of them is it?", t.Configured.ID)
+		return command.Usagef(
+			"there is a server's id, -s %s, and another server: which of them is it?",
+			t.Configured.ID)
 	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Remote.URL == "" && t.Remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case t.Remote.URL != "" && t.Words != nil:
-		return command.Usagef("there is a --url, and a command behind --: which of them is the server?")
+		return command.Usagef(
+			"there is a --url, and a command behind --: which of them is the server?")
 	case t.Remote.URL != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Words != nil && own != "":
-		return command.Usagef("%s is for stdwire's own server", own).WithHint("give the server behind -- its own arguments")
+		return command.Usagef("%s is for stdwire's own server",
+			own).WithHint("give the server behind -- its own arguments")
 	}
 	return nil
 }
@@ -128,7 +136,8 @@ func (t *Target) Use(ctx context.Context, std *term.Streams, f func(*client.Clie
 }
 
 // UseWith is Use with adjust called on the options of the client.
-func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*client.Options), f func(*client.Client) error) error {
+func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*client.Options),
+	f func(*client.Client) error) error {
 	c, err := t.Connect(ctx, std, adjust)
 	if err != nil {
 		return err
@@ -148,7 +157,8 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 
 // Connect connects to the server. adjust, if not nil, is called on the options of the client. The
 // error is a [*command.Failure] that names the server.
-func (t *Target) Connect(ctx context.Context, std *term.Streams, adjust func(*client.Options)) (*client.Client, error) {
+func (t *Target) Connect(ctx context.Context, std *term.Streams,
+	adjust func(*client.Options)) (*client.Client, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
@@ -185,7 +195,8 @@ func (t *Target) Disconnect(std *term.Streams, c *client.Client) error {
 	return err
 }
 
-func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, adjust func(*client.Options)) (*client.Client, error) {
+func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
+	adjust func(*client.Options)) (*client.Client, error) {
 	o := t.Options
 	o.Name = t.Name()
 	o.Info = mcp.Implementation{Name: "stdwire", Version: command.Version()}
@@ -220,7 +231,8 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog, ad
 		cmd.Stderr = log
 	}
 	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
-		return t.Name() + ": still starting" + Downloads(cmd.Path) + " " + elapsed.Round(time.Second).String()
+		return t.Name() + ": still starting" + Downloads(cmd.Path) + " " +
+			elapsed.Round(time.Second).String()
 	})
 	defer stop()
 	return o.Spawn(ctx, cmd)
@@ -242,7 +254,8 @@ func (t *Target) dial() client.Transport {
 
 // Downloads guesses what a launcher is busy with.
 func Downloads(path string) string {
-	launchers := []string{"npx", "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx", "docker", "podman"}
+	launchers := []string{"npx", "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx",
+		"docker", "podman"}
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	if slices.Contains(launchers, name) {
 		return " (" + name + " may be downloading it)"

@@ -73,7 +73,8 @@ func (all WritableRoots) rootOf(path string) string {
 func resolveFirstLink(path string) (string, bool) {
 	volume := filepath.VolumeName(path)
 	separator := string(filepath.Separator)
-	at, rest := volume+separator, strings.Split(strings.Trim(path[len(volume):], separator), separator)
+	at, rest := volume+separator,
+		strings.Split(strings.Trim(path[len(volume):], separator), separator)
 	for i, name := range rest {
 		here := filepath.Join(at, name)
 		target, err := os.Readlink(here)
@@ -94,7 +95,8 @@ func (all WritableRoots) Refuse(what, path string) error {
 	if root == "" {
 		return nil
 	}
-	return command.Usagef("%s %s lies in the root %s, where --write lets clients change it", what, path, root).
+	return command.Usagef("%s %s lies in the root %s, where --write lets clients change it", what,
+		path, root).
 		WithHint("move it elsewhere, serve a directory that it is not in, or leave out --write; if clients may run any program anyway, say --allow-exec")
 }
 
@@ -152,5 +154,6 @@ func (all WritableRoots) refusePath(what string, c client.Command) error {
 // isProgram reports whether a file is probably run by the program that it is an argument of.
 func isProgram(name string, info os.FileInfo) bool {
 	const endings = ".js .mjs .cjs .ts .mts .cts .py .pyz .rb .pl .php .lua .sh .bash .ps1 .bat .cmd .jar .wasm .exe .dll .so .dylib"
-	return info.Mode().Perm()&0o111 != 0 || slices.Contains(strings.Fields(endings), strings.ToLower(filepath.Ext(name)))
+	return info.Mode().Perm()&0o111 != 0 ||
+		slices.Contains(strings.Fields(endings), strings.ToLower(filepath.Ext(name)))
 }

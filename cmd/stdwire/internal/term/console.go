@@ -62,7 +62,8 @@ func (c *Console) endPrompt(wholeLine bool) {
 
 // Printf prints a line. Control characters in it are escaped.
 func (c *Console) Printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...))) // there is nowhere to complain of stderr
+	// there is nowhere to complain of stderr
+	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...)))
 }
 
 // HideStatus removes the status and shows none until resume is called.
@@ -101,7 +102,8 @@ func (c *Console) erase() {
 
 // StatusAfter shows a status from after on and updates it every second, until stop is called. On a
 // dumb terminal it prints a line every ten seconds.
-func (c *Console) StatusAfter(after time.Duration, text func(elapsed time.Duration) string) (stop func()) {
+func (c *Console) StatusAfter(after time.Duration,
+	text func(elapsed time.Duration) string) (stop func()) {
 	if !c.Terminal {
 		return func() {}
 	}

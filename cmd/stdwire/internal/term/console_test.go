@@ -68,7 +68,9 @@ func TestDuringOnADumbTerminal(t *testing.T) {
 		var b bytes.Buffer
 		c := &Console{W: &b, Terminal: true, Dumb: true}
 		c.Status("nothing")
-		stop := c.StatusAfter(3*time.Second, func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) })
+		stop := c.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
+			return fmt.Sprint("still at it ", elapsed)
+		})
 		time.Sleep(14 * time.Second)
 		stop()
 		assert.Equal(t, b.String(), "still at it 3s\nstill at it 13s\n")

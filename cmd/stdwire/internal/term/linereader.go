@@ -25,7 +25,8 @@ type readResult struct {
 // is called before each question.
 func NewLineReader(in io.Reader, console *Console, forget func()) *lineReader {
 	const longest = 64 << 10 // of a line; a terminal hands over 4 KiB
-	return &lineReader{in: bufio.NewReaderSize(in, longest), console: console, discard: forget, asking: make(chan struct{}, 1)}
+	return &lineReader{in: bufio.NewReaderSize(in, longest), console: console, discard: forget,
+		asking: make(chan struct{}, 1)}
 }
 
 // Begin implements [Prompter].
@@ -61,7 +62,8 @@ func (p *lineReader) Line(ctx context.Context, prompt string) (string, error) {
 			if !begun || line.err != nil {
 				return line.text, line.err
 			}
-			p.console.Printf("That line may have been begun for an earlier question, and does not count. Once more, please.")
+			p.console.Printf(
+				"That line may have been begun for an earlier question, and does not count. Once more, please.")
 			p.console.prompt(prompt)
 		case <-ctx.Done():
 			p.console.endPrompt(false)

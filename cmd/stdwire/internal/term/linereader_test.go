@@ -13,7 +13,8 @@ import (
 
 func TestTypist(t *testing.T) {
 	var b bytes.Buffer
-	p := NewLineReader(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"), &Console{W: &b, Terminal: true}, func() {})
+	p := NewLineReader(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"),
+		&Console{W: &b, Terminal: true}, func() {})
 	for i, want := range []string{"one", "", "", "three"} {
 		text, err := p.Line(t.Context(), "?")
 		if i == 2 {
@@ -45,7 +46,8 @@ func TestLineBegunBefore(t *testing.T) {
 	text, err := p.Line(t.Context(), "second?")
 	assert.NilError(t, err)
 	assert.Equal(t, text, "no")
-	assert.Equal(t, b.String(), "first? \nsecond? That line may have been begun for an earlier question, and does not count. Once more, please.\nsecond? ")
+	assert.Equal(t, b.String(),
+		"first? \nsecond? That line may have been begun for an earlier question, and does not count. Once more, please.\nsecond? ")
 }
 
 func TestLinesComeAboveAPrompt(t *testing.T) {

@@ -17,7 +17,8 @@ func TestOutput(t *testing.T) {
 	assert.NilError(t, o.Flush())
 	assert.Equal(t, b.String(), "a\nb\nours \\u202e\n")
 
-	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n", true: `{"a":"\u202e"}` + "\n"} {
+	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n",
+		true: `{"a":"\u202e"}` + "\n"} {
 		b.Reset()
 		o := NewOutput(&b, terminal)
 		o.PrintJSON([]byte("{\"a\":\"\u202e\"}"))

@@ -17,6 +17,8 @@ type Captured struct {
 // Capture returns streams with empty input. terminal says whether all three are terminals.
 func Capture(terminal bool) Captured {
 	c := Captured{Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer)}
-	c.Streams = &term.Streams{In: strings.NewReader(""), InTerminal: terminal, DiscardInput: func() {}, Out: term.NewOutput(c.Stdout, terminal), Err: &term.Console{W: c.Stderr, Terminal: terminal}}
+	c.Streams = &term.Streams{In: strings.NewReader(""), InTerminal: terminal,
+		DiscardInput: func() {}, Out: term.NewOutput(c.Stdout, terminal),
+		Err: &term.Console{W: c.Stderr, Terminal: terminal}}
 	return c
 }
