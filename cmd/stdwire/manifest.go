@@ -17,7 +17,8 @@ func manifestCommand() command.Command {
 		Name:    "manifest",
 		Usage:   "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
 		Summary: "print what the built-in server offers, as JSON",
-		Help:    "Prints every operation with its schemas, kind, gate and errors, and every error code. What its flags do not open is left out, as serve leaves it out.",
+		Help: `Prints every operation with its schemas, kind, gate and errors, and every error code. Operations
+whose gate is closed are omitted, as by serve.`,
 		Make: func() (command.Grammar, command.Runner) {
 			b := new(target.BuiltinFlags)
 			return command.Grammar{Flags: b.Flags()},

@@ -22,9 +22,17 @@ func runCommand() command.Command {
 	return command.Command{
 		Name: "run", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [OPERATION [FLAG]… | SERVER TOOL [FLAG]… | -]",
 		Summary: "run an operation: a built-in one, or a tool of a server",
-		Help: `The words of an operation are followed by its own flags, and --help among them explains it. The exit code is that of the error's code. With - in place of an operation, command lines are read from stdin and run one after another; a process that one of them starts is there for the next.
+		Help: `The words of an operation are followed by its flags, and --help among them explains it. The exit
+code is that of the operation's error code. With - in place of an operation, command lines are
+read from stdin and run one after another; a process that one of them starts is there for the
+next.
 
-The first word is a built-in service, or else the id of a server of the configuration, whose tools are operations then: their flags are those of the tool's schema. Only that server is started: when it is called, or when it is not known to have what is named. What takes something away for good has to be confirmed, and so has, as MCP has it, what does not say that it does not: with --yes, or at a terminal. There, too, is asked what the server wants to know. As text, a result is shown as stdwire call shows it; json has all of it.
+The first word is a built-in service or the id of a configured server, whose tools are
+operations with the properties of their schema as flags. Only the named server is started: when
+an operation is called, or when its tools are not remembered. An operation that destroys
+something, and a tool whose destructiveHint is true or absent, must be confirmed, by --yes or at
+the terminal. There stdwire also asks the questions of the server. text prints a result as
+stdwire call does; json prints all of it.
 
   stdwire run fs read --path README.md
   stdwire run --write fs write --help

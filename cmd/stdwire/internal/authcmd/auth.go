@@ -18,13 +18,16 @@ func AuthCommand() command.Command {
 	return command.Command{
 		Name: "auth", Usage: "login|status|logout [SERVER] [FLAG]… [-h]",
 		Summary: "log in to servers with a URL",
-		Help: `A server may want to know who is there, and name an authorization server that can tell it (OAuth). To be logged in there once is enough: all commands and stdwire serve --config use what is kept, and renew it by themselves. None of them opens a browser; without credentials they end with exit code 3, and say how to log in.
+		Help: `A server may require authorization and name an authorization server (OAuth). Log in there once:
+all commands and stdwire serve use the stored credentials and renew them. No other command opens
+a browser; without credentials they end with exit code 3 and a hint.
 
-SERVER is the id of one of the configuration, or a URL. What is kept is in ~/.local/state/stdwire/credentials, on Windows %LOCALAPPDATA%\stdwire\credentials, or stdwire/credentials in $XDG_STATE_HOME if that is set, in files that nobody else may read.
+SERVER is the id of a configured server, or a URL. Credentials are in
+~/.local/state/stdwire/credentials, on Windows %LOCALAPPDATA%\stdwire\credentials, or
+stdwire/credentials in $XDG_STATE_HOME, in files that only you can read.
 
-In a configuration, "oauth" says which client stdwire is to the authorization server, if that does not register clients by itself: {"url": …, "oauth": {"clientId": …, "clientSecret": "${SECRET}", "issuer": …, "scope": …}}. The issuer is the URL of the authorization server that has registered the client: no other sees the secret, whatever the server names, and a secret without an issuer is not used. With "grantType": "client_credentials" it acts for itself, and nobody has to log in. With "allowPrivate": true its authorization server may be in a private network although the server is not. With "oauth": false no credentials are used.
-
-` + all.List(),
+` +
+			all.List(),
 		Make: all.Make,
 	}
 }

@@ -21,8 +21,10 @@ func authLoginCommand() command.Command {
 		Name:    "auth login",
 		Usage:   "SERVER [--scope SCOPE]… [--timeout DURATION] [--config FILE]… [--input ID=VALUE]…",
 		Summary: "agree in the browser to what a server wants to know",
-		Help: "Opens the page of the server's authorization server in the browser, and waits until you have agreed there. Where there is no terminal, or no browser, the page's URL is printed on stderr, for " +
-			"you to open on this machine. If the browser is on another, it ends at an address that does not answer there: at a terminal, give that address to stdwire. Whoever does not agree in time gets exit code 3.",
+		Help: `Opens the page of the authorization server in the browser and waits until you have agreed there.
+Without a terminal or a browser it prints the URL of the page on stderr, for you to open on this
+machine. If your browser is on another machine, it ends at an address that does not answer:
+enter that address at the terminal. The exit code is 3 if you do not agree in time.`,
 		Make: func() (command.Grammar, command.Runner) {
 			l := &login{timeout: 5 * time.Minute, browse: elicit.Browse}
 			flags := append([]command.Flag{

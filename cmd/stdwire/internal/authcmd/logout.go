@@ -14,8 +14,9 @@ func authLogoutCommand() command.Command {
 	return command.Command{
 		Name: "auth logout", Usage: "SERVER [--config FILE]… [--input ID=VALUE]…",
 		Summary: "forget credentials, and have them taken back",
-		Help: "The registration with its authorization server is forgotten with them. That is told to take back what it has granted, if it can be; where that fails there is a warning, and the credentials are " +
-			"forgotten nevertheless.",
+		Help: `Deletes the credentials and the client registration, and revokes them at the authorization
+server if it supports that. If the revocation fails there is a warning, and the credentials are
+deleted nevertheless.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var a account
 			return command.Grammar{Flags: a.flags(), Word: a.word}, a.logout

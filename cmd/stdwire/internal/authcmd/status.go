@@ -17,8 +17,9 @@ func authStatusCommand() command.Command {
 	return command.Command{
 		Name: "auth status", Usage: "[SERVER] [-o text|json] [--config FILE]… [--input ID=VALUE]…",
 		Summary: "tell which servers there are credentials for",
-		Help: "Of each server: valid; renewable, if it has expired and can be renewed without you; or expired. With a SERVER, the exit code is 3 if you would have to log in. Nobody is asked, so what was taken " +
-			"back meanwhile is not known. Tokens are not shown.",
+		Help: `Prints each server as valid; renewable, if its token has expired and can be renewed without you;
+or expired. With a SERVER the exit code is 3 if you have to log in. The authorization server is
+not asked, so a revoked token is not noticed. Tokens are not shown.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var a account
 			var output string

@@ -25,11 +25,19 @@ func CallCommand() command.Command {
 	return command.Command{
 		Name: "call", Usage: "TOOL [NAME=VALUE | NAME:=JSON | NAME=@FILE]… [-d JSON|@FILE|-] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "call a tool of a server, and print its result",
-		Help: `The value of an argument is read as the type that the tool's schema wants, so that n=5 is a number where that is wanted, and id=012 text where that is. A name that is given several times makes an array; a.b=1 is a property of a property. With := the value is JSON; @FILE, in place of either, is the content of a file. -d is the whole object of arguments, - for stdin; what else is given goes on top of it.
+		Help: `The value of an argument is converted to the type in the tool's schema: n=5 is a number where
+the schema has a number, id=012 a string where it has a string. A name that is given several
+times makes an array; a.b=1 sets a member of a member. With := the value is JSON; @FILE in place
+of a value is the content of a file. -d is the whole object of arguments, - for stdin; the other
+arguments are added to it.
 
-Arguments are checked against the schema before they are sent. As text, a result is shown for people; json is the whole of it as the server wrote it, and raw the content itself and nothing else: the text of a text, the bytes of a picture. If the tool says that it failed, the exit code is 5, and but for json there is nothing on stdout.
+Arguments are validated against the schema before they are sent. text formats the result for
+people; json prints it as the server wrote it; raw prints the content alone: the text of a text,
+the bytes of an image. If the tool reports a failure, the exit code is 5, and with text and raw
+stdout is empty.
 
-At a terminal, what the server wants to know meanwhile is asked there. Elsewhere a server is told that there is nobody to ask.
+At a terminal stdwire asks you the questions of the server. Elsewhere the server is told that
+nobody can be asked.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git

@@ -19,7 +19,10 @@ func CompleteCommand() command.Command {
 		Name:    "complete",
 		Usage:   "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "ask a server what an argument may become",
-		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource template, that begins as VALUE does: one a line, the likeliest first. OTHER=TEXT are arguments that are settled already. That there are more than it tells is said on stderr. A VALUE with a = in it is written as ARGUMENT=VALUE.
+		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource
+template, that begin with VALUE: one a line, the most likely first. OTHER=TEXT are arguments
+that have a value already. If the server has more suggestions, a note on stderr says so. A VALUE
+that contains = is written as ARGUMENT=VALUE.
 
   stdwire complete prompt completable-prompt name A department=Sales \
     -- npx -y @modelcontextprotocol/server-everything`,

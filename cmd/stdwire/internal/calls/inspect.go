@@ -25,7 +25,9 @@ func InspectCommand() command.Command {
 	return command.Command{
 		Name: "inspect", Usage: "[TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "show what a server is, or all of a tool's definition",
-		Help:    "Shows the revision that was agreed on, how the server introduces itself, how long it took, the names of the environment variables that it has, and what it wrote to stdout that is no message.",
+		Help: `Prints the negotiated revision, the name and version of the server, how long its start took, the
+names of its environment variables, and what it wrote to stdout that is not a message. With a
+TOOL it prints the whole definition of the tool.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, tool string

@@ -20,8 +20,9 @@ func LsCommand() command.Command {
 	return command.Command{
 		Name: "ls", Usage: "[tools|resources|templates|prompts] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "list what a server has: tools, resources, templates, prompts",
-		Help: "Without an argument it is a short list of all, each as it is typed; with one, that kind with how its descriptions begin. json is what the server wrote: " +
-			"of one kind an array, of all an object of them.",
+		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
+of each description. json prints what the server wrote: an array for one kind, an object of
+arrays for all.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, only string

@@ -25,7 +25,9 @@ func PromptCommand() command.Command {
 	return command.Command{
 		Name: "prompt", Usage: "NAME [ARGUMENT=TEXT | ARGUMENT=@FILE]… [-o text|json|raw] [--save DIR] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "get a prompt of a server, with its arguments filled in",
-		Help: `As text, each message is shown below who says it; json is the result as the server wrote it; raw is the content of the messages and nothing else. Arguments are always text. Those that are missing or unknown are named before anything is sent.
+		Help: `text prints each message below its role; json prints the result as the server wrote it; raw
+prints the content of the messages alone. Arguments are strings. Missing and unknown arguments
+are errors before anything is sent.
 
   stdwire prompt args-prompt city=Oslo \
     -- npx -y @modelcontextprotocol/server-everything

@@ -23,9 +23,13 @@ func ReadCommand() command.Command {
 	return command.Command{
 		Name: "read", Usage: "URI… [-o text|json|raw] [--save DIR] [--watch] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "read resources of a server",
-		Help: `Any URI may be given: those on the list, and those that a template makes (see stdwire ls). As text, what is no text is only counted, or saved with --save; json is the result as the server wrote it, one line for each URI; raw is the content itself and nothing else, of several one behind the other.
+		Help: `A URI may be one of the list or one that a template matches (see stdwire ls). text prints text,
+and the size of binary content, which --save writes to a file; json prints the result as the
+server wrote it, one line for each URI; raw prints the content alone, of several URIs one after
+the other.
 
-With --watch the server is asked to tell of changes, and what has changed is printed anew, until Ctrl-C or the server ends it.
+--watch subscribes to the resources and prints each again when it changes, until Ctrl-C or the
+end of the server.
 
   stdwire read demo://resource/dynamic/text/1 \
     -- npx -y @modelcontextprotocol/server-everything

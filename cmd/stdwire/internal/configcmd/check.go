@@ -16,8 +16,9 @@ func configCheckCommand() command.Command {
 	return command.Command{
 		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
 		Summary: "tell what is wrong, and which servers can be used",
-		Help: "Every server is listed: ready; disabled; untrusted, which stdwire trust is for; or broken, with the reason on stderr. A variable without a value makes a server broken; " +
-			"what it wants to ask the user for does not. The exit code is 8 if there is an error. Nothing is started.",
+		Help: `Lists every server as ready, disabled, untrusted (see stdwire trust) or broken, with the reason
+on stderr. A variable without a value makes a server broken; an input that is asked for does
+not. The exit code is 8 if there is an error. No server is started.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output, profile string

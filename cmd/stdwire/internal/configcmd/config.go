@@ -12,9 +12,15 @@ func ConfigCommand() command.Command {
 	return command.Command{
 		Name: "config", Usage: "check|show|where|import [FLAG]… [-h]",
 		Summary: "look at which servers are configured",
-		Help: `Servers come from the files that --config names, or else from the one in STDWIRE_CONFIG, or else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json and opencode.jsonc in the working directory that has a place for them, and from the user's own file, ~/.config/stdwire/mcp.json, on Windows %APPDATA%\stdwire\mcp.json, or stdwire/mcp.json in $XDG_CONFIG_HOME if that is set; stdwire config where says which it is. The forms of all common applications are understood.
+		Help: `Servers come from the files that --config names, or else from the file in STDWIRE_CONFIG, or
+else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json
+and opencode.jsonc in the working directory that has servers, and from the user's own file:
+~/.config/stdwire/mcp.json, on Windows %APPDATA%\stdwire\mcp.json, or stdwire/mcp.json in
+$XDG_CONFIG_HOME. stdwire config where lists them. The forms of all common applications are
+understood.
 
-` + all.List(),
+` +
+			all.List(),
 		Make: all.Make,
 	}
 }

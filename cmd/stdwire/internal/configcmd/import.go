@@ -21,9 +21,12 @@ func configImportCommand() command.Command {
 	return command.Command{
 		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
 		Summary: "bring servers from another application's file",
-		Help: `Prints a file with the servers, all of them or those that are named, with the secrets that are written there. A name that can be no id becomes the most similar one that can.
+		Help: `Prints a file with the servers, all of them or those that are named, including the secrets that
+are in them. A name that is not a valid id becomes the most similar valid one.
 
-With --into, the servers are added to a file, or a new one: what is there stays, comments too. If another server of the same id is there, nothing is written, unless --force is given: then it is replaced, and comments within it are lost.
+With --into the servers are added to a file, which is created if needed and otherwise keeps its
+content, comments included. If it has a different server with the same id, nothing is written;
+--force replaces the server, with the comments within it.
 
   stdwire config import ~/.cursor/mcp.json
   stdwire config import .vscode/mcp.json github --into ~/.config/stdwire/mcp.json`,

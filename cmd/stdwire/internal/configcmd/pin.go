@@ -23,15 +23,19 @@ func PinCommand() command.Command {
 	return command.Command{
 		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "see and accept what has become of the tools of a server",
-		Help: `When stdwire serve offers what other servers have, it remembers what their tools, prompts, resources and resource templates look like, all of it, at the first time. One that is another later, or that a server did not have, is withheld until it is accepted: a server could tell a model something else than what you have seen. A stdwire serve that runs offers it a second after that.
+		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
+servers that it offers at their first use. A definition that differs later, or is new, is
+withheld until you accept it, because a server could mislead a model with it. A running stdwire
+serve offers it one second after that.
 
-A NAME is that of a tool or prompt, a URI or a URI template.
+A NAME is the name of a tool or prompt, a URI or a URI template.
 
-  diff     compare the tools with what they were; exit code 10 if any differs
-  accept   remember them as they are now: those that are named, or all
-  rm       forget them: those that are named, or the whole server
+  diff     compare the definitions with the recorded ones; exit code 10 if any
+           differs
+  accept   record the current definitions: those that are named, or all
+  rm       delete records: those that are named, or all of the server
 
-The id is that of the configuration, also where another way to the server is given.
+The id is that of the configuration, even if the server is given in another way.
 
   stdwire pin diff -s files
   stdwire pin accept read_file -s files`,

@@ -14,8 +14,9 @@ func configShowCommand() command.Command {
 	return command.Command{
 		Name: "config show", Usage: "[ID]… [--profile NAME] [--config FILE]…",
 		Summary: "print the servers in one form, without secrets",
-		Help: "The form is stdwire's own, whatever the files have. Values of variables and headers, users and queries of URLs, and arguments that may be secrets are …; variables are " +
-			"shown as they are written.",
+		Help: `Prints the servers in stdwire's own form, whatever the form of their files. Values of variables
+and headers, users and queries of URLs, and arguments that may be secret are replaced by …;
+variables are not expanded.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var profile string

@@ -14,7 +14,9 @@ func configWhereCommand() command.Command {
 	return command.Command{
 		Name: "config where", Usage: "[--config FILE]… [-o text|json]",
 		Summary: "list the files that are searched, and what was found",
-		Help:    "What wins comes first. A file is used; absent; empty, if it has no place for servers; shadowed, if one before it in the same directory has; or broken, which stdwire config check explains.",
+		Help: `Files with precedence come first. A file is used; absent; empty, if it has no servers; shadowed,
+if an earlier file of the same directory is used; or broken, which stdwire config check
+explains.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output string

@@ -15,8 +15,9 @@ func LogsCommand() command.Command {
 	return command.Command{
 		Name: "logs", Usage: "ID [-f] [--pid N]",
 		Summary: "show what a server of a running gateway writes to stderr",
-		Help: "Shows the latest that the processes of the server have written, 64 KiB at most, and between it when and how they were started and have ended: so also why one has died. With -f it goes on " +
-			"with what comes, until Ctrl-C. Nothing in it works on a terminal: control sequences are taken out or spelled out.",
+		Help: `Prints the latest output of the server's processes, at most 64 KiB, and when and how each of
+them started and ended. -f continues with new output until Ctrl-C. Control sequences are removed
+or escaped.`,
 		Make: func() (command.Grammar, command.Runner) {
 			l := new(logsOptions)
 			word := func(w string) error {

@@ -20,11 +20,14 @@ func StatusCommand() command.Command {
 	return command.Command{
 		Name: "status", Usage: "[-o text|json]",
 		Summary: "look at the gateways that are running, and the servers behind them",
-		Help: "Shows each stdwire serve of yours that offers other servers: its process, since when it runs, where its clients find it, its configuration files; and of each server the state and since when, " +
-			"the revision that is spoken, how many tools are offered, what memory it and its descendants have, what is under way, when it last sent anything; or why it does not work, and when it is started again. " +
-			"What a server has and is not offered is told with the reason and the remedy: it is not what it was when it was first used, or a server that comes first in the configuration has it too, which is an error. " +
-			"What the files say by now and is not in effect, because it gives more than you have let in, is shown as waiting, with what lets it in.\n\n" +
-			"Servers are switched off and on with stdwire disable and enable, started anew with restart; logs shows what they write.",
+		Help: `Prints each running stdwire serve of yours that offers configured servers: its process, when it
+started, its address and configuration files; and of each server the state, the revision, the
+number of tools, the memory of its processes, the running calls and the time of its last
+message; or why it does not work and when it is started again.
+
+It lists what is withheld, with the reason and the remedy: a definition differs from the first
+use, or a server earlier in the configuration has the same name, which is an error. It also
+lists changes of the configuration that wait to be accepted, and how to accept them.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
 			return command.Grammar{

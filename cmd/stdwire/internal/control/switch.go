@@ -12,23 +12,27 @@ import (
 func EnableCommand() command.Command {
 	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]",
 		"have servers of a running gateway offered again", "is enabled",
-		"What was disabled, by this command's opposite or by the configuration, is started and offered: the servers that are named, and those of a profile. It lasts until the gateway ends.")
+		`Starts and offers servers that stdwire disable or the configuration disabled: those that are
+named, and those of a profile. This lasts until the gateway ends.`)
 }
 
 // DisableCommand is stdwire disable.
 func DisableCommand() command.Command {
 	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]",
 		"stop servers of a running gateway, and withdraw what they offer", "is disabled",
-		"The servers that are named, and those of a profile, are stopped; calls that are under way fail, and clients are told that there are other tools. That lasts until stdwire enable or the end of the "+
-			"gateway, also if the configuration changes meanwhile. To disable one for longer, write \"disabled\": true into the configuration.")
+		`Stops the servers that are named, and those of a profile. Their running calls fail, and
+clients are told that the tools have changed. This lasts until stdwire enable or the end of
+the gateway, whatever becomes of the configuration. To disable a server for longer, write
+"disabled": true into the configuration.`)
 }
 
 // RestartCommand is stdwire restart.
 func RestartCommand() command.Command {
 	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew",
 		"is started anew",
-		"Each server that is named is stopped, calls that are under way fail, and it is started at once, also one that has failed and is left alone for a while. What its file says of it by now is let in, if it waits for that. stdwire status shows what came of it, and "+
-			"stdwire logs what it says.")
+		`Stops each server that is named and starts it again at once, also one whose start is delayed
+because it failed. Running calls fail. A waiting change of its definition is accepted.
+stdwire status shows the outcome, and stdwire logs what the server writes.`)
 }
 
 // switchCommand returns a command that changes the state of servers by the operation of the same

@@ -23,11 +23,18 @@ func TrustCommand() command.Command {
 	return command.Command{
 		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
 		Summary: "agree to what the servers of a project run",
-		Help: `Whoever writes a project's files decides what its servers run, with your rights. So a server from a file that was found in the working directory is not started before you have seen what it is. Without an argument it is about all servers of the project; with one, about those of a file, or one server.
+		Help: `Whoever writes the files of a project decides what its servers run with your rights. A server
+from a file of the working directory is therefore not started before you have seen and accepted
+its definition. Without an argument the command is about all servers of the project; with one,
+about those of a file, or one server.
 
-What is shown is all that is written down of the server, uncut; variables are shown as such. What you agree to is remembered for this directory, and for as long as nothing of it changes. The content of programs and files that it names is not looked at. A profile of the project that takes the place of one of yours, or has servers from elsewhere, wants to be agreed to in the same way; until then it has no effect.
+It shows the whole definition; variables are not expanded. Your answer is stored for this
+directory, and is valid until the definition changes. The content of programs and files that it
+names is not checked. A profile of the project that replaces one of yours, or has servers of
+other files, must be accepted as well; until then it has no effect.
 
-A gateway that is running lets in at once what you agree to. That is also the way to let in what waits there because a file of your own has changed: see stdwire status.`,
+A running gateway applies at once what you accept. In the same way you accept a change of your
+own files that waits there: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
 			tr := new(trustOptions)
 			flags := []command.Flag{

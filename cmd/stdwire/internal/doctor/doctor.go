@@ -24,10 +24,16 @@ func DoctorCommand() command.Command {
 	return command.Command{
 		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "tell what is wrong with servers, and what to do about it",
-		Help: "Looks at every server of the configuration, at those that are named, or at the one behind -- or at --url: whether it may and can be started, how it answers, whether what it " +
-			"lists can be used, whether that is what it was, and no other server's, and how it stops. No tool is called.\n\n" +
-			"A server is ok; or there is a warning, as it does not work everywhere or in full; or it is broken. The exit code is 10 if one is broken.\n\n" +
-			"  stdwire doctor\n  stdwire doctor files -o json\n  stdwire doctor -- npx -y @modelcontextprotocol/server-everything",
+		Help: `Checks all servers of the configuration, those that are named, or the one after -- or at --url:
+whether it may and can be started, how it answers, whether its definitions are valid, unchanged
+and unique, and how it stops. It calls no tool.
+
+A server is ok, or has a warning if it does not work everywhere or in full, or is broken. The
+exit code is 10 if one is broken.
+
+  stdwire doctor
+  stdwire doctor files -o json
+  stdwire doctor -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			d := new(doctorOptions)
 			flags := []command.Flag{command.FormatFlag(&d.output, "text", "json"),

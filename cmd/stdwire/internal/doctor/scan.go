@@ -26,12 +26,19 @@ func ScanCommand() command.Command {
 	return command.Command{
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "look for what could mislead a model or a user",
-		Help: "Looks through the definitions of a server, and at what it says of itself, for hidden text, instructions that have no place there, names that are taken for others, " +
-			"combinations of tools that carry data away, and secrets in its command or URL. With --servers, --profile or --config alone it is all servers of the configuration, also for what " +
-			"they could do together; one that cannot be asked is told, and makes the exit code 4 if nothing is found. No tool is called, and nothing leaves the machine. The rules for instructions are patterns: that " +
-			"nothing is found does not mean that a server can be trusted.\n\n" +
-			"The exit code is 10 if something is found that is as bad as --fail-on says. sarif is for what collects findings (SARIF 2.1.0).\n\n" +
-			"  stdwire scan --servers\n  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .\n  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif",
+		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
+combinations of tools that can leak data, and secrets in its command or URL. --servers,
+--profile or --config alone scan all configured servers, also for what they could do together. A
+server that does not answer is reported, and the exit code is 4 if nothing is found. No tool is
+called, and nothing leaves the machine. The rules for instructions are patterns: finding nothing
+does not prove that a server can be trusted.
+
+The exit code is 10 if a finding is at least as severe as --fail-on. sarif is for programs that
+collect findings (SARIF 2.1.0).
+
+  stdwire scan --servers
+  stdwire scan -- npx -y @modelcontextprotocol/server-filesystem .
+  stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif`,
 		Make: func() (command.Grammar, command.Runner) {
 			t, r := target.NewTarget(), NewReportOptions()
 			s := &scanOptions{one: t}

@@ -21,17 +21,28 @@ func BridgeCommand() command.Command {
 	return command.Command{
 		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
 		Summary: "let a client use a server of another framing or transport",
-		Help: `Messages are lines in MCP and have a Content-Length in the Language Server Protocol. The client is answered as it speaks, and the server spoken to in the other way, or as --framing says. A message with line breaks in it that is to be a line has its white space taken out; what a server writes between its lines that is no message, and could not be told from one behind a length, goes to stderr.
+		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
+Server Protocol it has a Content-Length. The client is answered in its own framing; the server
+gets the other one, or that of --framing. White space is removed from a message that must become
+one line. Output of the server that is not a message goes to stderr.
 
   stdwire bridge -- ./server-with-content-length
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
 
-With --http a server that is a command is served over Streamable HTTP at /mcp, and with --url one that has a URL on stdin and stdout; with both, one that has a URL at another one. The bridge speaks every revision of MCP on both sides, whatever the other side speaks. The server is started first, or asked, and if that fails so does the bridge; one that dies later is started again, and calls that come meanwhile wait for it. Over HTTP all clients share the one process. It runs with the environment and the stderr of the bridge. What the server says of itself, of its tools, prompts and resources reaches the client as it is, and so do results of tools, progress, cancellation, changes, and the server's questions to the user and the model.
+--http serves a command over Streamable HTTP at /mcp; --url serves a server at a URL on stdin
+and stdout; with both, a server at a URL is served at another. The bridge speaks every revision
+on both sides. It starts the server, or connects to it, first, and fails if that fails. A server
+that ends later is started again, and calls wait for it. Over HTTP all clients share one
+process, which has the environment and the stderr of the bridge. Definitions, results, progress,
+cancellation, changes and the server's questions pass unchanged.
 
   stdwire bridge --http 127.0.0.1:8080 -- npx -y some-server
   stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
 
-The bridge is a client by itself, not a wire: the server sees stdwire as its client, one that can be asked anything but for roots, and is told so when the actual client cannot answer. A server of a revision before 2026-07-28 does not say which of several calls it asks for; with more than one under way, its question is refused. Tasks are waited for and not passed on as such; log messages, extensions and experimental capabilities are not passed on.`,
+The server sees stdwire as its client, with every capability but roots, and gets an error where
+the actual client cannot answer. A server of a revision before 2026-07-28 does not say to which
+call a question belongs; with several calls in flight its question is refused. The bridge waits
+for tasks and does not pass them on, nor log messages, extensions and experimental capabilities.`,
 		Make: func() (command.Grammar, command.Runner) {
 			b := &framingBridge{known: make(chan struct{})}
 			x := new(transportBridge)

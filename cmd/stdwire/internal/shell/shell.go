@@ -26,11 +26,18 @@ func ShellCommand() command.Command {
 	return command.Command{
 		Name: "shell", Usage: "[FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "talk to a server line by line",
-		Help: `Starts a server and reads lines: the name of a tool and its arguments, as behind stdwire call, or one JSON object; or a command that begins with a dot, which .help lists. Words are split as in a shell, but nothing is expanded.
+		Help: `Starts a server and reads lines: the name of a tool and its arguments, as for stdwire call, or
+one JSON object; or a command that begins with a dot (.help lists them). Words are split as in a
+shell, but nothing is expanded.
 
-At a terminal, Tab completes tools, arguments and their values, prompts and URIs, Ctrl-R searches the lines that were typed before, and Ctrl-C cancels the call that is running. Lines are kept in ~/.local/state/stdwire/history, on Windows %LOCALAPPDATA%\stdwire\history, or stdwire/history in $XDG_STATE_HOME if that is set, but for those that begin with a blank. A server that has died is started again by the next call. With --server-logs, its log messages are shown too.
+At a terminal, Tab completes tools, arguments, their values, prompts and URIs; Ctrl-R searches
+the history; Ctrl-C cancels the running call. The history is in ~/.local/state/stdwire/history,
+on Windows %LOCALAPPDATA%\stdwire\history, or stdwire/history in $XDG_STATE_HOME; lines that
+begin with a blank are not stored. A server that has ended is started again by the next call.
+--server-logs also shows its log messages.
 
-Otherwise stdin is a script: line after line is run, up to the first that fails, whose exit code is that of the program.
+Otherwise stdin is a script: lines are run until one fails, whose exit code is that of the
+program.
 
   stdwire shell -- npx -y @modelcontextprotocol/server-everything
   stdwire shell --write < session.txt`,

@@ -22,7 +22,9 @@ func tapReplayCommand() command.Command {
 		Name:    "tap replay",
 		Usage:   "FILE [--ignore NAME]… [--timeout DURATION] [-o text|json] -- SERVER-COMMAND…",
 		Summary: "say it all once more to a server, and compare the answers",
-		Help: `Writes what the client wrote in a recording to a server, in the same order and with the same ids, each when the answers are there that were there before it; and shows in what results and errors are not what they were: ~ what has changed, - what is missing, + what is new, and where. The exit code is 10 if there is a difference.
+		Help: `Sends the messages of the client in a recording to a server, in the same order and with the same
+ids, each after the answers that came before it in the recording. It prints where results and
+errors differ: ~ changed, - missing, + new. The exit code is 10 if there is a difference.
 
   stdwire tap replay talk.jsonl --ignore modified --ignore _meta -- ./my-server`,
 		Make: func() (command.Grammar, command.Runner) {

@@ -16,7 +16,9 @@ func tapShowCommand() command.Command {
 		Name:    "tap show",
 		Usage:   "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
 		Summary: "show what is in a recording",
-		Help: `A line for each message, with who said it (→ the client, ← the server), when, its id, what it is about, its size, and for an answer how long it took. A ! stands before errors, a ? before what is no message or answers nothing. As json, the lines of the recording are printed as they are.
+		Help: `Prints a line for each message: direction (→ from the client, ← from the server), time, id,
+method and tool, size, and for an answer its latency. ! marks errors, ? what is not a message or
+answers nothing. json prints the lines of the recording unchanged.
 
   stdwire tap show talk.jsonl --method tools/call --errors
   stdwire tap show talk.jsonl --id 7 -o json | jq .frame`,

@@ -16,7 +16,9 @@ func tapStatsCommand() command.Command {
 	return command.Command{
 		Name: "tap stats", Usage: "FILE [-o text|json]",
 		Summary: "count what is in a recording",
-		Help:    "For each method how often it was called, how many of the answers were errors (isError counts), how long they took and how many bytes went each way; then requests without an answer, answers to nothing and what was no message.",
+		Help: `Prints for each method the number of calls and of errors (isError included), the latencies and
+the bytes in each direction; then requests without an answer, answers to nothing, and what is
+not a message.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string

@@ -30,18 +30,26 @@ func TapCommand() command.Command {
 	return command.Command{
 		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
 		Summary: "stand between a client and a server, and record what they say",
-		Help: `Write it in front of a server's command where a client has that: every byte passes as it is and at once, in both directions, and so do signals, the end of input, what the server writes to stderr, and its exit code (128 and the number, if it was a signal).
+		Help: `Write it in front of a server's command, wherever a client has it. Every byte passes at once, in
+both directions, and so do signals, the end of input, the server's stderr and its exit code (128
+and the number, for a signal).
 
--o writes every frame to a file of JSON lines that only its owner can read, with its time, size, method, id, and for an answer what it answers and how long that took. Nothing waits for it: what it is too slow for is counted. An existing file is left alone, and a number added to the name. --live shows a line for each on stderr.
+-o writes every frame to a file of JSON lines that only you can read, with its time, size,
+method and id, and for an answer what it answers and its latency. Nothing waits for the file;
+frames that it is too slow for are counted. An existing file is not overwritten: a number is
+appended to the name. --live prints a line for each frame on stderr.
 
-With --redact a recording can be shown to others: the values of _meta, of headers, of what the client passes as arguments or answers, and all text that is no message are replaced by their type, length and a digest that says only whether two are the same. What the server returns as content is not.
+--redact makes a recording fit to be shown to others: the values of _meta, headers, arguments
+and answers of the client, and text that is not a message, are replaced by their type, length
+and a digest. What the server returns as content is not.
 
   stdwire tap -o talk.jsonl -- npx -y @modelcontextprotocol/server-memory
   stdwire call fs_list --server-logs -- stdwire tap --live -- stdwire serve
 
-What to do with a recording:
+Commands for a recording:
 
-` + strings.TrimPrefix(list.String(), "\n"),
+` +
+			strings.TrimPrefix(list.String(), "\n"),
 		Make: func() (command.Grammar, command.Runner) {
 			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }
