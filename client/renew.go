@@ -27,7 +27,7 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 	s, err := h.run(ctx)
 	h.forget()
 	if err == nil {
-		c.peer.CancelServed("the session has ended") // in the next, an answer could be taken for that to another question
+		c.peer.CancelInbound("the session has ended") // in the next, an answer could be taken for that to another question
 		s.handshake.Took = lost.handshake.Took
 		err = c.begin(ctx, s)
 	}

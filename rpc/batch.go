@@ -14,15 +14,15 @@ import (
 type batch struct {
 	mu        sync.Mutex
 	remaining int // answers still to come, and one for the reader as long as it looks at the batch
-	answers   []byte
-	room      int // bytes that answers may take, less what keeps an error for every request
+	responses []byte
+	bytesLeft int // bytes that answers may take, less what keeps an error for every request
 }
 
 // roomForError is about the size of the error that stands in for an answer that is too large.
 const roomForError = 200
 
-// expect says that one more answer will come.
-func (b *batch) expect() {
+// expectResponse says that one more answer will come.
+func (b *batch) expectResponse() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.remaining++
@@ -53,7 +53,7 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 		return
 	}
 	defer frame.free()
-	b := &batch{remaining: 1, room: p.o.Limits.MaxAppend - len("[]") - elements*roomForError}
+	b := &batch{remaining: 1, bytesLeft: p.o.Limits.MaxAppend - len("[]") - elements*roomForError}
 	for element := range jsonscan.Elements(frame.b) {
 		own := newBuffer() // each message lives as long as its own handler
 		own.b = append(own.b, element...)
@@ -80,21 +80,21 @@ func onlyResponses(batch []byte) bool {
 func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
 	b.mu.Lock()
 	if len(answer) > 0 {
-		if len(answer)+len(",") > b.room {
+		if len(answer)+len(",") > b.bytesLeft {
 			answer = appendError(nil, id, Errorf(CodeInternalError, "the answers of the batch are too large together; send the requests one by one"))
 		} else {
-			b.room -= len(answer) + len(",")
+			b.bytesLeft -= len(answer) + len(",")
 		}
-		b.answers = append(append(b.answers, ','), answer...)
+		b.responses = append(append(b.responses, ','), answer...)
 	}
 	b.remaining--
 	last := b.remaining == 0
 	b.mu.Unlock()
-	if !last || len(b.answers) == 0 {
+	if !last || len(b.responses) == 0 {
 		return // all of it were notifications
 	}
-	b.answers[0] = '['
-	err := p.post(ctx, b.answers, nil, []byte("]"))
+	b.responses[0] = '['
+	err := p.post(ctx, b.responses, nil, []byte("]"))
 	if _, ok := errors.AsType[*framing.FrameError](err); ok {
 		_ = p.post(ctx, appendError(nil, ID{}, Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)), nil, nil)
 	}
@@ -124,7 +124,7 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	fail := func(err error) error {
 		for _, c := range pending {
 			if c != nil {
-				_ = c.unsent(err)
+				_ = c.failSend(err)
 			}
 		}
 		return err
@@ -136,7 +136,7 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 		}
 		var id ID
 		if !call.Notify {
-			if pending[i], err = p.register(call.Method); err != nil {
+			if pending[i], err = p.addPending(call.Method); err != nil {
 				params.free()
 				return fail(err)
 			}

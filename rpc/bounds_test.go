@@ -73,7 +73,7 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 			}
 			return req.Method, nil
 		}
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxAnswers: 500_000}})
+		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}})
 		for i := range 8 {
 			_, err := io.WriteString(to, request(strconv.Itoa(i), "large")+"\n")
 			assert.NilError(t, err)

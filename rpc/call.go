@@ -46,7 +46,7 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, 
 		return nil, err
 	}
 	defer b.free()
-	c, err := p.register(method)
+	c, err := p.addPending(method)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +54,22 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, 
 	defer head.free()
 	head.b = appendRequestHead(head.b, c.ID(), method, b != nil)
 	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
-		return nil, c.unsent(err)
+		return nil, c.failSend(err)
 	}
 	return c, nil
 }
 
 var closeBrace = []byte("}")
 
-// register makes a call wait for its answer.
-func (p *Peer) register(method string) (*Pending, error) {
+// addPending makes a call wait for its answer.
+func (p *Peer) addPending(method string) (*Pending, error) {
 	c := &Pending{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
 	var err error
 	p.update(func(s *state) {
 		switch {
 		case s.closed:
 			err = &closedError{s.err}
-		case s.deaf:
+		case s.remoteClosed:
 			err = &closedError{io.EOF}
 		case len(s.pending) >= p.o.Limits.MaxPending:
 			err = fmt.Errorf("%d calls wait for an answer already: %w", len(s.pending), ErrBusy)
@@ -88,8 +88,8 @@ func (p *Peer) register(method string) (*Pending, error) {
 	return c, nil
 }
 
-// forget takes a call out of those that wait; false if it has been settled already, or is just being.
-func (p *Peer) forget(c *Pending) (waited bool) {
+// removePending takes a call out of those that wait; false if it has been settled already, or is just being.
+func (p *Peer) removePending(c *Pending) (waited bool) {
 	p.update(func(s *state) {
 		waited = s.pending[c.id] == c
 		delete(s.pending, c.id)
@@ -97,20 +97,20 @@ func (p *Peer) forget(c *Pending) (waited bool) {
 	return waited
 }
 
-// settle ends a call that forget or complete took out.
-func (c *Pending) settle() {
+// finish ends a call that forget or complete took out.
+func (c *Pending) finish() {
 	close(c.done)
 	if hook := c.p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true, Duration: time.Since(c.start), Err: c.err})
 	}
 }
 
-// unsent ends a call whose request could not be sent.
-func (c *Pending) unsent(err error) error {
+// failSend ends a call whose request could not be sent.
+func (c *Pending) failSend(err error) error {
 	err = fmt.Errorf("rpc: %s: %w", c.method, err)
-	if c.p.forget(c) {
+	if c.p.removePending(c) {
 		c.err = err
-		c.settle()
+		c.finish()
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func (p *Peer) failPending(err error) {
 	p.update(func(s *state) { all, s.pending = s.pending, make(map[int64]*Pending) })
 	for _, c := range all {
 		c.err = fmt.Errorf("rpc: %s: %w", c.method, err)
-		c.settle()
+		c.finish()
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *Pending) Cancel(cause error) bool {
 	if cause == nil {
 		cause = context.Canceled
 	}
-	if !p.forget(c) {
+	if !p.removePending(c) {
 		return false
 	}
 	if d := p.o.Cancellation; d != nil {
@@ -178,11 +178,11 @@ func (c *Pending) Cancel(cause error) bool {
 			}
 		})
 		if failure != nil {
-			p.panicked(c.method, failure)
+			p.reportPanic(c.method, failure)
 		}
 	}
 	c.err = fmt.Errorf("rpc: %s: %w", c.method, cause)
-	c.settle()
+	c.finish()
 	return true
 }
 
@@ -201,7 +201,7 @@ func (p *Peer) Fail(id ID, err error) (waited bool) {
 		return false
 	}
 	c.err = err
-	c.settle()
+	c.finish()
 	return true
 }
 
@@ -244,7 +244,7 @@ func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
 		case e.hasError && (e.id.IsNull() || e.id.IsZero()):
 			reason = "an error about a message that the peer could not read"
 		}
-		p.stray(frame.b, reason)
+		p.reportStray(frame.b, reason)
 		frame.free()
 		return
 	}
@@ -263,5 +263,5 @@ func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
 	if c.err != nil {
 		frame.free()
 	}
-	c.settle()
+	c.finish()
 }

@@ -115,10 +115,10 @@ func TestCancelServed(t *testing.T) {
 		var s stage
 		close(s.gate("alive"))
 		onWire(t, rpc.Options{Handler: s.handle, Cancellation: d}, func(t *testing.T, w *wire) {
-			w.peer.CancelServed("nothing is")
+			w.peer.CancelInbound("nothing is")
 			w.send(request("1", "m"), request(`"two"`, "m"))
 			w.expect()
-			w.peer.CancelServed("gone")
+			w.peer.CancelInbound("gone")
 			w.expect()
 			close(s.gate("m"))
 			if d == nil {

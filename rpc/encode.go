@@ -15,8 +15,8 @@ type Appender interface {
 }
 
 const (
-	keepBuffer = 64 << 10 // the largest buffer that is pooled for the next message
-	keepLarge  = 4 << 20  // the largest that a connection keeps for itself: one to read into, two to write from
+	maxPooledBuffer = 64 << 10 // the largest buffer that is pooled for the next message
+	maxKeptBuffer   = 4 << 20  // the largest that a connection keeps for itself: one to read into, two to write from
 )
 
 // A buffer is a pooled byte slice.
@@ -27,7 +27,7 @@ var buffers = sync.Pool{New: func() any { return new(buffer) }}
 func newBuffer() *buffer { return buffers.Get().(*buffer) }
 
 func (b *buffer) free() {
-	if b == nil || cap(b.b) > keepBuffer {
+	if b == nil || cap(b.b) > maxPooledBuffer {
 		return
 	}
 	b.b = b.b[:0]

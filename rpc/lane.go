@@ -13,22 +13,22 @@ func (l *load) full(size int, limits *Limits) bool {
 	return l.waiting >= limits.MaxQueued || l.bytes > 0 && l.bytes+size > limits.MaxQueuedBytes
 }
 
-func (s *state) load(in *inbound) *load {
+func (s *state) load(in *inboundMessage) *load {
 	if in.IsNotification() {
-		return &s.notified
+		return &s.notifications
 	}
 	return &s.requests
 }
 
 // A queue is a first-in first-out queue of inbound messages.
 type queue struct {
-	items []*inbound
+	items []*inboundMessage
 	head  int
 }
 
 func (q *queue) len() int { return len(q.items) - q.head }
 
-func (q *queue) push(in *inbound) {
+func (q *queue) push(in *inboundMessage) {
 	if q.head > 32 && q.head*2 > len(q.items) {
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
@@ -37,15 +37,15 @@ func (q *queue) push(in *inbound) {
 	q.items = append(q.items, in)
 }
 
-func (q *queue) pop() *inbound {
+func (q *queue) pop() *inboundMessage {
 	in := q.items[q.head]
 	q.items[q.head] = nil
 	q.head++
 	return in
 }
 
-// patience is how long the reader waits for the lane.
-const patience = 10 * time.Second
+// floodTimeout is how long the reader waits for the lane.
+const floodTimeout = 10 * time.Second
 
 // awaitRoom blocks the reader until a notification of size bytes can be queued, so that a peer that sends more than can be handled is slowed down by its own
 // stream. This is the one case in which the reader waits for a handler, which may in turn wait for the reader; so it does not go on for ever: if the lane
@@ -54,18 +54,18 @@ func (p *Peer) awaitRoom(size int) bool {
 	for {
 		var before, now load
 		p.update(func(s *state) {
-			before = s.notified
-			s.crowded = before.full(size, &p.o.Limits)
+			before = s.notifications
+			s.readerWaits = before.full(size, &p.o.Limits)
 		})
 		if !before.full(size, &p.o.Limits) {
 			return true
 		}
 		select {
-		case <-p.room:
+		case <-p.queueMoved:
 		case <-p.ctx.Done():
 			return false
-		case <-time.After(patience):
-			if p.update(func(s *state) { now = s.notified }); now == before {
+		case <-time.After(floodTimeout):
+			if p.update(func(s *state) { now = s.notifications }); now == before {
 				p.fail(ErrFlooded)
 				return false
 			}
@@ -73,44 +73,44 @@ func (p *Peer) awaitRoom(size int) bool {
 	}
 }
 
-// relieve takes a finished message off its load, and wakes the reader if it waits for that.
-func (p *Peer) relieve(s *state, in *inbound) {
+// release takes a finished message off its load, and wakes the reader if it waits for that.
+func (p *Peer) release(s *state, in *inboundMessage) {
 	s.load(in).bytes -= len(in.frame.b)
-	if s.crowded {
-		s.crowded = false
+	if s.readerWaits {
+		s.readerWaits = false
 		select {
-		case p.room <- struct{}{}:
+		case p.queueMoved <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// runnable tells whether a message, being the next, may start now.
-func (p *Peer) runnable(s *state, in *inbound) bool {
+// canStart tells whether a message, being the next, may start now.
+func (p *Peer) canStart(s *state, in *inboundMessage) bool {
 	return in.ordered || s.running < p.o.Limits.MaxRunning
 }
 
-// place starts a message in the books: it takes the lane or one of the places, and must be spawned.
-func (p *Peer) place(s *state, in *inbound) {
+// reserve starts a message in the books: it takes the lane or one of the places, and must be spawned.
+func (p *Peer) reserve(s *state, in *inboundMessage) {
 	if in.ordered {
-		s.lane = true
+		s.laneRuns = true
 	} else {
-		in.placed = true
+		in.holdsSlot = true
 		s.running++
 	}
 }
 
-// kick starts a goroutine for the lane if the head of the queue can be started and there is none.
-func (p *Peer) kick(s *state) {
-	if !s.lane && s.queue.len() > 0 && p.runnable(s, s.queue.items[s.queue.head]) {
-		s.lane = true
+// startLane starts a goroutine for the lane if the head of the queue can be started and there is none.
+func (p *Peer) startLane(s *state) {
+	if !s.laneRuns && s.queue.len() > 0 && p.canStart(s, s.queue.items[s.queue.head]) {
+		s.laneRuns = true
 		p.spawn(nil)
 	}
 }
 
 // runLane takes messages from the queue in order, in first if there is one: what is ordered runs here to its end, all else gets its own
 // goroutine. It ends when nothing can be started.
-func (p *Peer) runLane(in *inbound) {
+func (p *Peer) runLane(in *inboundMessage) {
 	ended := false
 	defer func() {
 		if !ended {
@@ -125,14 +125,14 @@ func (p *Peer) runLane(in *inbound) {
 		}
 		in = nil
 		p.update(func(s *state) {
-			if s.queue.len() == 0 || !p.runnable(s, s.queue.items[s.queue.head]) {
-				s.lane = false
+			if s.queue.len() == 0 || !p.canStart(s, s.queue.items[s.queue.head]) {
+				s.laneRuns = false
 				return
 			}
 			in = s.queue.pop()
 			s.load(in).waiting--
 			if !in.ordered {
-				p.place(s, in)
+				p.reserve(s, in)
 			}
 		})
 		if in == nil {
@@ -142,12 +142,12 @@ func (p *Peer) runLane(in *inbound) {
 	}
 }
 
-// keepWorkers is how many goroutines that have nothing to do are kept for the next message.
-const keepWorkers = 64
+// maxIdleWorkers is how many goroutines that have nothing to do are kept for the next message.
+const maxIdleWorkers = 64
 
 // spawn runs a message on its own goroutine, or with nil the lane. It does not block. A goroutine that is kept has a stack that has grown already,
 // which for small messages is a third of all the work.
-func (p *Peer) spawn(in *inbound) {
+func (p *Peer) spawn(in *inboundMessage) {
 	select {
 	case p.work <- in:
 	default:
@@ -156,7 +156,7 @@ func (p *Peer) spawn(in *inbound) {
 	}
 }
 
-func (p *Peer) runWorker(in *inbound) {
+func (p *Peer) runWorker(in *inboundMessage) {
 	defer p.wg.Done()
 	for {
 		if in == nil || in.ordered {
@@ -164,13 +164,13 @@ func (p *Peer) runWorker(in *inbound) {
 		} else {
 			p.handle(in)
 		}
-		if p.resting.Add(1) > keepWorkers {
-			p.resting.Add(-1)
+		if p.idleWorkers.Add(1) > maxIdleWorkers {
+			p.idleWorkers.Add(-1)
 			return
 		}
 		select {
 		case in = <-p.work:
-			p.resting.Add(-1)
+			p.idleWorkers.Add(-1)
 		case <-p.ctx.Done():
 			return
 		}

@@ -50,8 +50,8 @@ func ParseMessage(text []byte) (m Message, err error) {
 	return m, Errorf(f.code, "%s", f.reason)
 }
 
-// Elements returns the messages of a batch (JSON-RPC 2.0, section 6), nil if text is none. At most that many are wanted. The error is an [*Error].
-func Elements(text []byte, most int) (messages [][]byte, err error) {
+// SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), nil if text is none. At most that many are wanted. The error is an [*Error].
+func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	if i := jsonscan.Space(text, 0); i >= len(text) || text[i] != '[' {
 		return nil, nil
 	}
@@ -76,11 +76,11 @@ func (m *Message) Request() *Request { return &Request{ID: m.ID, Method: m.Metho
 // IsResponse reports whether the message answers a call of this side.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// Answer has a handler serve a request, and appends the response, one line without its end; nothing for a notification. Whatever the handler does, panics
+// AppendResponse has a handler serve a request, and appends the response, one line without its end; nothing for a notification. Whatever the handler does, panics
 // included, the response is what a [Peer] would send; err is then the handler's own error, for the log, nil if it had none.
-func Answer(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
+func AppendResponse(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
 	base := len(dst)
-	dst, err = answer(ctx, dst, h, req)
+	dst, err = appendResult(ctx, dst, h, req)
 	if req.IsNotification() {
 		return dst[:base], err
 	}
@@ -90,7 +90,7 @@ func Answer(ctx context.Context, dst []byte, h Handler, req *Request) (response 
 	return dst, err
 }
 
-func answer(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
+func appendResult(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
 	failure := contain.Call(func() {
 		var result any
 		if result, err = h(ctx, req); err != nil || req.IsNotification() {

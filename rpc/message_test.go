@@ -51,7 +51,7 @@ func TestElementsOfABatch(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", ` [1, {"a":[2]}]`: `1|{"a":[2]}`, `[`: "-32700", `[]`: "-32600", `[1,2,3]`: "-32600", ``: "",
 	} {
-		messages, err := rpc.Elements([]byte(text), 2)
+		messages, err := rpc.SplitBatch([]byte(text), 2)
 		var got []string
 		for _, m := range messages {
 			got = append(got, string(m))
@@ -87,14 +87,14 @@ func TestAnswer(t *testing.T) {
 		"other":  `{"jsonrpc":"2.0","id":"1","error":{"code":-32603,"message":"Internal error"}}`,
 	} {
 		m := rpc.Message{ID: rpc.StringID("1"), Method: method, Params: []byte(`{"a":1}`)}
-		response, err := rpc.Answer(t.Context(), []byte(">"), handler, m.Request())
+		response, err := rpc.AppendResponse(t.Context(), []byte(">"), handler, m.Request())
 		assert.Equal(t, string(response), ">"+want)
 		assert.Equal(t, err == nil, method == "echo")
 		m.ID = rpc.ID{}
-		response, _ = rpc.Answer(t.Context(), []byte(">"), handler, m.Request())
+		response, _ = rpc.AppendResponse(t.Context(), []byte(">"), handler, m.Request())
 		assert.Equal(t, string(response), ">", "a notification is never answered")
 	}
-	_, err := rpc.Answer(t.Context(), nil, handler, &rpc.Request{ID: rpc.IntID(1), Method: "panic"})
+	_, err := rpc.AppendResponse(t.Context(), nil, handler, &rpc.Request{ID: rpc.IntID(1), Method: "panic"})
 	broken, ok := errors.AsType[*rpc.PanicError](err)
 	assert.Assert(t, ok && broken.Value == "secret" && len(broken.Stack) > 0)
 }

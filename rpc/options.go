@@ -51,9 +51,9 @@ type Limits struct {
 	// MaxUnsent is from how many bytes on a sender waits until the other side reads. Default 1 MiB. Beyond 16 times that, what cannot wait
 	// (a refusal) ends the connection with [ErrSlowPeer].
 	MaxUnsent int
-	// MaxAnswers is how many bytes of answers may wait in that way. One over it is dropped, and
+	// MaxResponses is how many bytes of answers may wait in that way. One over it is dropped, and
 	// [CodeBusy] sent in its place. Default 128 MiB; one can always wait.
-	MaxAnswers int
+	MaxResponses int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -62,7 +62,7 @@ func (l Limits) withDefaults() Limits {
 		value int
 	}{
 		{&l.MaxRunning, 256}, {&l.MaxQueued, 16 << 10}, {&l.MaxQueuedBytes, 128 << 20}, {&l.MaxPending, 64 << 10},
-		{&l.MaxBatch, 1000}, {&l.MaxUnsent, 1 << 20}, {&l.MaxFrame, framing.DefaultMaxFrame}, {&l.MaxAnswers, 128 << 20},
+		{&l.MaxBatch, 1000}, {&l.MaxUnsent, 1 << 20}, {&l.MaxFrame, framing.DefaultMaxFrame}, {&l.MaxResponses, 128 << 20},
 	} {
 		if *f.field <= 0 {
 			*f.field = f.value

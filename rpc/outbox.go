@@ -15,30 +15,30 @@ import (
 // An outbox queues frames and writes all that wait with one Write. At any time at most one goroutine writes, and only while there is
 // something to write: whoever queues a frame and finds no writer has to see to it that write is called.
 type outbox struct {
-	codec framing.Codec
-	w     io.Writer
-	limit int             // bytes queued from which senders wait
-	most  int             // bytes of answers that may wait
-	wg    *sync.WaitGroup // counts a writer from the moment that it is due
-	fail  func(error)     // told once, of a failed Write
+	codec        framing.Codec
+	w            io.Writer
+	maxUnsent    int             // bytes queued from which senders wait
+	maxResponses int             // bytes of answers that may wait
+	wg           *sync.WaitGroup // counts a writer from the moment that it is due
+	fail         func(error)     // told once, of a failed Write
 
-	mu      sync.Mutex
-	queued  []byte        // frames, ready to be written
-	spare   []byte        // the memory to queue in while queued is being written
-	writing bool          // a goroutine writes, or is due to
-	err     error         // nothing is sent any more
-	changed chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
-	taken   int64         // bytes that were ever queued
-	written int64         // of these, what the stream has
-	waiting int           // bytes of answers that wait for room
-	parts   [3][]byte     // so that the variadic call does not allocate
+	mu           sync.Mutex
+	queued       []byte        // frames, ready to be written
+	spare        []byte        // the memory to queue in while queued is being written
+	writing      bool          // a goroutine writes, or is due to
+	err          error         // nothing is sent any more
+	changed      chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
+	queuedTotal  int64         // bytes that were ever queued
+	writtenTotal int64         // of these, what the stream has
+	waitingBytes int           // bytes of answers that wait for room
+	parts        [3][]byte     // so that the variadic call does not allocate
 }
 
-// hard is how many times the limit ends the connection.
-const hard = 16
+// overflowFactor is how many times the limit ends the connection.
+const overflowFactor = 16
 
-// errCrowded is that too much waits already for an answer to wait.
-var errCrowded = errors.New("rpc: too many bytes of answers wait for the other side to read")
+// errTooManyResponses is that too much waits already for an answer to wait.
+var errTooManyResponses = errors.New("rpc: too many bytes of answers wait for the other side to read")
 
 // put queues one frame made of parts, waiting for room as long as ctx lives; without ctx it does not wait, and overflows. If due is true the caller must call
 // write, or have it called. An error of type *framing.FrameError means that this frame can not be sent; others are final.
@@ -48,18 +48,18 @@ func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool,
 	return o.add(ctx, head, payload, tail)
 }
 
-// putAnswer is put for an answer. The error is errCrowded if it would have to wait and there is no
+// putResponse is put for an answer. The error is errCrowded if it would have to wait and there is no
 // room for that; one can always wait.
-func (o *outbox) putAnswer(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
+func (o *outbox) putResponse(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil && len(o.queued) >= o.limit {
+	if o.err == nil && len(o.queued) >= o.maxUnsent {
 		size := len(head) + cap(payload)
-		if o.waiting > 0 && o.waiting+size > o.most {
-			return false, errCrowded
+		if o.waitingBytes > 0 && o.waitingBytes+size > o.maxResponses {
+			return false, errTooManyResponses
 		}
-		o.waiting += size
-		defer func() { o.waiting -= size }()
+		o.waitingBytes += size
+		defer func() { o.waitingBytes -= size }()
 	}
 	return o.add(ctx, head, payload, tail)
 }
@@ -68,9 +68,9 @@ func (o *outbox) putAnswer(ctx context.Context, head, payload, tail []byte) (due
 func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	size := len(head) + len(payload) + len(tail)
 	// The size of what comes does not count, or many small frames could keep a large one out for ever.
-	for o.err == nil && len(o.queued) >= o.limit {
+	for o.err == nil && len(o.queued) >= o.maxUnsent {
 		if ctx == nil {
-			if len(o.queued)+size > hard*o.limit {
+			if len(o.queued)+size > overflowFactor*o.maxUnsent {
 				o.err = &closedError{ErrSlowPeer}
 				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // not here: fail wants the lock
 			}
@@ -97,7 +97,7 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	if err != nil {
 		return false, err
 	}
-	o.taken += int64(len(o.queued) - before)
+	o.queuedTotal += int64(len(o.queued) - before)
 	if o.writing {
 		return false, nil
 	}
@@ -122,7 +122,7 @@ func (o *outbox) await(ctx context.Context) error {
 	}
 }
 
-func (o *outbox) announce() {
+func (o *outbox) broadcast() {
 	if o.changed != nil {
 		close(o.changed)
 		o.changed = nil
@@ -137,20 +137,20 @@ func (o *outbox) write() {
 	for len(o.queued) > 0 && o.err == nil {
 		frames := o.queued
 		o.queued, o.spare = o.spare[:0], nil
-		o.announce()
-		if o.hand(frames) == nil {
-			o.written += int64(len(frames))
+		o.broadcast()
+		if o.writeFrames(frames) == nil {
+			o.writtenTotal += int64(len(frames))
 		}
-		if cap(frames) <= keepLarge {
+		if cap(frames) <= maxKeptBuffer {
 			o.spare = frames[:0]
 		}
 	}
 	o.writing = false
-	o.announce()
+	o.broadcast()
 }
 
-// hand writes frames to the stream, without the lock, and fails if that does.
-func (o *outbox) hand(frames []byte) (err error) {
+// writeFrames writes frames to the stream, without the lock, and fails if that does.
+func (o *outbox) writeFrames(frames []byte) (err error) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
 	err = errExited // unless Write returns
@@ -169,7 +169,7 @@ func (o *outbox) hand(frames []byte) (err error) {
 func (o *outbox) flush(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for all := o.taken; o.written < all; {
+	for all := o.queuedTotal; o.writtenTotal < all; {
 		if o.err != nil {
 			return o.err
 		}
@@ -188,5 +188,5 @@ func (o *outbox) close(err error) {
 		o.err = err
 	}
 	o.queued = nil
-	o.announce()
+	o.broadcast()
 }

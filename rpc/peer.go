@@ -17,21 +17,21 @@ import (
 // A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait and Shutdown, which a
 // handler would wait for itself in.
 type Peer struct {
-	o       Options
-	stream  io.Closer
-	codec   framing.Codec
-	out     outbox
-	room    chan struct{}   // a token when the lane has moved and the reader waits for that
-	batch   atomic.Bool     // batches are accepted
-	ctx     context.Context // the parent of every handler's
-	cancel  context.CancelCauseFunc
-	wg      sync.WaitGroup // every goroutine but the reader
-	detach  func() bool    // from Options.Context
-	ended   sync.Once
-	left    atomic.Bool   // the reader is left behind
-	work    chan *inbound // to goroutines that have nothing to do
-	resting atomic.Int32  // how many those are
-	done    chan struct{}
+	o            Options
+	stream       io.Closer
+	codec        framing.Codec
+	out          outbox
+	queueMoved   chan struct{}   // a token when the lane has moved and the reader waits for that
+	batch        atomic.Bool     // batches are accepted
+	ctx          context.Context // the parent of every handler's
+	cancel       context.CancelCauseFunc
+	wg           sync.WaitGroup // every goroutine but the reader
+	stopWatching func() bool    // from Options.Context
+	endOnce      sync.Once
+	readerLeft   atomic.Bool          // the reader is left behind
+	work         chan *inboundMessage // to goroutines that have nothing to do
+	idleWorkers  atomic.Int32         // how many those are
+	done         chan struct{}
 
 	mu    sync.Mutex
 	state state // only to be touched by update
@@ -43,22 +43,22 @@ type state struct {
 	lastID  int64
 	pending map[int64]*Pending
 	// Calls of the other side.
-	inflight map[ID]*inbound // requests that were not answered yet
-	active   int             // requests and notifications accepted and not finished
-	running  int             // requests that hold one of the MaxRunning places
-	queue    queue           // those that wait for the lane
-	requests load
-	notified load
-	crowded  bool // the reader waits for room
-	lane     bool // a goroutine takes from the queue
+	inflight      map[ID]*inboundMessage // requests that were not answered yet
+	active        int                    // requests and notifications accepted and not finished
+	running       int                    // requests that hold one of the MaxRunning places
+	queue         queue                  // those that wait for the lane
+	requests      load
+	notifications load
+	readerWaits   bool // the reader waits for room
+	laneRuns      bool // a goroutine takes from the queue
 
-	refusing bool          // new requests are refused: we are shutting down, or the other side has closed
-	idle     chan struct{} // closed when refusing and nothing is active
-	deaf     bool          // the other side has closed: no call can be answered
-	closed   bool
-	err      error       // why, nil if that was our own wish
-	unread   bool        // the reader has ended
-	overdue  *time.Timer // runs once the stream is closed, until the reader has ended
+	refusing     bool          // new requests are refused: we are shutting down, or the other side has closed
+	idle         chan struct{} // closed when refusing and nothing is active
+	remoteClosed bool          // the other side has closed: no call can be answered
+	closed       bool
+	err          error       // why, nil if that was our own wish
+	readerDone   bool        // the reader has ended
+	readerTimer  *time.Timer // runs once the stream is closed, until the reader has ended
 }
 
 // update runs f on the state, alone. f must not block: no I/O, no handler, no hook. Then it applies the one rule about the end.
@@ -90,15 +90,15 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	o.Limits = o.Limits.withDefaults()
 	o.Hooks = o.Hooks.Safe()
 	codec := o.Framing(stream, o.Limits.Limits)
-	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), room: make(chan struct{}, 1), work: make(chan *inbound)}
+	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), queueMoved: make(chan struct{}, 1), work: make(chan *inboundMessage)}
 	p.batch.Store(o.Batch)
-	p.out = outbox{codec: codec, w: stream, limit: o.Limits.MaxUnsent, most: o.Limits.MaxAnswers, wg: &p.wg, fail: p.fail}
+	p.out = outbox{codec: codec, w: stream, maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses, wg: &p.wg, fail: p.fail}
 	// Its end reaches handlers through fail, so that they see ErrClosed as the cause whatever comes first.
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
-	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inbound), idle: make(chan struct{})}
+	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inboundMessage), idle: make(chan struct{})}
 	p.wg.Add(1)
 	p.update(func(*state) { // which fail waits for
-		p.detach = context.AfterFunc(p.o.Context, func() {
+		p.stopWatching = context.AfterFunc(p.o.Context, func() {
 			defer p.wg.Done()
 			p.fail(context.Cause(p.o.Context))
 		})
@@ -112,8 +112,8 @@ func (p *Peer) run() {
 	err := errExited
 	defer func() { // also if a callback calls runtime.Goexit
 		p.update(func(s *state) {
-			if s.unread = true; s.overdue != nil {
-				s.overdue.Stop()
+			if s.readerDone = true; s.readerTimer != nil {
+				s.readerTimer.Stop()
 			}
 		})
 		if err == io.EOF {
@@ -123,15 +123,15 @@ func (p *Peer) run() {
 		p.end()
 	}()
 	if failure := contain.Call(func() { err = p.read() }); failure != nil {
-		p.panicked("", failure)
+		p.reportPanic("", failure)
 		err = fmt.Errorf("rpc: reading: %w", failure)
 	}
 }
 
 // end waits for all goroutines but the reader.
 func (p *Peer) end() {
-	p.ended.Do(func() {
-		if p.detach() {
+	p.endOnce.Do(func() {
+		if p.stopWatching() {
 			p.wg.Done()
 		}
 		p.wg.Wait()
@@ -139,19 +139,19 @@ func (p *Peer) end() {
 	})
 }
 
-const readPatience = time.Second // that a Read may go on after the stream was closed
+const readerGrace = time.Second // that a Read may go on after the stream was closed
 
 // awaitReader leaves the reader behind if it does not end soon, now that the stream is closed.
 func (p *Peer) awaitReader() {
 	p.update(func(s *state) {
-		if s.unread {
+		if s.readerDone {
 			return
 		}
-		s.overdue = time.AfterFunc(readPatience, func() {
+		s.readerTimer = time.AfterFunc(readerGrace, func() {
 			late := false
-			p.update(func(s *state) { late = !s.unread })
+			p.update(func(s *state) { late = !s.readerDone })
 			if late {
-				p.left.Store(true)
+				p.readerLeft.Store(true)
 				p.end()
 			}
 		})
@@ -162,7 +162,7 @@ func (p *Peer) awaitReader() {
 func (p *Peer) drain() {
 	gone := &closedError{io.EOF}
 	p.update(func(s *state) {
-		s.refusing, s.deaf = true, true
+		s.refusing, s.remoteClosed = true, true
 		for _, in := range s.inflight {
 			if in.detached {
 				in.cancel(gone)
@@ -184,7 +184,7 @@ func (p *Peer) fail(err error) {
 	first := false
 	p.update(func(s *state) {
 		first = !s.closed
-		if s.deaf && err != nil {
+		if s.remoteClosed && err != nil {
 			err = io.EOF // that the answers do not arrive any more is no news
 		}
 		if first {
@@ -200,7 +200,7 @@ func (p *Peer) fail(err error) {
 	p.failPending(closed)
 	// Last, as that of a child process may take its time.
 	if failure := contain.Run(func() { _ = p.stream.Close() }); failure != nil {
-		p.panicked("", failure)
+		p.reportPanic("", failure)
 	}
 	p.awaitReader()
 }

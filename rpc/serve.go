@@ -20,7 +20,7 @@ type Request struct {
 	ID     ID // zero for a notification
 	Method string
 	Params json.RawMessage // a valid JSON object or array; nil if there was none
-	in     *inbound
+	in     *inboundMessage
 }
 
 // IsNotification reports that no answer is expected.
@@ -43,19 +43,19 @@ func (r *Request) Detach() {
 	}
 	p.update(func(s *state) {
 		r.in.detached = true
-		if s.deaf && r.in.cancel != nil {
+		if s.remoteClosed && r.in.cancel != nil {
 			r.in.cancel(&closedError{io.EOF})
 		}
-		if r.in.placed {
-			r.in.placed = false
+		if r.in.holdsSlot {
+			r.in.holdsSlot = false
 			s.running--
 		}
-		p.kick(s)
+		p.startLane(s)
 	})
 }
 
-// inbound is a request or notification of the other side, from when it was accepted until it is finished.
-type inbound struct {
+// inboundMessage is a request or notification of the other side, from when it was accepted until it is finished.
+type inboundMessage struct {
 	Request
 	peer   *Peer
 	frame  *buffer // owns Params
@@ -66,7 +66,7 @@ type inbound struct {
 
 	// Of the peer's state.
 	ordered   bool // runs to its end in the lane
-	placed    bool // holds one of the MaxRunning places
+	holdsSlot bool // holds one of the MaxRunning places
 	detached  bool // gave it back, and lasts
 	cancelled bool // by the other side
 }
@@ -78,7 +78,7 @@ func (p *Peer) read() error {
 	for {
 		var err error
 		next, err = p.codec.ReadFrame(next)
-		if p.left.Load() {
+		if p.readerLeft.Load() {
 			return ErrClosed
 		}
 		if err != nil {
@@ -91,7 +91,7 @@ func (p *Peer) read() error {
 		// A copy, because the memory grows with what arrives, by doubling: that is paid once, and the message is kept in no more than it takes.
 		frame := newBuffer()
 		frame.b = append(frame.b, next...)
-		if cap(next) > keepLarge {
+		if cap(next) > maxKeptBuffer {
 			next = nil
 		}
 		if hook := p.o.Hooks.Frame; hook != nil {
@@ -120,7 +120,7 @@ func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
 		}
 	}
 	if b != nil && (f != nil || !e.id.IsZero()) {
-		b.expect()
+		b.expectResponse()
 	}
 	if f != nil {
 		p.refuse(frame, e.id, b, Errorf(f.code, "%s", f.reason))
@@ -133,9 +133,9 @@ func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
 			methods[method] = method
 		}
 	}
-	in := &inbound{peer: p, frame: frame, batch: b}
+	in := &inboundMessage{peer: p, frame: frame, batch: b}
 	in.Request = Request{ID: e.id, Method: method, Params: e.params, in: in}
-	if e.id.IsZero() && p.preempted(in) {
+	if e.id.IsZero() && p.preempt(in) {
 		frame.free()
 		return
 	}
@@ -147,38 +147,38 @@ func isObject(frame []byte) bool {
 	return i < len(frame) && frame[i] == '{'
 }
 
-// preempted handles a notification on the reader, if it is one for that.
-func (p *Peer) preempted(in *inbound) (consumed bool) {
+// preempt handles a notification on the reader, if it is one for that.
+func (p *Peer) preempt(in *inboundMessage) (consumed bool) {
 	failure := contain.Call(func() {
 		if d := p.o.Cancellation; d != nil && in.Method == d.Method {
 			consumed = true
 			if id, reason, ok := d.Target(in.Params); ok {
-				p.cancelInbound(id, reason)
+				p.cancelRequest(id, reason)
 			}
 			return
 		}
 		consumed = p.o.Preempt != nil && p.o.Preempt(&in.Request)
 	})
 	if failure != nil {
-		p.panicked(in.Method, failure)
+		p.reportPanic(in.Method, failure)
 		return true
 	}
 	return consumed
 }
 
-// ordered reports whether a request runs to its end before what is sent behind it starts.
-func (p *Peer) ordered(method string) (ordered bool) {
+// isOrdered reports whether a request runs to its end before what is sent behind it starts.
+func (p *Peer) isOrdered(method string) (ordered bool) {
 	if p.o.Ordered == nil {
 		return false
 	}
 	if failure := contain.Call(func() { ordered = p.o.Ordered(method) }); failure != nil {
-		p.panicked(method, failure)
+		p.reportPanic(method, failure)
 	}
 	return ordered
 }
 
-func (p *Peer) cancelInbound(id ID, reason string) {
-	var in *inbound
+func (p *Peer) cancelRequest(id ID, reason string) {
+	var in *inboundMessage
 	p.update(func(s *state) {
 		if in = s.inflight[id]; in != nil {
 			in.cancelled = true
@@ -193,23 +193,23 @@ func (p *Peer) cancelInbound(id ID, reason string) {
 	}
 }
 
-// CancelServed cancels the requests of the other side that are not answered yet, as if it had cancelled each by [Options].Cancellation; without that, nothing happens. It is
+// CancelInbound cancels the requests of the other side that are not answered yet, as if it had cancelled each by [Options].Cancellation; without that, nothing happens. It is
 // for a transport that learns that the other side has forgotten them.
-func (p *Peer) CancelServed(reason string) {
+func (p *Peer) CancelInbound(reason string) {
 	if p.o.Cancellation == nil {
 		return
 	}
 	var ids []ID
 	p.update(func(s *state) { ids = slices.Collect(maps.Keys(s.inflight)) })
 	for _, id := range ids {
-		p.cancelInbound(id, reason)
+		p.cancelRequest(id, reason)
 	}
 }
 
 // accept starts or queues a message, or refuses it.
-func (p *Peer) accept(in *inbound) {
+func (p *Peer) accept(in *inboundMessage) {
 	request, size := !in.IsNotification(), len(in.frame.b)
-	in.ordered = !request || p.ordered(in.Method)
+	in.ordered = !request || p.isOrdered(in.Method)
 	if request {
 		in.ctx, in.cancel = context.WithCancelCause(p.ctx)
 	} else {
@@ -242,13 +242,13 @@ func (p *Peer) accept(in *inbound) {
 		if request {
 			s.inflight[in.ID] = in
 		}
-		if start = !s.lane && s.queue.len() == 0 && p.runnable(s, in); start {
-			p.place(s, in)
+		if start = !s.laneRuns && s.queue.len() == 0 && p.canStart(s, in); start {
+			p.reserve(s, in)
 			return
 		}
 		s.queue.push(in)
 		load.waiting++
-		p.kick(s)
+		p.startLane(s)
 	})
 	switch {
 	case refusal != nil:
@@ -268,7 +268,7 @@ func (p *Peer) accept(in *inbound) {
 var errExited = errors.New("rpc: a callback ended its goroutine")
 
 // handle runs the handler and sends its answer.
-func (p *Peer) handle(in *inbound) {
+func (p *Peer) handle(in *inboundMessage) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method})
 	}
@@ -279,7 +279,7 @@ func (p *Peer) handle(in *inbound) {
 }
 
 // finish sends the answer and takes a message out of the books.
-func (p *Peer) finish(in *inbound, result *buffer, err error) {
+func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start), Err: err})
 	}
@@ -291,12 +291,12 @@ func (p *Peer) finish(in *inbound, result *buffer, err error) {
 	result.free()
 	p.update(func(s *state) {
 		s.active--
-		p.relieve(s, in)
-		if in.placed {
-			in.placed = false
+		p.release(s, in)
+		if in.holdsSlot {
+			in.holdsSlot = false
 			s.running--
 		}
-		p.kick(s)
+		p.startLane(s)
 	})
 	in.frame.free()
 	if due {
@@ -309,21 +309,21 @@ func (p *Peer) finish(in *inbound, result *buffer, err error) {
 }
 
 // invoke calls the handler and encodes its result; neither may take the process down.
-func (p *Peer) invoke(in *inbound) (encoded *buffer, err error) {
-	if failure := contain.Call(func() { encoded, err = p.call(in) }); failure != nil {
-		p.panicked(in.Method, failure)
+func (p *Peer) invoke(in *inboundMessage) (encoded *buffer, err error) {
+	if failure := contain.Call(func() { encoded, err = p.callHandler(in) }); failure != nil {
+		p.reportPanic(in.Method, failure)
 		return nil, fmt.Errorf("rpc: the handler of %s: %v", in.Method, failure) // the value is no answer
 	}
 	return encoded, err
 }
 
-func (p *Peer) panicked(method string, failure *contain.PanicError) {
+func (p *Peer) reportPanic(method string, failure *contain.PanicError) {
 	if hook := p.o.Hooks.Panic; hook != nil {
 		hook(method, failure.Value, failure.Stack)
 	}
 }
 
-func (p *Peer) call(in *inbound) (*buffer, error) {
+func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if p.o.Handler == nil {
 		return nil, Errorf(CodeMethodNotFound, "there is no method %.100q", in.Method)
 	}
@@ -344,7 +344,7 @@ func (p *Peer) call(in *inbound) (*buffer, error) {
 }
 
 // reply queues the answer to a request; if due is true its frame has to be written. It waits while the other side does not read.
-func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
+func (p *Peer) reply(in *inboundMessage, result *buffer, err error) (due bool) {
 	var cancelled bool
 	p.update(func(s *state) {
 		// First this, so that the other side may use the id again as soon as it has the answer.
@@ -376,8 +376,8 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 		p.batchReply(p.ctx, in.batch, in.ID, head.b)
 		return false
 	}
-	due, err = p.send(head.b, payload, tail)
-	if err == errCrowded {
+	due, err = p.sendResponse(head.b, payload, tail)
+	if err == errTooManyResponses {
 		size := len(payload)
 		if payload = nil; result != nil {
 			result.b = nil // its memory is what there is too much of
@@ -389,14 +389,14 @@ func (p *Peer) reply(in *inbound, result *buffer, err error) (due bool) {
 	}
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
 		head.b = appendError(head.b[:0], in.ID, Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
-		due, _ = p.send(head.b, nil, nil)
+		due, _ = p.sendResponse(head.b, nil, nil)
 	}
 	return due
 }
 
-// send queues an answer, waiting for room until the connection ends.
-func (p *Peer) send(head, payload, tail []byte) (due bool, err error) {
-	due, err = p.out.putAnswer(p.ctx, head, payload, tail)
+// sendResponse queues an answer, waiting for room until the connection ends.
+func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
+	due, err = p.out.putResponse(p.ctx, head, payload, tail)
 	if hook := p.o.Hooks.Frame; hook != nil && err == nil {
 		hook(Outbound, slices.Concat(head, payload, tail))
 	}
@@ -426,7 +426,7 @@ func wireError(err error) *Error {
 func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 	defer frame.free()
 	if e.Code != CodeBusy {
-		p.stray(frame.bytes(), e.Message)
+		p.reportStray(frame.bytes(), e.Message)
 		if p.o.IgnoreMalformed && (id.IsZero() || id.IsNull()) {
 			if b != nil {
 				p.batchReply(nil, b, id, nil)
@@ -444,7 +444,7 @@ func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 	_ = p.post(nil, answer.b, nil, nil)
 }
 
-func (p *Peer) stray(frame []byte, reason string) {
+func (p *Peer) reportStray(frame []byte, reason string) {
 	if hook := p.o.Hooks.Stray; hook != nil {
 		hook(frame, reason)
 	}

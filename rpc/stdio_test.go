@@ -55,7 +55,7 @@ func TestWhatARestingReadReturnsIsDropped(t *testing.T) {
 		_ = p.Close()
 		start := time.Now()
 		assert.NilError(t, p.Wait())
-		assert.Equal(t, time.Since(start), readPatience)
+		assert.Equal(t, time.Since(start), readerGrace)
 		s.input <- "{\"jsonrpc\":\"2.0\",\"method\":\"late\"}\n"
 		synctest.Wait()
 	})

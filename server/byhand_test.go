@@ -40,7 +40,7 @@ func TestQuestionsByHandInTheModernEra(t *testing.T) {
 	c := byHand(t, 2).Stateless("")
 	more := ""
 	for round := range 3 {
-		response, err := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, &rpc.Request{
+		response, err := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, &rpc.Request{
 			ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + elicits + `,` + traceMeta + `}` + more + `}`)})
 		assert.NilError(t, err)
 		if round == 2 {
@@ -72,7 +72,7 @@ func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
 		c := byHand(t, rounds).NewConn(t.Context(), link, "")
 		defer c.Close()
 		ask := func(method, params string) string {
-			response, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) },
+			response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) },
 				&rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)})
 			return string(response)
 		}
@@ -116,7 +116,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 	}
 	c := s.Stateless("")
 	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`, "wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
-		response, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
+		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"` + name + `","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), want) && !strings.Contains(string(response), "secret"), "%s: %s", name, response)
 	}
@@ -147,7 +147,7 @@ func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
 			return nil, server.RequireInput(ctx, mcp.InputRequests{"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
 		}}))
 		c := s.Stateless("")
-		response, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
+		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), want), "%s: %s", method, response)
 	}

@@ -23,7 +23,7 @@ func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 			return nil, rpc.Errorf(code, "told")
 		}}))
 		c := s.Stateless("")
-		response, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
+		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"fail","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), fmt.Sprintf(`"code":%d,`, want)), "%d: %s", code, response)
 	}

@@ -74,7 +74,7 @@ func (c *Conn) attach(link Link) {
 }
 
 // Handle answers one message of the client. link leads back to where the request came from, for what is said while it is answered; nil: there is no way. It must stay good until
-// Handle returns. The result and error are as those of a [rpc.Handler]: for a transport to encode with [rpc.Answer].
+// Handle returns. The result and error are as those of a [rpc.Handler]: for a transport to encode with [rpc.AppendResponse].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&origin{ctx, c, c.server.watch(link)}, req)
 }

@@ -284,7 +284,7 @@ func handle(t *testing.T, c *server.Conn, link server.Link, format string, args 
 	t.Helper()
 	m, err := rpc.ParseMessage(fmt.Appendf(nil, format, args...))
 	assert.NilError(t, err)
-	text, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) }, m.Request())
+	text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) }, m.Request())
 	answer := message{t: t, raw: string(text)}
 	if len(text) > 0 {
 		assert.NilError(t, json.Unmarshal(text, &answer))

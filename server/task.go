@@ -245,7 +245,7 @@ func (t *task) run(handle func(*request) (any, error)) {
 		t.settle(came)
 		t.server.tasks.leave(t.owner, t.holder)
 	}()
-	text, err := rpc.Answer(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
+	text, err := rpc.AppendResponse(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
 		t.server.Hooks().Panic(p.Method, p.Value, p.Stack)
 	}

@@ -73,7 +73,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 				"io.modelcontextprotocol/clientCapabilities":%s},%s}}`, method, tasking, params)))
 			must(t, err)
-			text, _ := rpc.Answer(ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+			text, _ := rpc.AppendResponse(ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
 			answer := message{t: t, raw: string(text)}
 			must(t, json.Unmarshal(text, &answer))
 			return answer

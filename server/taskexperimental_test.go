@@ -321,7 +321,7 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 				t.Helper()
 				m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
 				must(t, err)
-				text, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+				text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
 				answer := message{t: t, raw: string(text)}
 				must(t, json.Unmarshal(text, &answer))
 				return answer
@@ -391,7 +391,7 @@ func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 		t.Helper()
 		m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
 		must(t, err)
-		text, _ := rpc.Answer(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+		text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
 		answer := message{t: t, raw: string(text)}
 		must(t, json.Unmarshal(text, &answer))
 		return answer

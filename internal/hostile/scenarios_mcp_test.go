@@ -160,7 +160,7 @@ func serverScenario(w *world) {
 		own(func() {
 			m, err := rpc.ParseMessage([]byte(line))
 			w.must(err)
-			_, _ = rpc.Answer(w.ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, l) }, m.Request())
+			_, _ = rpc.AppendResponse(w.ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, l) }, m.Request())
 		})
 	}
 	ask := func(method, params string) {

@@ -85,7 +85,7 @@ func rpcScenario(w *world) {
 	}
 	own(func() {
 		m, _ := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
-		_, _ = rpc.Answer(w.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
+		_, _ = rpc.AppendResponse(w.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
 			w.at("rpc.Answer")
 			return nil, nil
 		}, m.Request())

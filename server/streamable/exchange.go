@@ -90,7 +90,7 @@ func (x *exchange) post() *refusal {
 	if x.isOld() {
 		return x.postOld(b)
 	}
-	elements, err := rpc.Elements(b.text, maxBatch)
+	elements, err := rpc.SplitBatch(b.text, maxBatch)
 	if err != nil {
 		return x.malformed(b, rpc.ID{}, err)
 	}

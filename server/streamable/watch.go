@@ -40,7 +40,7 @@ func (h *Handler) call(d rpc.Direction, id rpc.ID, method string) (ended func(er
 // answer has a handler serve a request, and returns the response; nothing for a notification. err is the handler's.
 func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, req *rpc.Request) (response []byte, err error) {
 	ended := h.call(rpc.Inbound, req.ID, req.Method)
-	response, err = rpc.Answer(ctx, dst, handle, req)
+	response, err = rpc.AppendResponse(ctx, dst, handle, req)
 	ended(err)
 	if err != nil {
 		h.report(req.Method, err)

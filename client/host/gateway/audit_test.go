@@ -243,7 +243,7 @@ func TestAuditPrincipal(t *testing.T) {
 		m, err := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__verbatim","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 			`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
 		assert.NilError(t, err)
-		_, _ = rpc.Answer(t.Context(), nil, func(ctx context.Context, r *rpc.Request) (any, error) {
+		_, _ = rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, r *rpc.Request) (any, error) {
 			return w.front.Stateless("ada").Handle(ctx, r, nil)
 		}, m.Request())
 		got := d.take(t)
