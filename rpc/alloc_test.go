@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The echo of a small message, both ends and the payload's own encoding/json included, stays within its budget. The race detector allocates
-// for itself, so this is not built with it.
+// The echo of a small message, both ends and the payload's own encoding/json included, stays within
+// its budget. The race detector allocates for itself, so this is not built with it.
 func TestAllocations(t *testing.T) {
 	noLeak(t)
 	near, far := net.Pipe()
@@ -30,7 +30,8 @@ func TestAllocations(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	calls(n)
 	runtime.ReadMemStats(&after)
-	allocs, bytes := float64(after.Mallocs-before.Mallocs)/n, float64(after.TotalAlloc-before.TotalAlloc)/n
+	allocs, bytes := float64(after.Mallocs-before.Mallocs)/n,
+		float64(after.TotalAlloc-before.TotalAlloc)/n
 	t.Logf("%.1f allocations, %.0f bytes for a round trip", allocs, bytes)
 	assert.Assert(t, allocs <= 20, "%.1f allocations", allocs)
 	assert.Assert(t, bytes <= 1024, "%.0f bytes", bytes)

@@ -26,7 +26,8 @@ func TestAnswers(t *testing.T) {
 		{"nil", nil, nil, result("1", "null")},
 		{"struct", pair{"<&>\u2028"}, nil, result("1", "{\"a\":\"<&>\u2028\"}")},
 		{"raw", json.RawMessage(`{"a": 1}`), nil, result("1", `{"a": 1}`)},
-		{"raw over lines", json.RawMessage("{\r\n \"a\": \"x\\n y\"\n}"), nil, result("1", `{ "a": "x\n y"}`)},
+		{"raw over lines", json.RawMessage("{\r\n \"a\": \"x\\n y\"\n}"), nil,
+			result("1", `{ "a": "x\n y"}`)},
 		{"raw nil", json.RawMessage(nil), nil, result("1", "null")},
 		{"raw that is no JSON", json.RawMessage(`{`), nil, failure("1", "-32603")},
 		{"raw empty", json.RawMessage{}, nil, failure("1", "-32603")},
@@ -40,14 +41,19 @@ func TestAnswers(t *testing.T) {
 		{"context error", nil, context.DeadlineExceeded, failure("1", "-32603")},
 		{"nil *Error", nil, (*rpc.Error)(nil), failure("1", "-32603")},
 		{"Error", "dropped", rpc.Errorf(7, "seven %q", "x"), failure("1", "7")},
-		{"wrapped Error", nil, errors.Join(errors.New("secret"), rpc.Errorf(8, "eight")), failure("1", "8")},
+		{"wrapped Error", nil, errors.Join(errors.New("secret"), rpc.Errorf(8, "eight")),
+			failure("1", "8")},
 		{"Error with data", nil, &rpc.Error{Code: 9, Message: "m", Data: json.RawMessage(`[1]`)},
 			`{"jsonrpc":"2.0","id":1,"error":{"code":9,"message":"…","data":[1]}}`},
-		{"Error with data over lines", nil, &rpc.Error{Code: 9, Message: "m", Data: json.RawMessage("[1,\n2]")},
+		{"Error with data over lines", nil,
+			&rpc.Error{Code: 9, Message: "m", Data: json.RawMessage("[1,\n2]")},
 			`{"jsonrpc":"2.0","id":1,"error":{"code":9,"message":"…","data":[1,2]}}`},
-		{"Error with data that is no JSON", nil, &rpc.Error{Code: 9, Data: json.RawMessage("[")}, failure("1", "9")},
-		{"Error with data that is no text", nil, &rpc.Error{Code: 9, Data: json.RawMessage("[\"\xff\",\n1]")}, failure("1", "9")},
-		{"Error with a message that is no text", nil, rpc.Errorf(10, "\xff\n\"\\"), failure("1", "10")},
+		{"Error with data that is no JSON", nil, &rpc.Error{Code: 9, Data: json.RawMessage("[")},
+			failure("1", "9")},
+		{"Error with data that is no text", nil,
+			&rpc.Error{Code: 9, Data: json.RawMessage("[\"\xff\",\n1]")}, failure("1", "9")},
+		{"Error with a message that is no text", nil, rpc.Errorf(10, "\xff\n\"\\"),
+			failure("1", "10")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			handler := func(context.Context, *rpc.Request) (any, error) { return tc.result, tc.err }
@@ -74,14 +80,17 @@ func TestErrorTexts(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		w.send(request("1", "some/method"), note("unknown"))
 		synctest.Wait()
-		assert.DeepEqual(t, w.got, []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"there is no method \"some/method\""}}`})
+		assert.DeepEqual(t, w.got,
+			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"there is no method \"some/method\""}}`})
 	})
 	// However long what they complain about is, they are short.
 	long := strings.Repeat("\\u0001", 100_000)
-	for _, o := range []rpc.Options{{}, {Limits: rpc.Limits{MaxQueued: 1, MaxRunning: 1}, Handler: func(ctx context.Context, _ *rpc.Request) (any, error) {
-		<-ctx.Done()
-		return nil, nil
-	}}} {
+	for _, o := range []rpc.Options{{},
+		{Limits: rpc.Limits{MaxQueued: 1, MaxRunning: 1},
+			Handler: func(ctx context.Context, _ *rpc.Request) (any, error) {
+				<-ctx.Done()
+				return nil, nil
+			}}} {
 		onWire(t, o, func(t *testing.T, w *wire) {
 			for _, id := range []string{"1", "2", "1", "3"} { // running, queued, known, too many
 				w.send(request(id, long))
@@ -93,10 +102,13 @@ func TestErrorTexts(t *testing.T) {
 			}
 		})
 	}
-	handler := func(context.Context, *rpc.Request) (any, error) { return nil, errors.New("the password is 1234") }
+	handler := func(context.Context, *rpc.Request) (any, error) {
+		return nil, errors.New("the password is 1234")
+	}
 	onWire(t, rpc.Options{Handler: handler}, func(t *testing.T, w *wire) {
 		w.send(request("1", "m"))
 		synctest.Wait()
-		assert.DeepEqual(t, w.got, []string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}`})
+		assert.DeepEqual(t, w.got,
+			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}`})
 	})
 }

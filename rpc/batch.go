@@ -10,25 +10,26 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A batch collects the answers to the requests of one JSON-RPC batch (section 6). Notifications and responses never enter it.
+// A batch collects the responses to the requests of one JSON-RPC batch (section 6). Notifications
+// and responses are not part of it.
 type batch struct {
 	mu        sync.Mutex
-	remaining int // answers still to come, and one for the reader as long as it looks at the batch
+	remaining int // responses to come, and one more while the reader processes the batch
 	responses []byte
-	bytesLeft int // bytes that answers may take, less what keeps an error for every request
+	bytesLeft int // bytes left for responses; room for an error per request is reserved
 }
 
-// roomForError is about the size of the error that stands in for an answer that is too large.
+// roomForError is about the size of the error that replaces a response that is too large.
 const roomForError = 200
 
-// expectResponse says that one more answer will come.
+// expectResponse adds one to the responses to come.
 func (b *batch) expectResponse() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.remaining++
 }
 
-// receiveBatch sorts the messages of a batch. It owns frame.
+// receiveBatch processes the messages of a batch. It owns frame.
 func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 	var problem *Error
 	elements := 0
@@ -46,7 +47,8 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 	case elements > p.o.Limits.MaxBatch:
 		problem = errBatchTooLarge(elements, p.o.Limits.MaxBatch)
 	case !p.batch.Load() && !onlyResponses(frame.b):
-		problem = Errorf(CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+		problem = Errorf(CodeInvalidRequest,
+			"batches are not spoken here; send the messages one by one")
 	}
 	if problem != nil {
 		p.refuse(frame, ID{}, nil, problem)
@@ -55,7 +57,7 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 	defer frame.free()
 	b := &batch{remaining: 1, bytesLeft: p.o.Limits.MaxAppend - len("[]") - elements*roomForError}
 	for element := range jsonscan.Elements(frame.b) {
-		own := newBuffer() // each message lives as long as its own handler
+		own := newBuffer() // each message lives as long as its handler runs
 		own.b = append(own.b, element...)
 		p.receive(own, methods, b)
 	}
@@ -66,7 +68,8 @@ func errBatchTooLarge(messages, limit int) *Error {
 	return Errorf(CodeInvalidRequest, "a batch of %d messages; the limit is %d", messages, limit)
 }
 
-// onlyResponses tells whether a batch answers one of this side, which it may whether others are accepted or not.
+// onlyResponses reports whether a batch consists of responses. The other side may send them in a
+// batch whether this side accepts batches or not.
 func onlyResponses(batch []byte) bool {
 	for element := range jsonscan.Elements(batch) {
 		if e, _ := scanEnvelope(element); e.hasMethod || !isObject(element) {
@@ -76,12 +79,15 @@ func onlyResponses(batch []byte) bool {
 	return true
 }
 
-// batchReply adds the answer to a request, or none, to a batch, and sends the batch's when that was the last. With a context it waits for room.
+// batchReply adds the response to a request, nil for none, to a batch. It sends the batch's
+// responses after the last one. With a context it waits for room in the outbox.
 func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
 	b.mu.Lock()
 	if len(answer) > 0 {
 		if len(answer)+len(",") > b.bytesLeft {
-			answer = appendError(nil, id, Errorf(CodeInternalError, "the answers of the batch are too large together; send the requests one by one"))
+			answer = appendError(nil, id,
+				Errorf(CodeInternalError,
+					"the answers of the batch are too large together; send the requests one by one"))
 		} else {
 			b.bytesLeft -= len(answer) + len(",")
 		}
@@ -91,27 +97,30 @@ func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
 	last := b.remaining == 0
 	b.mu.Unlock()
 	if !last || len(b.responses) == 0 {
-		return // all of it were notifications
+		return // the batch had notifications only
 	}
 	b.responses[0] = '['
 	err := p.post(ctx, b.responses, nil, []byte("]"))
 	if _, ok := errors.AsType[*framing.FrameError](err); ok {
-		_ = p.post(ctx, appendError(nil, ID{}, Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)), nil, nil)
+		_ = p.post(ctx, appendError(nil, ID{},
+			Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)), nil,
+			nil)
 	}
 }
 
-// A BatchCall is one call of a batch, or one notification.
+// A BatchCall is a call or a notification in a batch.
 type BatchCall struct {
 	Method string
 	Params any
 	Notify bool
-	Result any   // that the result is decoded into; may be nil
-	Err    error // set by [Peer.Batch], as Call returns it
+	Result any   // the result is decoded into it; may be nil
+	Err    error // set by [Peer.Batch], as Call would return it
 }
 
-// Batch sends several calls and notifications as one message and waits for all answers. The error is about the batch as a whole; those of the
-// calls are in their Err. Limits.MaxBatch bounds it, as the answer is a batch too. Few servers speak batches, and some do not answer them at all: give ctx
-// a deadline.
+// Batch sends calls and notifications as one message and waits for all responses. It returns an
+// error about the batch as a whole; those of the calls are in their Err. At most Limits.MaxBatch
+// calls are accepted, because the responses form a batch too. Few servers support batches and some
+// never respond to them: give ctx a deadline.
 func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	if len(calls) == 0 {
 		return errors.New("rpc: a batch must not be empty")

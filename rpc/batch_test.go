@@ -20,8 +20,11 @@ func TestBatches(t *testing.T) {
 	bad := failure("null", "-32600")
 	for _, tc := range []struct{ name, in, out string }{
 		{"one", batch(request("1", "a")), batch(result("1", `"a"`))},
-		{"white space", " [ " + request("1", "a") + " , " + note("n") + " ] ", batch(result("1", `"a"`))},
-		{"requests and notifications", batch(note("n"), request("1", "a"), note("n"), request(`"2"`, "b"), note("n")), batch(result("1", `"a"`), result(`"2"`, `"b"`))},
+		{"white space", " [ " + request("1", "a") + " , " + note("n") + " ] ",
+			batch(result("1", `"a"`))},
+		{"requests and notifications",
+			batch(note("n"), request("1", "a"), note("n"), request(`"2"`, "b"), note("n")),
+			batch(result("1", `"a"`), result(`"2"`, `"b"`))},
 		{"one notification", batch(note("n")), ""},
 		{"notifications", batch(note("n"), note("n"), note("n")), ""},
 		{"empty", `[]`, bad},
@@ -29,16 +32,23 @@ func TestBatches(t *testing.T) {
 		{"nested", batch(batch(request("1", "a"))), batch(bad)},
 		{"empty nested", batch(`[]`), batch(bad)},
 		{"no messages", batch("1", `"x"`, "null"), batch(bad, bad, bad)},
-		{"half good", batch(request("1", "a"), "1", `{"jsonrpc":"2.0","id":2,"method":5}`, `{"jsonrpc":"2.0","method":5}`), batch(bad, failure("2", "-32600"), bad, result("1", `"a"`))},
+		{"half good", batch(request("1", "a"), "1", `{"jsonrpc":"2.0","id":2,"method":5}`,
+			`{"jsonrpc":"2.0","method":5}`),
+			batch(bad, failure("2", "-32600"), bad, result("1", `"a"`))},
 		{"bad JSON", `[` + request("1", "a") + `,{"jsonrpc"]`, failure("null", "-32700")},
 		{"trailing text", batch(request("1", "a")) + "x", failure("null", "-32700")},
-		{"one id twice", batch(request("1", "a"), request("1", "b")), batch(bad, result("1", `"a"`))},
+		{"one id twice", batch(request("1", "a"), request("1", "b")),
+			batch(bad, result("1", `"a"`))},
 		{"id null", batch(request("null", "a")), batch(bad)},
-		{"strays", batch(result("1", "1"), `{}`, `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`), ""},
-		{"strays and a request", batch(result("1", "1"), request("1", "a"), `{}`), batch(result("1", `"a"`))},
-		{"failures", batch(request("1", "fail"), request("2", "panic")), batch(failure("1", "-32603"), failure("2", "-32603"))},
+		{"strays", batch(result("1", "1"), `{}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`), ""},
+		{"strays and a request", batch(result("1", "1"), request("1", "a"), `{}`),
+			batch(result("1", `"a"`))},
+		{"failures", batch(request("1", "fail"), request("2", "panic")),
+			batch(failure("1", "-32603"), failure("2", "-32603"))},
 		{"too many", batch(strings.Split(strings.Repeat(note("n")+";", 5)+note("n"), ";")...), bad},
-		{"as many as may be", batch(note("n"), note("n"), note("n"), note("n"), request("1", "a")), batch(result("1", `"a"`))},
+		{"as many as may be", batch(note("n"), note("n"), note("n"), note("n"), request("1", "a")),
+			batch(result("1", `"a"`))},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			handler := func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -51,7 +61,9 @@ func TestBatches(t *testing.T) {
 				}
 				return parrot(ctx, req)
 			}
-			o := rpc.Options{Handler: handler, Batch: true, Ordered: func(string) bool { return true }} // so that answers have an order
+			// so that answers have an order
+			o := rpc.Options{Handler: handler, Batch: true,
+				Ordered: func(string) bool { return true }}
 			o.Limits.MaxBatch = 5
 			onWire(t, o, func(t *testing.T, w *wire) {
 				w.send(tc.in)
@@ -84,38 +96,44 @@ func TestAllowBatch(t *testing.T) {
 	})
 }
 
-// The answers of a batch are sent together, when the last is there. Cancelled ones are not waited for.
+// The answers of a batch are sent together, when the last is there. Cancelled ones are not waited
+// for.
 func TestBatchWaitsForItsAnswers(t *testing.T) {
 	var s stage
-	onWire(t, rpc.Options{Handler: s.handle, Batch: true, Cancellation: cancellation(nil)}, func(t *testing.T, w *wire) {
-		w.send(batch(request("1", "a"), request("2", "b"), request("3", "c")), request("4", "d"))
-		close(s.gate("d"))
-		w.expect(result("4", `"d"`))
-		close(s.gate("c"))
-		w.expect()
-		w.send(cancel("2"))
-		w.expect()
-		close(s.gate("a"))
-		w.expect(batch(result("3", `"c"`), result("1", `"a"`)))
-		// All of one cancelled: nothing is left to say.
-		w.send(batch(request("1", "x"), request("2", "y")), cancel("1"), cancel("2"))
-		w.expect()
-	})
+	onWire(t, rpc.Options{Handler: s.handle, Batch: true, Cancellation: cancellation(nil)},
+		func(t *testing.T, w *wire) {
+			w.send(batch(request("1", "a"), request("2", "b"), request("3", "c")),
+				request("4", "d"))
+			close(s.gate("d"))
+			w.expect(result("4", `"d"`))
+			close(s.gate("c"))
+			w.expect()
+			w.send(cancel("2"))
+			w.expect()
+			close(s.gate("a"))
+			w.expect(batch(result("3", `"c"`), result("1", `"a"`)))
+			// All of one cancelled: nothing is left to say.
+			w.send(batch(request("1", "x"), request("2", "y")), cancel("1"), cancel("2"))
+			w.expect()
+		})
 }
 
 // What is malformed in a batch is not answered if malformed messages are not, but the rest is.
 func TestBatchIgnoresMalformed(t *testing.T) {
-	onWire(t, rpc.Options{Handler: parrot, Batch: true, IgnoreMalformed: true}, func(t *testing.T, w *wire) {
-		w.send(batch("1", request("1", "a"), `[]`))
-		w.expect(batch(result("1", `"a"`)))
-		w.send(batch("1"), "[]", "[INFO] hello", "hello", "{ a: 1 }", `{"level":"info"}`, `"x"`, `{"jsonrpc":"2.0","method":5}`)
-		w.expect()
-		w.send(`{"jsonrpc":"2.0","id":7,"method":5}`)
-		w.expect(failure("7", "-32600"))
-	})
+	onWire(t, rpc.Options{Handler: parrot, Batch: true, IgnoreMalformed: true},
+		func(t *testing.T, w *wire) {
+			w.send(batch("1", request("1", "a"), `[]`))
+			w.expect(batch(result("1", `"a"`)))
+			w.send(batch("1"), "[]", "[INFO] hello", "hello", "{ a: 1 }", `{"level":"info"}`, `"x"`,
+				`{"jsonrpc":"2.0","method":5}`)
+			w.expect()
+			w.send(`{"jsonrpc":"2.0","id":7,"method":5}`)
+			w.expect(failure("7", "-32600"))
+		})
 }
 
-// The answers of a batch are bounded like those of one request: what does not fit becomes an error under its own id.
+// The answers of a batch are bounded like those of one request: what does not fit becomes an error
+// under its own id.
 func TestBatchAnswersTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		if req.Method == "large" {
@@ -127,7 +145,8 @@ func TestBatchAnswersTooLarge(t *testing.T) {
 	o.Limits.MaxFrame = 1500
 	onWire(t, o, func(t *testing.T, w *wire) {
 		w.send(batch(request("1", "large"), request("2", "large"), request("3", "small")))
-		w.expect(batch(result("1", `"`+strings.Repeat("x", 700)+`"`), failure("2", "-32603"), result("3", `"small"`)))
+		w.expect(batch(result("1", `"`+strings.Repeat("x", 700)+`"`), failure("2", "-32603"),
+			result("3", `"small"`)))
 	})
 }
 
@@ -147,7 +166,8 @@ func TestBatchCall(t *testing.T) {
 		client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: handler, Batch: true})
 		var a, b string
 		calls := []*rpc.BatchCall{
-			{Method: "a", Result: &a}, {Method: "n", Notify: true}, {Method: "fail"}, {Method: "b", Params: []string{"x"}, Result: &b}, {Method: "c"},
+			{Method: "a", Result: &a}, {Method: "n", Notify: true}, {Method: "fail"},
+			{Method: "b", Params: []string{"x"}, Result: &b}, {Method: "c"},
 		}
 		assert.NilError(t, client.Batch(t.Context(), calls))
 		assert.NilError(t, calls[0].Err)
@@ -160,7 +180,8 @@ func TestBatchCall(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, notes.Load(), int32(2))
 		assert.ErrorContains(t, client.Batch(t.Context(), nil), "must not be empty")
-		assert.ErrorContains(t, client.Batch(t.Context(), make([]*rpc.BatchCall, 1001)), "a batch of 1001 messages; the limit is 1000")
+		assert.ErrorContains(t, client.Batch(t.Context(), make([]*rpc.BatchCall, 1001)),
+			"a batch of 1001 messages; the limit is 1000")
 	})
 }
 
@@ -178,7 +199,8 @@ func TestLateBatch(t *testing.T) {
 func TestBatchToAServerWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stray strays
-		client, _ := pair(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}}, rpc.Options{Handler: parrot})
+		client, _ := pair(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}},
+			rpc.Options{Handler: parrot})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "b"}}

@@ -57,7 +57,8 @@ func BenchmarkEcho(b *testing.B) {
 		{"os", osPipes},
 		{"net", func(testing.TB) (io.ReadWriteCloser, io.ReadWriteCloser) { return net.Pipe() }},
 	} {
-		for name, text := range map[string]string{"32B": "hello", "16KiB": strings.Repeat("a", 16<<10)} {
+		for name, text := range map[string]string{"32B": "hello",
+			"16KiB": strings.Repeat("a", 16<<10)} {
 			for _, callers := range []struct {
 				name string
 				n    int
@@ -75,7 +76,8 @@ func BenchmarkEcho(b *testing.B) {
 							in := payload{Text: text, N: 42}
 							for range work {
 								var out payload
-								if err := client.Call(b.Context(), "echo", &in, &out); err != nil || out.N != 42 {
+								if err := client.Call(b.Context(), "echo", &in, &out); err != nil ||
+									out.N != 42 {
 									b.Error(err)
 									return
 								}
@@ -86,7 +88,8 @@ func BenchmarkEcho(b *testing.B) {
 						in := payload{Text: text, N: 42}
 						for range b.N {
 							var out payload
-							if err := client.Call(b.Context(), "echo", &in, &out); err != nil || out.N != 42 {
+							if err := client.Call(b.Context(), "echo", &in, &out); err != nil ||
+								out.N != 42 {
 								b.Fatal(err)
 							}
 						}

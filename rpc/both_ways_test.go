@@ -16,8 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Both sides call each other at once with payloads larger than any buffer between them. A peer that wrote from its reader, or waited for a handler
-// there, would deadlock.
+// Both sides call each other at once with payloads larger than any buffer between them. A peer that
+// wrote from its reader, or waited for a handler there, would deadlock.
 func TestBothCallEachOther(t *testing.T) {
 	for name, stream := range map[string]func(testing.TB) (io.ReadWriteCloser, io.ReadWriteCloser){
 		"pipes": osPipes,
@@ -39,7 +39,8 @@ func TestBothCallEachOther(t *testing.T) {
 							defer cancel()
 							for range max(2, 256<<10/size) {
 								var got []string
-								if err := p.Call(ctx, "m", []string{text}, &got); err != nil || len(got) != 1 || got[0] != text {
+								if err := p.Call(ctx, "m", []string{text}, &got); err != nil ||
+									len(got) != 1 || got[0] != text {
 									t.Errorf("%d: %v", len(got), err)
 									return
 								}
@@ -93,7 +94,8 @@ func TestNotificationHandlerCalls(t *testing.T) {
 	assert.NilError(t, client.Err())
 }
 
-// One peer is closed while the other calls it, again and again: calls are answered, refused, or fail with ErrClosed, and nothing hangs.
+// One peer is closed while the other calls it, again and again: calls are answered, refused, or
+// fail with ErrClosed, and nothing hangs.
 func TestCloseCallRace(t *testing.T) {
 	noLeak(t)
 	for range 200 {
@@ -104,7 +106,8 @@ func TestCloseCallRace(t *testing.T) {
 				wg.Go(func() {
 					for {
 						if err := p.Call(t.Context(), "m", nil, nil); err != nil {
-							assert.Check(t, errors.Is(err, rpc.ErrClosed) || errors.Is(err, rpc.ErrBusy), "%v", err)
+							assert.Check(t, errors.Is(err, rpc.ErrClosed) ||
+								errors.Is(err, rpc.ErrBusy), "%v", err)
 							return
 						}
 					}

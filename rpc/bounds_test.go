@@ -35,13 +35,15 @@ func TestQueueFull(t *testing.T) {
 	})
 }
 
-// The bytes of requests are bounded from when they arrive until they are answered, those of notifications on their own.
+// The bytes of requests are bounded from when they arrive until they are answered, those of
+// notifications on their own.
 func TestQueuedBytes(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle}
 	o.Limits.MaxQueuedBytes = 1000
 	large := func(id string) string {
-		return `{"jsonrpc":"2.0","id":` + id + `,"method":"m","params":["` + strings.Repeat("x", 600) + `"]}`
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"m","params":["` +
+			strings.Repeat("x", 600) + `"]}`
 	}
 	onWire(t, o, func(t *testing.T, w *wire) {
 		w.send(large("1"), large("2"), request("3", "m"))
@@ -53,7 +55,8 @@ func TestQueuedBytes(t *testing.T) {
 		close(s.gate("n"))
 		w.expectUnordered(result("1", `"m"`), result("3", `"m"`))
 		// One that is larger than the bound all by itself is served.
-		w.send(`{"jsonrpc":"2.0","id":4,"method":"m","params":["` + strings.Repeat("x", 2000) + `"]}`)
+		w.send(`{"jsonrpc":"2.0","id":4,"method":"m","params":["` + strings.Repeat("x", 2000) +
+			`"]}`)
 		w.expect(result("4", `"m"`))
 	})
 }
@@ -64,8 +67,8 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
-		// What counts is the memory that an answer holds, and a small one may hold a buffer that was
-		// pooled after a larger one: up to 64 KiB. These are too large for that to matter.
+		// What counts is the memory that an answer holds, and a small one may hold a buffer that
+		// was pooled after a larger one: up to 64 KiB. These are too large for that to matter.
 		large := strings.Repeat("x", 200_000)
 		handler := func(_ context.Context, req *rpc.Request) (any, error) {
 			if req.Method == "large" {
@@ -73,7 +76,8 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 			}
 			return req.Method, nil
 		}
-		peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}})
+		peer := rpc.NewPeer(duplex{in, out, in},
+			rpc.Options{Handler: handler, Limits: rpc.Limits{MaxUnsent: 1, MaxResponses: 500_000}})
 		for i := range 8 {
 			_, err := io.WriteString(to, request(strconv.Itoa(i), "large")+"\n")
 			assert.NilError(t, err)
@@ -87,7 +91,8 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 		lines.Buffer(nil, 1<<20)
 		for range 9 {
 			assert.Assert(t, lines.Scan())
-			answers[strings.Contains(lines.Text(), `"code":-31999,"message":"the request was served, but its answer of 200002 bytes cannot wait`)]++
+			answers[strings.Contains(lines.Text(),
+				`"code":-31999,"message":"the request was served, but its answer of 200002 bytes cannot wait`)]++
 		}
 		// One is being written, one is queued, and two wait; the small one finds room.
 		assert.DeepEqual(t, answers, map[bool]int{false: 5, true: 4})
@@ -96,9 +101,11 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// A peer that sends notifications faster than they are handled is slowed down, not cut off, as long as any are handled.
+// A peer that sends notifications faster than they are handled is slowed down, not cut off, as long
+// as any are handled.
 func TestFastNotifications(t *testing.T) {
-	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 3}, "bytes": {MaxQueuedBytes: 3 * len(note("n"))}, "one at a time": {MaxQueuedBytes: 1}} {
+	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 3},
+		"bytes": {MaxQueuedBytes: 3 * len(note("n"))}, "one at a time": {MaxQueuedBytes: 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
@@ -128,7 +135,11 @@ func TestFastNotifications(t *testing.T) {
 			handled++
 			return handled, nil
 		}
-		client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: handler, Limits: rpc.Limits{MaxQueued: 10}, Ordered: func(string) bool { return true }})
+		client, _ := pair(t, rpc.Options{},
+			rpc.Options{Handler: handler, Limits: rpc.Limits{MaxQueued: 10},
+				Ordered: func(string) bool {
+					return true
+				}})
 		for range 20_000 {
 			assert.NilError(t, client.Notify(t.Context(), "n", nil))
 		}
@@ -141,19 +152,22 @@ func TestFastNotifications(t *testing.T) {
 // Close ends the wait for room.
 func TestCloseWhileFlooded(t *testing.T) {
 	var s stage
-	onWire(t, rpc.Options{Handler: s.handle, Limits: rpc.Limits{MaxQueued: 1}}, func(t *testing.T, w *wire) {
-		w.send(note("m"), note("m"), note("m"))
-		synctest.Wait()
-		begin := time.Now()
-		w.peer.Close()
-		assert.NilError(t, w.peer.Wait())
-		assert.Equal(t, time.Since(begin), time.Duration(0))
-	})
+	onWire(t, rpc.Options{Handler: s.handle, Limits: rpc.Limits{MaxQueued: 1}},
+		func(t *testing.T, w *wire) {
+			w.send(note("m"), note("m"), note("m"))
+			synctest.Wait()
+			begin := time.Now()
+			w.peer.Close()
+			assert.NilError(t, w.peer.Wait())
+			assert.Equal(t, time.Since(begin), time.Duration(0))
+		})
 }
 
-// Notifications can neither be refused nor dropped: over the bound, and with a handler that stands still, the connection ends.
+// Notifications can neither be refused nor dropped: over the bound, and with a handler that stands
+// still, the connection ends.
 func TestFlood(t *testing.T) {
-	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 10}, "bytes": {MaxQueuedBytes: 10 * len(note("m"))}} {
+	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 10},
+		"bytes": {MaxQueuedBytes: 10 * len(note("m"))}} {
 		t.Run(name, func(t *testing.T) {
 			var s stage
 			onWire(t, rpc.Options{Handler: s.handle, Limits: limits}, func(t *testing.T, w *wire) {
@@ -165,7 +179,8 @@ func TestFlood(t *testing.T) {
 				synctest.Wait()
 				assert.NilError(t, w.peer.Err())
 				begin := time.Now()
-				_, _ = io.WriteString(w.to, strings.Repeat(note("m")+"\n", 2)) // the end may come while this is written
+				// the end may come while this is written
+				_, _ = io.WriteString(w.to, strings.Repeat(note("m")+"\n", 2))
 				assert.ErrorIs(t, w.peer.Wait(), rpc.ErrFlooded)
 				err = c.Wait(t.Context(), nil)
 				assert.ErrorIs(t, err, rpc.ErrFlooded)
@@ -204,7 +219,8 @@ func mute(o rpc.Options) (*rpc.Peer, io.WriteCloser) {
 	return rpc.NewPeer(duplex{in, out, in}, o), to
 }
 
-// A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then it is cut off.
+// A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then it
+// is cut off.
 func TestPeerThatNeverReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -228,18 +244,21 @@ func TestPeerThatNeverReads(t *testing.T) {
 			if sent%100 == 0 {
 				synctest.Wait()
 				// Those that run, those that are kept, and some that read or write.
-				assert.Assert(t, runtime.NumGoroutine() <= before+8+64+4, "%d requests, %d goroutines", sent, runtime.NumGoroutine()-before)
+				assert.Assert(t, runtime.NumGoroutine() <= before+8+64+4,
+					"%d requests, %d goroutines", sent, runtime.NumGoroutine()-before)
 			}
 		}
 		err := peer.Wait()
 		assert.ErrorIs(t, err, rpc.ErrSlowPeer)
-		// Served until MaxUnsent was reached, then MaxRunning, then MaxQueued, then refused until 16 times MaxUnsent of some 130 bytes each.
+		// Served until MaxUnsent was reached, then MaxRunning, then MaxQueued, then refused until
+		// 16 times MaxUnsent of some 130 bytes each.
 		assert.Assert(t, 100 < sent && sent < 2000, "%d requests", sent)
 		assert.Assert(t, most <= 8)
 	})
 }
 
-// 20,000 requests whose answers nobody reads, with the defaults: all are served, and wait in a queue of bounded size.
+// 20,000 requests whose answers nobody reads, with the defaults: all are served, and wait in a
+// queue of bounded size.
 func TestManyAnswersNobodyReads(t *testing.T) {
 	noLeak(t)
 	before := runtime.NumGoroutine()
@@ -259,7 +278,8 @@ func TestManyAnswersNobodyReads(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	noLeak(t)
 	o := rpc.Options{Handler: parrot}
-	o.Limits = rpc.Limits{MaxRunning: 4, MaxQueued: 64, MaxQueuedBytes: 1 << 20, MaxUnsent: 64 << 10}
+	o.Limits = rpc.Limits{MaxRunning: 4, MaxQueued: 64, MaxQueuedBytes: 1 << 20,
+		MaxUnsent: 64 << 10}
 	peer, to := mute(o)
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -297,7 +317,9 @@ func TestContextWhileThePeerDoesNotRead(t *testing.T) {
 			func(ctx context.Context) error { return peer.Call(ctx, "m", params, nil) },
 			func(ctx context.Context) error { return peer.Call(ctx, "m", params, nil) },
 			func(ctx context.Context) error { return peer.Notify(ctx, "m", params) },
-			func(ctx context.Context) error { return peer.Batch(ctx, []*rpc.BatchCall{{Method: "m"}}) },
+			func(ctx context.Context) error {
+				return peer.Batch(ctx, []*rpc.BatchCall{{Method: "m"}})
+			},
 			func(ctx context.Context) error { return peer.Flush(ctx) },
 			func(ctx context.Context) error { _, err := peer.Start(ctx, "m", nil); return err },
 		} {
@@ -335,7 +357,8 @@ func TestLargeMessageIsNotStarved(t *testing.T) {
 		})
 	}
 	for range 20 {
-		assert.NilError(t, client.Call(t.Context(), "m", []string{strings.Repeat("x", 100<<10)}, nil))
+		assert.NilError(t,
+			client.Call(t.Context(), "m", []string{strings.Repeat("x", 100<<10)}, nil))
 	}
 	close(done)
 	wg.Wait()

@@ -11,25 +11,27 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// A Pending is a call of this side that was sent and not answered yet.
+// A Pending is a call of this side that has been sent and has no response yet.
 type Pending struct {
 	p      *Peer
 	id     int64
 	method string
 	start  time.Time
-	done   chan struct{} // closed when what follows is settled
+	done   chan struct{} // closed when the fields below are set
 
 	frame  *buffer // owns result
 	result []byte
 	err    error
 }
 
-// Call calls a method of the other side and decodes its result into result, which may be nil; a [json.Unmarshaler], such as a *[json.RawMessage], gets the
-// bytes themselves. Params must encode as an object or an array; nil sends none.
+// Call calls a method of the other side and decodes its result into result, which may be nil. A
+// [json.Unmarshaler], such as a *[json.RawMessage], gets the bytes of the result. Params must
+// encode as an object or an array; nil sends none.
 //
-// It blocks until the answer is there or ctx ends, also while the other side does not read. It returns an [*Error] if the other side answered with one, an
-// error that matches [ErrClosed] if the connection ended, and the context's error if that ended first: then the other side is told, if
-// there is a [Cancellation], and a late answer is dropped.
+// Call blocks until the response arrives or ctx ends, even if the other side does not read. It
+// returns an [*Error] if the response is an error, an error that matches [ErrClosed] if the
+// connection ended, and an error that matches that of ctx if ctx ended first. In the last case the
+// other side is notified if there is a [Cancellation], and a late response is dropped.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
 	c, err := p.Start(ctx, method, params)
 	if err != nil {
@@ -38,8 +40,8 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 	return c.Wait(ctx, result)
 }
 
-// Start sends a call and returns without waiting for the answer. It blocks while more than Limits.MaxUnsent waits to be read, until
-// ctx ends. Every Pending must be waited for, or cancelled.
+// Start sends a call and returns without waiting for the response. While more than Limits.MaxUnsent
+// bytes are queued, it blocks until ctx ends. Every Pending must be waited for or cancelled.
 func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, error) {
 	b, err := encodeParams(method, params)
 	if err != nil {
@@ -61,7 +63,7 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, 
 
 var closeBrace = []byte("}")
 
-// addPending makes a call wait for its answer.
+// addPending assigns an id to a call and registers it for the response.
 func (p *Peer) addPending(method string) (*Pending, error) {
 	c := &Pending{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
 	var err error
@@ -88,7 +90,8 @@ func (p *Peer) addPending(method string) (*Pending, error) {
 	return c, nil
 }
 
-// removePending takes a call out of those that wait; false if it has been settled already, or is just being.
+// removePending removes a call from the pending ones. It returns false if the call is no longer
+// pending: it is done, or about to be.
 func (p *Peer) removePending(c *Pending) (waited bool) {
 	p.update(func(s *state) {
 		waited = s.pending[c.id] == c
@@ -97,11 +100,12 @@ func (p *Peer) removePending(c *Pending) (waited bool) {
 	return waited
 }
 
-// finish ends a call that forget or complete took out.
+// finish ends a call that is no longer pending.
 func (c *Pending) finish() {
 	close(c.done)
 	if hook := c.p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true, Duration: time.Since(c.start), Err: c.err})
+		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true,
+			Duration: time.Since(c.start), Err: c.err})
 	}
 }
 
@@ -124,18 +128,19 @@ func (p *Peer) failPending(err error) {
 	}
 }
 
-// ID returns the call's id.
+// ID returns the id of the request.
 func (c *Pending) ID() ID { return IntID(c.id) }
 
-// Done is closed when the call was answered, failed or was cancelled.
+// Done returns a channel that is closed when the call has a response, has failed or was cancelled.
 func (c *Pending) Done() <-chan struct{} { return c.done }
 
-// Wait blocks until the call is done or ctx ends, and returns as [Peer.Call] does. It may be called once.
+// Wait blocks until the call is done or ctx ends, and returns what [Peer.Call] would. It may be
+// called once.
 func (c *Pending) Wait(ctx context.Context, result any) error {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-		// An answer that came at the same moment is taken.
+		// a response that arrived at the same moment counts
 		if c.Cancel(context.Cause(ctx)) {
 			return fmt.Errorf("rpc: %s: %w", c.method, ctxError(ctx))
 		}
@@ -155,14 +160,15 @@ func decodeResult(raw []byte, result any) error {
 	switch result := result.(type) {
 	case nil:
 		return nil
-	case json.Unmarshaler: // called directly: the bytes have been validated
+	case json.Unmarshaler: // called directly, because the bytes have been validated
 		return result.UnmarshalJSON(raw)
 	}
 	return jsonexact.Unmarshal(raw, result)
 }
 
-// Cancel gives a call up: it is forgotten first, then the other side is told as far as that is possible without waiting. It reports false
-// if the call was done already. The call then fails with cause, by default [context.Canceled].
+// Cancel gives up a call, which then fails with cause, or [context.Canceled] if cause is nil. It
+// notifies the other side, as far as [Cancellation] provides and without waiting. It returns false
+// if the call was done already.
 func (c *Pending) Cancel(cause error) bool {
 	p := c.p
 	if cause == nil {
@@ -174,7 +180,7 @@ func (c *Pending) Cancel(cause error) bool {
 	if d := p.o.Cancellation; d != nil {
 		failure := contain.Run(func() {
 			if params := d.Params(c.method, c.ID(), cause); params != nil {
-				_ = p.notify(nil, d.Method, params) // if it cannot be queued, the connection is about to end
+				_ = p.notify(nil, d.Method, params) // on failure the connection is about to end
 			}
 		})
 		if failure != nil {
@@ -186,8 +192,8 @@ func (c *Pending) Cancel(cause error) bool {
 	return true
 }
 
-// Fail ends a call of this side with err, which it returns as it is, and tells the other side nothing: for a transport that knows that no answer will come. It reports
-// false if no call with that id is waiting.
+// Fail ends the call with that id with err, unwrapped, and does not notify the other side. It is
+// for a transport that knows that no response will come. It reports whether the call was pending.
 func (p *Peer) Fail(id ID, err error) (waited bool) {
 	if id.kind != intID {
 		return false
@@ -205,13 +211,13 @@ func (p *Peer) Fail(id ID, err error) (waited bool) {
 	return true
 }
 
-// Notify sends a notification. It returns as soon as that is queued: see [Peer.Flush]. It blocks while more than Limits.MaxUnsent waits to be read,
-// until ctx ends.
+// Notify sends a notification. It returns when the notification is queued; see [Peer.Flush]. While
+// more than Limits.MaxUnsent bytes are queued, it blocks until ctx ends.
 func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 	return p.notify(ctx, method, params)
 }
 
-// notify is Notify; without a context it does not wait.
+// notify is Notify that does not wait if ctx is nil.
 func (p *Peer) notify(ctx context.Context, method string, params any) error {
 	b, err := encodeParams(method, params)
 	if err != nil {
@@ -227,7 +233,7 @@ func (p *Peer) notify(ctx context.Context, method string, params any) error {
 	return nil
 }
 
-// complete hands a response to the call that waits for it. It owns frame.
+// complete ends the call that a response is for. It owns frame.
 func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
 	var c *Pending
 	if e.id.kind == intID {

@@ -37,7 +37,8 @@ func (s *strays) take() int {
 	return len(s.all)
 }
 
-// What a call makes of the message that answers it. Nothing is ever sent back, and the connection lives.
+// What a call makes of the message that answers it. Nothing is ever sent back, and the connection
+// lives.
 func TestResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name, response string
@@ -49,47 +50,65 @@ func TestResponses(t *testing.T) {
 		{"result", result("1", `{"a": 1}`), `{"a": 1}`, nil, "", 0},
 		{"result null", result("1", `null`), `null`, nil, "", 0},
 		{"result false", result("1", `false`), `false`, nil, "", 0},
-		{"escaped names, other order", `{"\u0072esult":5,"\u0069d":1,"jsonrpc":"2.0"}`, `5`, nil, "", 0},
-		{"unknown members", `{"jsonrpc":"2.0","id":1,"result":5,"Result":6,"_meta":{},"Error":1}`, `5`, nil, "", 0},
-		{"error", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such","data":{"x":[1]}}}`, "", rpc.ErrMethodNotFound, "no such (code -32601)", 0},
-		{"error without message", `{"jsonrpc":"2.0","id":1,"error":{"code":5}}`, "", &rpc.Error{Code: 5}, "(code 5)", 0},
-		{"error names in other case", `{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"m","Code":6,"MESSAGE":"n"}}`, "", &rpc.Error{Code: 5}, "m (code 5)", 0},
-		{"error without code", `{"jsonrpc":"2.0","id":1,"error":{"message":"m","Code":1}}`, "", rpc.ErrProtocol, `"m"`, 0},
-		{"error of a fractional code", `{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}`, "", rpc.ErrProtocol, "1.5", 0},
-		{"error of a giant code", `{"jsonrpc":"2.0","id":1,"error":{"code":1e99,"message":"m"}}`, "", rpc.ErrProtocol, "1e99", 0},
-		{"error message no string", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":{}}}`, "", rpc.ErrProtocol, "{}", 0},
-		{"error a string", `{"jsonrpc":"2.0","id":1,"error":"boom"}`, "", rpc.ErrProtocol, "boom", 0},
+		{"escaped names, other order", `{"\u0072esult":5,"\u0069d":1,"jsonrpc":"2.0"}`, `5`, nil,
+			"", 0},
+		{"unknown members", `{"jsonrpc":"2.0","id":1,"result":5,"Result":6,"_meta":{},"Error":1}`,
+			`5`, nil, "", 0},
+		{"error", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such","data":{"x":[1]}}}`,
+			"", rpc.ErrMethodNotFound, "no such (code -32601)", 0},
+		{"error without message", `{"jsonrpc":"2.0","id":1,"error":{"code":5}}`, "",
+			&rpc.Error{Code: 5}, "(code 5)", 0},
+		{"error names in other case",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"m","Code":6,"MESSAGE":"n"}}`, "",
+			&rpc.Error{Code: 5}, "m (code 5)", 0},
+		{"error without code", `{"jsonrpc":"2.0","id":1,"error":{"message":"m","Code":1}}`, "",
+			rpc.ErrProtocol, `"m"`, 0},
+		{"error of a fractional code",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"m"}}`, "", rpc.ErrProtocol,
+			"1.5", 0},
+		{"error of a giant code", `{"jsonrpc":"2.0","id":1,"error":{"code":1e99,"message":"m"}}`,
+			"", rpc.ErrProtocol, "1e99", 0},
+		{"error message no string", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":{}}}`, "",
+			rpc.ErrProtocol, "{}", 0},
+		{"error a string", `{"jsonrpc":"2.0","id":1,"error":"boom"}`, "", rpc.ErrProtocol, "boom",
+			0},
 		{"error null", `{"jsonrpc":"2.0","id":1,"error":null}`, "", rpc.ErrProtocol, "null", 0},
-		{"result and error", `{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}`, "", rpc.ErrProtocol, "both", 0},
-		{"result and error null", `{"jsonrpc":"2.0","id":1,"result":1,"error":null}`, "", rpc.ErrProtocol, "both", 0},
+		{"result and error", `{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":"m"}}`,
+			"", rpc.ErrProtocol, "both", 0},
+		{"result and error null", `{"jsonrpc":"2.0","id":1,"result":1,"error":null}`, "",
+			rpc.ErrProtocol, "both", 0},
 		{"neither", `{"jsonrpc":"2.0","id":1}`, "", rpc.ErrProtocol, "neither", 0},
 		{"wrong version", `{"jsonrpc":"1.0","id":1,"result":1}`, "", rpc.ErrProtocol, "jsonrpc", 0},
 		{"no version", `{"id":1,"result":1}`, "", rpc.ErrProtocol, "jsonrpc", 0},
-		{"result twice", `{"jsonrpc":"2.0","id":1,"result":1,"result":2}`, "", rpc.ErrProtocol, "result is there twice", 0},
-		{"strays around", result(`"1"`, "0") + "\n" + result(`1.0`, "0") + "\n" + result("-1", "0") + "\n" + result("2", "0") + "\n" +
-			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}` + "\n" + `{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}` + "\n" +
+		{"result twice", `{"jsonrpc":"2.0","id":1,"result":1,"result":2}`, "", rpc.ErrProtocol,
+			"result is there twice", 0},
+		{"strays around", result(`"1"`, "0") + "\n" + result(`1.0`, "0") + "\n" +
+			result("-1", "0") + "\n" + result("2", "0") + "\n" +
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}` + "\n" +
+			`{"jsonrpc":"2.0","error":{"code":1,"message":"m"}}` + "\n" +
 			result("1", "5") + "\n" + result("1", "6"), `5`, nil, "", 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var stray strays
-			onWire(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}}, func(t *testing.T, w *wire) {
-				c, err := w.peer.Start(t.Context(), "m", nil)
-				assert.NilError(t, err)
-				w.expect(request("1", "m"))
-				w.write(tc.response + "\n")
-				var raw json.RawMessage
-				err = c.Wait(t.Context(), &raw)
-				assert.Equal(t, string(raw), tc.result)
-				if tc.err == nil {
+			onWire(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}},
+				func(t *testing.T, w *wire) {
+					c, err := w.peer.Start(t.Context(), "m", nil)
 					assert.NilError(t, err)
-				} else {
-					assert.ErrorIs(t, err, tc.err)
-					assert.ErrorContains(t, err, tc.says)
-				}
-				w.expect()
-				assert.Equal(t, stray.take(), tc.strays)
-				assert.NilError(t, w.peer.Err())
-			})
+					w.expect(request("1", "m"))
+					w.write(tc.response + "\n")
+					var raw json.RawMessage
+					err = c.Wait(t.Context(), &raw)
+					assert.Equal(t, string(raw), tc.result)
+					if tc.err == nil {
+						assert.NilError(t, err)
+					} else {
+						assert.ErrorIs(t, err, tc.err)
+						assert.ErrorContains(t, err, tc.says)
+					}
+					w.expect()
+					assert.Equal(t, stray.take(), tc.strays)
+					assert.NilError(t, w.peer.Err())
+				})
 		})
 	}
 }
@@ -113,7 +132,8 @@ func TestErrorData(t *testing.T) {
 // Two peers and one stray response: a single error about it would be answered by another, for ever.
 func TestStrayResponseMakesNoTraffic(t *testing.T) {
 	for _, stray := range []string{
-		result("1", "1"), `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `{}`, `{"id":1}`, `{"jsonrpc":"2.0","id":[],"result":1}`, `5`, `{`, `[]`, `[5]`, `["x",{}]`,
+		result("1", "1"), `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `{}`,
+		`{"id":1}`, `{"jsonrpc":"2.0","id":[],"result":1}`, `5`, `{`, `[]`, `[5]`, `["x",{}]`,
 	} {
 		for _, batch := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,8 +149,11 @@ func TestStrayResponseMakesNoTraffic(t *testing.T) {
 				// Both peers hear the other, and one of them the stray before that.
 				leftIn, rightOut := io.Pipe()
 				rightIn, leftOut := io.Pipe()
-				left := rpc.NewPeer(duplex{io.MultiReader(strings.NewReader(stray+"\n"), leftIn), leftOut, leftIn}, rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
-				right := rpc.NewPeer(duplex{rightIn, rightOut, rightIn}, rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
+				left := rpc.NewPeer(
+					duplex{io.MultiReader(strings.NewReader(stray+"\n"), leftIn), leftOut, leftIn},
+					rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
+				right := rpc.NewPeer(duplex{rightIn, rightOut, rightIn},
+					rpc.Options{Handler: parrot, Hooks: hooks, Batch: batch})
 				synctest.Wait()
 				assert.Assert(t, frames <= 1, "%s: %d frames", stray, frames)
 				if stray[0] == '{' && len(stray) > 1 {
@@ -237,7 +260,8 @@ func TestTooManyPending(t *testing.T) {
 		calls[1].Cancel(nil)
 		c, err := w.peer.Start(t.Context(), "m", nil)
 		assert.NilError(t, err)
-		assert.Equal(t, c.ID(), rpc.IntID(4)) // ids are not used again: a late answer must find nothing
+		// ids are not used again: a late answer must find nothing
+		assert.Equal(t, c.ID(), rpc.IntID(4))
 		w.send(result("4", "1"))
 		assert.NilError(t, c.Wait(t.Context(), nil))
 	})
@@ -247,7 +271,8 @@ func TestTooManyPending(t *testing.T) {
 func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
 	leftIn, rightOut := io.Pipe()
 	rightIn, leftOut := io.Pipe()
-	l, r := rpc.NewPeer(duplex{leftIn, leftOut, leftIn}, left), rpc.NewPeer(duplex{rightIn, rightOut, rightIn}, right)
+	l, r := rpc.NewPeer(duplex{leftIn, leftOut, leftIn}, left),
+		rpc.NewPeer(duplex{rightIn, rightOut, rightIn}, right)
 	t.Cleanup(func() {
 		l.Close()
 		r.Close()
@@ -260,16 +285,19 @@ func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
 // Many callers on one connection get each its own answer, whatever the order.
 func TestManyCallers(t *testing.T) {
 	noLeak(t)
-	for name, framing := range map[string]framing.Framing{"newline": framing.Newline, "content-length": framing.ContentLength} {
+	for name, framing := range map[string]framing.Framing{"newline": framing.Newline,
+		"content-length": framing.ContentLength} {
 		t.Run(name, func(t *testing.T) {
-			client, _ := pair(t, rpc.Options{Framing: framing}, rpc.Options{Framing: framing, Handler: parrot})
+			client, _ := pair(t, rpc.Options{Framing: framing},
+				rpc.Options{Framing: framing, Handler: parrot})
 			var wg sync.WaitGroup
 			for caller := range 32 {
 				wg.Go(func() {
 					for i := range 200 {
 						want := []string{strconv.Itoa(caller), strings.Repeat("x", i)}
 						var got []string
-						if err := client.Call(t.Context(), "m", want, &got); err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+						if err := client.Call(t.Context(), "m", want, &got); err != nil ||
+							len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 							t.Errorf("%v: %v %v", want, got, err)
 							return
 						}

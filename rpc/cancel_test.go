@@ -62,18 +62,21 @@ func TestCancelInbound(t *testing.T) {
 		answers []string // to the requests 1 to 4
 	}{
 		"no reply": {nil, nil},
-		"reply": {rpc.Errorf(-32800, "Request cancelled"), []string{failure("1", "-32800"), result("2", `"a result all the same"`),
-			failure("3", "-32800"), failure(`"four"`, "-32800")}},
+		"reply": {rpc.Errorf(-32800, "Request cancelled"),
+			[]string{failure("1", "-32800"), result("2", `"a result all the same"`),
+				failure("3", "-32800"), failure(`"four"`, "-32800")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s = stage{}
 			o := rpc.Options{Handler: handler, Cancellation: cancellation(tc.reply)}
 			o.Limits.MaxRunning = 3
 			onWire(t, o, func(t *testing.T, w *wire) {
-				w.send(request("1", "m"), request("2", "stubborn"), request("3", "own"), request(`"four"`, "queued"), note("behind"))
+				w.send(request("1", "m"), request("2", "stubborn"), request("3", "own"),
+					request(`"four"`, "queued"), note("behind"))
 				assert.Equal(t, len(s.seen()), 3)
 				// The unknown, and what is no id, change nothing.
-				w.send(cancel("99"), cancel(`"1"`), cancel("1.0"), cancel("null"), cancel("[]"), note("cancel"))
+				w.send(cancel("99"), cancel(`"1"`), cancel("1.0"), cancel("null"), cancel("[]"),
+					note("cancel"))
 				w.expect()
 				w.send(cancel(`"four"`))
 				w.expect() // its turn has not come
@@ -138,7 +141,8 @@ func TestCancelOutbound(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(errors.New("bored")) })
 		assert.ErrorContains(t, w.peer.Call(ctx, "m", nil, nil), "bored")
-		w.expect(request("1", "m"), `{"jsonrpc":"2.0","method":"cancel","params":{"id":1,"reason":"bored"}}`)
+		w.expect(request("1", "m"),
+			`{"jsonrpc":"2.0","method":"cancel","params":{"id":1,"reason":"bored"}}`)
 
 		c, err := w.peer.Start(t.Context(), "keep", nil)
 		assert.NilError(t, err)
@@ -158,7 +162,8 @@ func TestCancelOutbound(t *testing.T) {
 	})
 }
 
-// A call that ended before its request could be queued is not cancelled: the other side never heard of it. To give up does not wait for the other side.
+// A call that ended before its request could be queued is not cancelled: the other side never heard
+// of it. To give up does not wait for the other side.
 func TestCancelWhileThePeerDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -181,8 +186,11 @@ func TestCancelWhileThePeerDoesNotRead(t *testing.T) {
 		peer.Close()
 		assert.NilError(t, peer.Wait())
 		synctest.Wait()
-		assert.Equal(t, out.String(), note("n")+"\n"+`{"jsonrpc":"2.0","id":1,"method":"first","params":["`+strings.Repeat("x", 100)+`"]}`+"\n"+
-			`{"jsonrpc":"2.0","method":"cancel","params":{"id":1,"reason":"context deadline exceeded"}}`+"\n")
+		assert.Equal(t, out.String(), note("n")+"\n"+
+			`{"jsonrpc":"2.0","id":1,"method":"first","params":["`+strings.Repeat("x", 100)+`"]}`+
+			"\n"+
+			`{"jsonrpc":"2.0","method":"cancel","params":{"id":1,"reason":"context deadline exceeded"}}`+
+			"\n")
 	})
 }
 
@@ -196,8 +204,10 @@ func TestCancelEndToEnd(t *testing.T) {
 			return nil, ctx.Err()
 		}
 		var stray strays
-		client, _ := pair(t, rpc.Options{Cancellation: cancellation(nil), Hooks: rpc.Hooks{Stray: stray.hook}},
-			rpc.Options{Cancellation: cancellation(rpc.Errorf(-32800, "cancelled")), Handler: handler})
+		client, _ := pair(t,
+			rpc.Options{Cancellation: cancellation(nil), Hooks: rpc.Hooks{Stray: stray.hook}},
+			rpc.Options{Cancellation: cancellation(rpc.Errorf(-32800, "cancelled")),
+				Handler: handler})
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		assert.ErrorIs(t, client.Call(ctx, "m", nil, nil), context.DeadlineExceeded)
@@ -211,15 +221,18 @@ func TestCancelEndToEnd(t *testing.T) {
 func TestDuplicateID(t *testing.T) {
 	var s stage
 	var stray strays
-	onWire(t, rpc.Options{Handler: s.handle, Hooks: rpc.Hooks{Stray: stray.hook}}, func(t *testing.T, w *wire) {
-		w.send(request("1", "first"), request("1", "second"), request(`"1"`, "other"), request("1.0", "other"))
-		w.expect(failure("null", "-32600"))
-		assert.Equal(t, stray.take(), 1)
-		close(s.gate("first"))
-		close(s.gate("other"))
-		w.expectUnordered(result("1", `"first"`), result(`"1"`, `"other"`), result("1.0", `"other"`))
-		close(s.gate("second"))
-		w.send(request("1", "second"))
-		w.expect(result("1", `"second"`))
-	})
+	onWire(t, rpc.Options{Handler: s.handle, Hooks: rpc.Hooks{Stray: stray.hook}},
+		func(t *testing.T, w *wire) {
+			w.send(request("1", "first"), request("1", "second"), request(`"1"`, "other"),
+				request("1.0", "other"))
+			w.expect(failure("null", "-32600"))
+			assert.Equal(t, stray.take(), 1)
+			close(s.gate("first"))
+			close(s.gate("other"))
+			w.expectUnordered(result("1", `"first"`), result(`"1"`, `"other"`),
+				result("1.0", `"other"`))
+			close(s.gate("second"))
+			w.send(request("1", "second"))
+			w.expect(result("1", `"second"`))
+		})
 }

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Why a connection ended: what Err says, what a waiting call, a later one and a handler's context fail with.
+// Why a connection ended: what Err says, what a waiting call, a later one and a handler's context
+// fail with.
 func TestWhyItEnded(t *testing.T) {
 	broken := errors.New("disk on fire")
 	type key struct{}
@@ -29,7 +30,8 @@ func TestWhyItEnded(t *testing.T) {
 			assert.ErrorIs(w.t, w.peer.Shutdown(ctx), context.DeadlineExceeded)
 		}, nil},
 		{"end of the stream", func(w *wire, _ context.CancelCauseFunc) { w.halfClose() }, io.EOF},
-		{"read fails", func(w *wire, _ context.CancelCauseFunc) { w.to.CloseWithError(broken) }, broken},
+		{"read fails", func(w *wire, _ context.CancelCauseFunc) { w.to.CloseWithError(broken) },
+			broken},
 		{"write fails", func(w *wire, _ context.CancelCauseFunc) {
 			w.from.CloseWithError(broken)
 			_ = w.peer.Notify(w.t.Context(), "n", nil)
@@ -87,7 +89,8 @@ func TestErrorTextsOfTheEnd(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		w.halfClose()
 		_ = w.peer.Wait()
-		assert.Error(t, w.peer.Call(t.Context(), "m", nil, nil), "rpc: m: rpc: connection closed by the peer")
+		assert.Error(t, w.peer.Call(t.Context(), "m", nil, nil),
+			"rpc: m: rpc: connection closed by the peer")
 	})
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		w.peer.Close()
@@ -188,7 +191,9 @@ func TestCallsFailBeforeASlowClose(t *testing.T) {
 
 func TestCloseInsideAHandler(t *testing.T) {
 	for _, in := range []string{request("1", "m"), note("m")} {
-		handler := func(_ context.Context, req *rpc.Request) (any, error) { return "never seen", req.Peer().Close() }
+		handler := func(_ context.Context, req *rpc.Request) (any, error) {
+			return "never seen", req.Peer().Close()
+		}
 		onWire(t, rpc.Options{Handler: handler}, func(t *testing.T, w *wire) {
 			w.send(in)
 			assert.NilError(t, w.peer.Wait())
@@ -312,7 +317,8 @@ func TestDrainEnds(t *testing.T) {
 			defer end()
 			in, to := io.Pipe()
 			_, out := io.Pipe()
-			peer := rpc.NewPeer(duplex{in, out, in}, rpc.Options{Handler: s.handle, Drain: time.Hour, Context: parent})
+			peer := rpc.NewPeer(duplex{in, out, in},
+				rpc.Options{Handler: s.handle, Drain: time.Hour, Context: parent})
 			_, err := io.WriteString(to, request("1", "m")+"\n")
 			assert.NilError(t, err)
 			to.Close()
@@ -329,7 +335,8 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// The other side closed one end and then the other, while an answer was under way: it left, which is no failure.
+// The other side closed one end and then the other, while an answer was under way: it left, which
+// is no failure.
 func TestDrainIntoNothing(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle, Drain: time.Hour}, func(t *testing.T, w *wire) {
@@ -342,8 +349,8 @@ func TestDrainIntoNothing(t *testing.T) {
 	})
 }
 
-// A subscription that was detached has nobody to serve any more and ends at once; what else runs is waited for. To detach what cannot be, or too late, does
-// no harm.
+// A subscription that was detached has nobody to serve any more and ends at once; what else runs is
+// waited for. To detach what cannot be, or too late, does no harm.
 func TestDrainEndsWhatIsDetached(t *testing.T) {
 	var s stage
 	causes := make(chan error, 3)
@@ -360,7 +367,8 @@ func TestDrainEndsWhatIsDetached(t *testing.T) {
 		return nil, nil
 	}
 	panics := 0
-	o := rpc.Options{Handler: handler, Drain: time.Hour, Hooks: rpc.Hooks{Panic: func(string, any, []byte) { panics++ }}}
+	o := rpc.Options{Handler: handler, Drain: time.Hour,
+		Hooks: rpc.Hooks{Panic: func(string, any, []byte) { panics++ }}}
 	onWire(t, o, func(t *testing.T, w *wire) {
 		w.send(request("1", "listen"), request("2", "late"), request("3", "m"), note("n"))
 		synctest.Wait()
@@ -378,7 +386,8 @@ func TestDrainEndsWhatIsDetached(t *testing.T) {
 	})
 }
 
-// A notification that came before the end of the stream is handled; one that is in the queue at Close is not.
+// A notification that came before the end of the stream is handled; one that is in the queue at
+// Close is not.
 func TestQueuedNotificationsAtTheEnd(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		var s stage

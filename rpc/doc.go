@@ -4,42 +4,83 @@
 //	var sum int
 //	err := client.Call(ctx, "add", []int{1, 2}, &sum)
 //
-// # The way of a message
+// # The path of a message
 //
 //	            ┌──────────── reader ───────────┐
-//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Pending that waits for it
+//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Pending with its id
 //	                          ├─ cancellation ──┼─► the handler's context
 //	                          └─ request or     │   ordered lane       goroutine
 //	                             notification ──┼─► notifications run ─► (none)
 //	                                            │   requests start ────► Handler ─┐
 //	                                            └── refusals ─────────────────────┤
-//	bytes ◄─ one Write for all that waits ◄───────────── outbox ◄─────────────────┘
+//	bytes ◄─ one Write for all queued frames ◄─────────── outbox ◄────────────────┘
 //
-// A message is scanned once. The scan validates every byte of it and notes where id, method and params lie; params are decoded
-// by whoever knows their type, and results are encoded once and appended to what is going out.
+// A message is scanned once. The scan validates every byte and finds the id, the method and the
+// params. Params are decoded by the handler, which knows their type. A result is encoded once and
+// appended to the outbox.
 //
-// The reader never writes and never waits for the handler of a request, so two peers that call each other can not deadlock, however large
-// their messages are. Messages leave the lane in the order in which they arrived: a notification runs to its end there, a request starts there and
-// then runs beside the others. So a request sees the effect of every notification sent before it, and a slow request delays nobody. A slow
-// notification handler delays what was sent behind it; start a goroutine in it if that is not wanted. One that calls the other side must do so if the
-// other side, to answer, may call back: the request it waits for would wait behind it.
+// The reader never writes and never waits for the handler of a request, so two peers that call each
+// other cannot deadlock, however large their messages are. Messages leave the lane in order of
+// arrival: a notification runs to its end in the lane; a request starts there and then runs on its
+// own goroutine. So a request sees the effect of every notification sent before it, and a slow
+// request delays no other message. A slow notification handler delays everything sent after it:
+// start a goroutine in it if that is not wanted. A notification handler that calls the other side
+// must do so on a goroutine if the other side may call back before it responds, since that request
+// would wait for the notification.
+//
+// # Request ids
+//
+// A request with the id of another request that is still being served is refused with
+// [CodeInvalidRequest] and a null id, and the first request goes on. The refusal cannot carry the
+// id, because the other side would take it for the response to the first request. An id may be used
+// again as soon as its response has arrived.
+//
+// With [Options].IgnoreMalformed, which package client sets, a peer sends no error with a null id,
+// so it drops such a request and only reports it to [Hooks].Stray. The program at the other end of
+// a client's pipe may print anything to its standard output, and its libraries often do. It could
+// not relate an error without an id to anything it sent.
 //
 // # Bounds
 //
-// Everything that the other side can make grow is bounded by [Limits]. Where a bound is met, a request is answered with [ErrBusy]; notifications, which can
-// neither be answered nor dropped, make the reader wait, and if then none is finished for a while they end the connection with [ErrFlooded]; a peer that sends
-// but does not read ends it with [ErrSlowPeer].
-// [Peer.Call] and [Peer.Notify] wait for room and honour their context while they do.
+// [Limits] bounds everything that the other side can make grow. At a bound, a request is refused
+// with [ErrBusy]. A notification can be neither refused nor dropped, so the reader waits for room;
+// if no notification finishes within 10 seconds, the connection ends with [ErrFlooded]. If refusals
+// pile up because the other side does not read, it ends with [ErrSlowPeer]. [Peer.Call] and
+// [Peer.Notify] wait for room until their context ends.
 //
-// # Bad messages
+// A peer that has sent all it may and then neither reads nor sends costs at most, in bytes and with
+// the default limits:
 //
-// A malformed message is answered as JSON-RPC says, with [CodeParseError] or [CodeInvalidRequest], and the connection lives. Nothing without
-// a method is ever answered: two peers can not fall into a loop of errors about errors. Such messages go to [Hooks].Stray.
+//	a frame being read                 MaxFrame                   64 MiB
+//	requests that wait or run          MaxQueuedBytes            128 MiB
+//	notifications that wait or run     MaxQueuedBytes            128 MiB
+//	frames being written               MaxUnsent + one frame      65 MiB
+//	frames queued behind them          MaxUnsent + one frame      65 MiB
+//	responses that wait for room       MaxResponses              128 MiB
+//	total                                                        578 MiB
+//
+// That is besides the memory of up to MaxRunning handlers and of those that called
+// [Request.Detach], which the application bounds, and of MaxPending calls of this side, a few
+// hundred bytes each. With [Options].Batch, each batch that is not finished may hold another
+// MaxAppend bytes of responses. Lower MaxFrame, MaxQueuedBytes and MaxResponses to serve many peers
+// that are not trusted.
+//
+// Silence itself ends nothing, because JSON-RPC has no keep-alive and an idle connection is valid.
+// What ends it is the stream: an error or io.EOF from its Read or Write (a deadline set by its
+// owner, a process that exits, TCP keep-alive). Else it is this side: [Peer.Close],
+// [Peer.Shutdown], or the end of [Options].Context. To detect a peer that hangs, Call a method of
+// it with a deadline and Close when that fails.
+//
+// # Malformed messages
+//
+// A malformed message is answered with [CodeParseError] or [CodeInvalidRequest] (sections 4 and
+// 5.1), and the connection goes on. A message without a method is never answered, so two peers
+// cannot loop on errors about errors. All such messages are reported to [Hooks].Stray.
 //
 // # Closing
 //
-// [Peer.Close] ends everything now, [Peer.Shutdown] lets running handlers finish first. A call that
-// can no longer be answered fails with an error that matches [ErrClosed] and its cause. After
-// [Peer.Wait] has returned no goroutine of the peer is left, unless Close of the stream does not
-// end a Read: use [Stdio] for a peer on standard input and output.
+// [Peer.Close] ends the connection at once; [Peer.Shutdown] first lets running handlers finish. A
+// call that can no longer get a response fails with an error that matches [ErrClosed] and its
+// cause. After [Peer.Wait] has returned, no goroutine of the peer is left, unless the stream's
+// Close does not end a Read: use [Stdio] for a peer on standard input and output.
 package rpc

@@ -8,15 +8,16 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An Appender writes its own JSON. Params and results that implement it are appended as they are: what they append must be one valid JSON
-// value, which is not checked again.
+// An Appender appends its own JSON. Params and results that implement it are sent as they append
+// themselves: one valid JSON value, which is not checked.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
 const (
-	maxPooledBuffer = 64 << 10 // the largest buffer that is pooled for the next message
-	maxKeptBuffer   = 4 << 20  // the largest that a connection keeps for itself: one to read into, two to write from
+	maxPooledBuffer = 64 << 10 // the largest buffer that is pooled for later messages
+	// the largest buffer that a connection keeps: one to read into, two to write
+	maxKeptBuffer = 4 << 20
 )
 
 // A buffer is a pooled byte slice.
@@ -34,8 +35,8 @@ func (b *buffer) free() {
 	buffers.Put(b)
 }
 
-// appendValue appends v as JSON, on one line: an [Appender] as it says, raw JSON after a check, and all else as encoding/json has it, without its escapes
-// for HTML.
+// appendValue appends v as JSON on one line: an [Appender] by its own method, raw JSON after
+// validation, any other value as encoding/json would, but without escapes for HTML.
 func appendValue(dst []byte, v any) ([]byte, error) {
 	if v, ok := v.(Appender); ok {
 		return v.AppendJSON(dst)
@@ -43,8 +44,9 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return jsonexact.Append(dst, v)
 }
 
-// encodeParams returns params as JSON in a pooled buffer, nil for none. JSON-RPC allows an object or an array only (section 4.2); what encodes as null,
-// such as the params of a request that had none, is none.
+// encodeParams returns params as JSON in a pooled buffer, or nil for none. JSON-RPC allows only an
+// object or an array (section 4.2). What encodes as null, such as the nil Params of a request that
+// is forwarded, is sent as no params.
 func encodeParams(method string, params any) (*buffer, error) {
 	if params == nil {
 		return nil, nil
@@ -72,7 +74,7 @@ func (b *buffer) bytes() []byte {
 	return b.b
 }
 
-// appendRequestHead appends a request up to its params; with the zero id, a notification.
+// appendRequestHead appends a request up to its params; a notification if id is the zero ID.
 func appendRequestHead(dst []byte, id ID, method string, params bool) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if !id.IsZero() {
@@ -89,7 +91,7 @@ func appendResultHead(dst []byte, id ID) []byte {
 	return append(id.AppendJSON(append(dst, `{"jsonrpc":"2.0","id":`...)), `,"result":`...)
 }
 
-// appendError appends a whole error response.
+// appendError appends an error response.
 func appendError(dst []byte, id ID, e *Error) []byte {
 	dst = append(id.AppendJSON(append(dst, `{"jsonrpc":"2.0","id":`...)), `,"error":`...)
 	return append(e.appendJSON(dst), '}')

@@ -2,23 +2,24 @@ package rpc
 
 import "github.com/stdwire/stdwire/internal/jsonscan"
 
-// An envelope is what one validating scan of a message finds: where its parts lie. The slices are of the scanned frame, nil where a
-// member is absent.
+// An envelope holds the parts of a message that one validating scan found. Its slices refer to the
+// frame and are nil for absent members.
 type envelope struct {
 	id                             ID
-	method                         []byte // its text, escapes resolved
+	method                         []byte // unquoted
 	params, result, err            []byte
 	hasMethod, hasResult, hasError bool
 }
 
-// fault is why a message is malformed. The first one that the scan meets counts.
+// A fault is why a message is malformed: the first reason that the scan met.
 type fault struct {
 	code   int
 	reason string
 }
 
-// scanEnvelope validates one whole message and finds its parts: a JSON object and nothing behind it, keys matched exactly, known keys at
-// most once, unknown ones ignored. With a fault the envelope holds what could be read, so that an answer bears the right id.
+// scanEnvelope validates one message and finds its parts. The message must be one JSON object. Keys
+// are matched exactly, a known key may occur once, and unknown keys are ignored. With a fault, the
+// envelope holds what could be read, so that the response can have the right id.
 func scanEnvelope(frame []byte) (e envelope, f *fault) {
 	i := jsonscan.Space(frame, 0)
 	if i >= len(frame) || frame[i] != '{' {
@@ -36,7 +37,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 	}
 	for i = jsonscan.Space(frame, i+1); ; {
 		if i < len(frame) && frame[i] == '}' && seen == 0 && version == nil {
-			i++ // only right behind the brace that opens: "{}"
+			i++ // only after the opening brace: "{}"
 			break
 		}
 		token, at, err := jsonscan.Key(frame, i)
@@ -71,7 +72,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 			switch value[0] {
 			case '{', '[':
 				e.params = value
-			case 'n': // many send null for "none"
+			case 'n': // many peers send null for none
 			default:
 				invalid("params must be an object or an array")
 			}
@@ -83,19 +84,23 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 		if seen&bit != 0 {
 			invalid(string(name) + " is there twice")
 		}
-		seen |= bit | 64 // 64: not empty
+		seen |= bit | 64 // 64: the object is not empty
 		if i = jsonscan.Space(frame, i); i < len(frame) && frame[i] == ',' {
 			i = jsonscan.Space(frame, i+1)
 			continue
 		}
 		if i >= len(frame) || frame[i] != '}' {
-			return envelope{}, &fault{CodeParseError, (&jsonscan.Error{Offset: i, Reason: "an object wants ',' or '}' here"}).Error()}
+			return envelope{},
+				&fault{CodeParseError,
+					(&jsonscan.Error{Offset: i, Reason: "an object wants ',' or '}' here"}).Error()}
 		}
 		i++
 		break
 	}
 	if i = jsonscan.Space(frame, i); i != len(frame) {
-		return envelope{}, &fault{CodeParseError, (&jsonscan.Error{Offset: i, Reason: "text after the value"}).Error()}
+		return envelope{},
+			&fault{CodeParseError,
+				(&jsonscan.Error{Offset: i, Reason: "text after the value"}).Error()}
 	}
 	if !jsonscan.KeyIs(version, "2.0") {
 		invalid(`jsonrpc must be "2.0"`)

@@ -11,20 +11,21 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// The codes that JSON-RPC 2.0 defines (section 5.1), and one of stdwire's own outside the range that JSON-RPC reserves.
+// The codes that JSON-RPC 2.0 defines (section 5.1), and CodeBusy, which is stdwire's own and
+// outside the range that JSON-RPC reserves.
 const (
 	CodeParseError     = -32700
 	CodeInvalidRequest = -32600
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternalError  = -32603
-	// CodeBusy: a bound of the peer was reached (see [Limits]), or it is shutting down. The request
-	// may be sent again; it was not started, unless the message says that it was served and only
-	// its answer could not be kept.
+	// CodeBusy means that a bound of the peer was reached (see [Limits]) or that it is shutting
+	// down. The request was not started and may be sent again, unless the message says that it was
+	// served and its response was dropped.
 	CodeBusy = -31999
 )
 
-// Sentinels for [errors.Is], which compares by code: an *Error matches the one with its code, whatever its message.
+// Sentinels for [errors.Is]. An *Error matches the one with the same code, whatever its message.
 var (
 	ErrParse          error = &Error{Code: CodeParseError, Message: "Parse error"}
 	ErrInvalidRequest error = &Error{Code: CodeInvalidRequest, Message: "Invalid Request"}
@@ -34,9 +35,9 @@ var (
 	ErrBusy           error = &Error{Code: CodeBusy, Message: "Too busy"}
 )
 
-// An Error is a JSON-RPC error object (section 5.1). A [Handler] that returns one, wrapped or not, chooses what the caller gets; any
-// other error of a handler reaches the caller as [ErrInternal] with no word of its text. A Call that was answered with an error
-// returns one.
+// An Error is a JSON-RPC error object (section 5.1). A [Handler] that returns one, wrapped or not,
+// determines what the caller gets; any other error reaches the caller as [ErrInternal], without its
+// text. [Peer.Call] returns an Error if the response is one.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -65,11 +66,13 @@ func (e *Error) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// parseError reads the error of a response, by exact keys. It takes what it can get: an error without a message is still an error.
+// parseError returns the error of a response. Keys are matched exactly. A missing message is
+// tolerated.
 func parseError(raw []byte) error {
 	e := new(Error)
 	message := jsonscan.Member(raw, "message")
-	if json.Unmarshal(jsonscan.Member(raw, "code"), &e.Code) != nil || message != nil && json.Unmarshal(message, &e.Message) != nil {
+	if json.Unmarshal(jsonscan.Member(raw, "code"), &e.Code) != nil || message != nil &&
+		json.Unmarshal(message, &e.Message) != nil {
 		return fmt.Errorf("%w: the error of a response is %.200s", ErrProtocol, raw)
 	}
 	e.Data = bytes.Clone(jsonscan.Member(raw, "data"))
@@ -77,21 +80,22 @@ func parseError(raw []byte) error {
 }
 
 var (
-	// ErrClosed matches the error of every call on a peer that is closed or whose peer went away. The cause matches too:
-	// errors.Is(err, io.EOF) tells that the other side closed the stream.
+	// ErrClosed matches the error of every call on a connection that has ended. The cause matches
+	// too: errors.Is(err, io.EOF) reports that the other side closed the stream.
 	ErrClosed = errors.New("rpc: connection closed")
-	// ErrSlowPeer is the cause of a disconnect: the other side does not read what it asked for.
+	// ErrSlowPeer is the cause of a disconnect because the other side does not read.
 	ErrSlowPeer = errors.New("rpc: the peer does not read its messages")
-	// ErrFlooded is the cause of a disconnect: the other side sent more notifications than can be queued, which may neither be dropped nor be answered, and
-	// for 10 seconds none of them was finished.
-	ErrFlooded = errors.New("rpc: the peer sends more notifications than can be queued, and their handler stands still")
-	// ErrProtocol matches the error of a call whose response was not one.
+	// ErrFlooded is the cause of a disconnect because the other side sent more notifications than
+	// can be queued and none was finished for 10 seconds.
+	ErrFlooded = errors.New(
+		"rpc: the peer sends more notifications than can be queued, and none was finished for 10 seconds")
+	// ErrProtocol matches the error of a call whose response is invalid.
 	ErrProtocol = errors.New("rpc: the peer broke the protocol")
-	// ErrCancelled is the cause of a handler's context when the peer cancelled the request.
+	// ErrCancelled is the cause of a handler's context after the other side cancelled the request.
 	ErrCancelled = errors.New("rpc: cancelled by the peer")
 )
 
-// closedError is ErrClosed with its cause.
+// closedError is ErrClosed with a cause.
 type closedError struct{ cause error }
 
 func (e *closedError) Error() string {

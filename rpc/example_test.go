@@ -10,20 +10,22 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// The smallest server and the smallest call. Both ends are the same type; here one of them has a handler.
+// The smallest server and the smallest call. Both ends are the same type; here one of them has a
+// handler.
 func ExamplePeer_Call() {
 	near, far := net.Pipe()
-	server := rpc.NewPeer(far, rpc.Options{Handler: func(_ context.Context, req *rpc.Request) (any, error) {
-		var terms []int
-		if err := json.Unmarshal(req.Params, &terms); err != nil {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "params must be numbers")
-		}
-		sum := 0
-		for _, n := range terms {
-			sum += n
-		}
-		return sum, nil
-	}})
+	server := rpc.NewPeer(far,
+		rpc.Options{Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+			var terms []int
+			if err := json.Unmarshal(req.Params, &terms); err != nil {
+				return nil, rpc.Errorf(rpc.CodeInvalidParams, "params must be numbers")
+			}
+			sum := 0
+			for _, n := range terms {
+				sum += n
+			}
+			return sum, nil
+		}})
 	client := rpc.NewPeer(near, rpc.Options{})
 
 	var sum int
@@ -40,7 +42,8 @@ func ExamplePeer_Call() {
 	// <nil> EOF
 }
 
-// Middleware goes around a handler: here, one that limits how long any request may take, and one that picks the handler by method.
+// Middleware goes around a handler: here, one that limits how long any request may take, and one
+// that picks the handler by method.
 func ExampleChain() {
 	limit := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -55,7 +58,10 @@ func ExampleChain() {
 	}
 	methods := map[string]rpc.Handler{
 		"ping": func(context.Context, *rpc.Request) (any, error) { return "pong", nil },
-		"wait": func(ctx context.Context, _ *rpc.Request) (any, error) { <-ctx.Done(); return nil, ctx.Err() },
+		"wait": func(ctx context.Context, _ *rpc.Request) (any, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
 	}
 	route := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -65,7 +71,9 @@ func ExampleChain() {
 			return next(ctx, req)
 		}
 	}
-	unknown := func(context.Context, *rpc.Request) (any, error) { return nil, rpc.ErrMethodNotFound }
+	unknown := func(context.Context, *rpc.Request) (any, error) {
+		return nil, rpc.ErrMethodNotFound
+	}
 
 	near, far := net.Pipe()
 	rpc.NewPeer(far, rpc.Options{Handler: rpc.Chain(unknown, limit, route)})
@@ -82,7 +90,8 @@ func ExampleChain() {
 	//  Method not found (code -32601)
 }
 
-// How the Language Server Protocol cancels: the notification $/cancelRequest with the id, and the request is answered all the same, with -32800.
+// How the Language Server Protocol cancels: the notification $/cancelRequest with the id, and the
+// request is answered all the same, with -32800.
 func ExampleCancellation() {
 	type params struct {
 		ID rpc.ID `json:"id"`
@@ -100,12 +109,14 @@ func ExampleCancellation() {
 
 	near, far := net.Pipe()
 	started, ended := make(chan bool, 2), make(chan error, 2)
-	rpc.NewPeer(far, rpc.Options{Cancellation: lsp, Handler: func(ctx context.Context, _ *rpc.Request) (any, error) {
-		started <- true
-		<-ctx.Done()
-		ended <- context.Cause(ctx)
-		return nil, ctx.Err()
-	}})
+	rpc.NewPeer(far,
+		rpc.Options{Cancellation: lsp,
+			Handler: func(ctx context.Context, _ *rpc.Request) (any, error) {
+				started <- true
+				<-ctx.Done()
+				ended <- context.Cause(ctx)
+				return nil, ctx.Err()
+			}})
 	editor := rpc.NewPeer(near, rpc.Options{Cancellation: lsp})
 	defer editor.Close()
 
@@ -136,7 +147,9 @@ func ExampleCancellation() {
 // Hooks see what goes over a connection, for logs, metrics and traces.
 func ExampleHooks() {
 	near, far := net.Pipe()
-	rpc.NewPeer(far, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) { return "pong", nil }})
+	rpc.NewPeer(far, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
+		return "pong", nil
+	}})
 	client := rpc.NewPeer(near, rpc.Options{Hooks: rpc.Hooks{
 		Frame: func(d rpc.Direction, frame []byte) {
 			if d == rpc.Outbound {

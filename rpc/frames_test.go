@@ -35,37 +35,58 @@ func TestStreams(t *testing.T) {
 	}{
 		{"two lines", framing.Newline, m1 + "\n" + m2 + "\n", []string{r1, r2}, lives},
 		{"CRLF", framing.Newline, m1 + "\r\n" + m2 + "\r\n", []string{r1, r2}, lives},
-		{"blank lines", framing.Newline, "\n\r\n  \t\n" + m1 + "\n\n\n" + m2 + "\n\n", []string{r1, r2}, lives},
+		{"blank lines", framing.Newline, "\n\r\n  \t\n" + m1 + "\n\n\n" + m2 + "\n\n",
+			[]string{r1, r2}, lives},
 		{"last line without end", framing.Newline, m1 + "\n" + m2, []string{r1, r2}, lives},
-		{"message over lines", framing.Newline, "{\n" + m2 + "\n", []string{failure("null", "-32700"), r2}, lives},
-		{"cut line", framing.Newline, m1 + "\n" + m2[:20], []string{r1, failure("null", "-32700")}, lives},
-		{"long line is skipped", framing.Newline, strings.Repeat("x", 5000) + "\n" + m1 + "\n", []string{bad, r1}, lives},
-		{"long message is skipped", framing.Newline, request("3", strings.Repeat("x", 5000)) + "\n" + m1 + "\n", []string{bad, r1}, lives},
-		{"endless line", framing.Newline, strings.Repeat("x", 100<<10), nil, "lost the frame boundary"},
+		{"message over lines", framing.Newline, "{\n" + m2 + "\n",
+			[]string{failure("null", "-32700"), r2}, lives},
+		{"cut line", framing.Newline, m1 + "\n" + m2[:20], []string{r1, failure("null", "-32700")},
+			lives},
+		{"long line is skipped", framing.Newline, strings.Repeat("x", 5000) + "\n" + m1 + "\n",
+			[]string{bad, r1}, lives},
+		{"long message is skipped", framing.Newline, request("3", strings.Repeat("x", 5000)) +
+			"\n" + m1 + "\n", []string{bad, r1}, lives},
+		{"endless line", framing.Newline, strings.Repeat("x", 100<<10), nil,
+			"lost the frame boundary"},
 
 		{"two frames", framing.ContentLength, header(m1) + header(m2), []string{r1, r2}, lives},
-		{"other case, LF, more headers", framing.ContentLength, "content-type: x; charset=utf8\ncontent-length:" + strconv.Itoa(len(m1)) + "\nX-Y: z\n\n" + m1, []string{r1}, lives},
-		{"white space around the message", framing.ContentLength, header("\r\n "+m1+"\n\n") + header(m2), []string{r1, r2}, lives},
-		{"message over lines", framing.ContentLength, header(strings.ReplaceAll(m1, ",", ",\n")), []string{r1}, lives},
+		{"other case, LF, more headers", framing.ContentLength,
+			"content-type: x; charset=utf8\ncontent-length:" + strconv.Itoa(len(m1)) +
+				"\nX-Y: z\n\n" + m1, []string{r1}, lives},
+		{"white space around the message", framing.ContentLength, header("\r\n "+m1+"\n\n") +
+			header(m2), []string{r1, r2}, lives},
+		{"message over lines", framing.ContentLength, header(strings.ReplaceAll(m1, ",", ",\n")),
+			[]string{r1}, lives},
 		{"empty frame", framing.ContentLength, header("") + header(m1), []string{bad, r1}, lives},
-		{"length too small", framing.ContentLength, header(m1)[:len(header(m1))-1] + "\n", []string{failure("null", "-32700")}, lives},
-		{"long frame is skipped", framing.ContentLength, header(strings.Repeat("x", 5000)) + header(m1), []string{bad, r1}, lives},
-		{"giant length", framing.ContentLength, "Content-Length: 1099511627776\r\n\r\n{", nil, "lost the frame boundary"},
-		{"negative length", framing.ContentLength, "Content-Length: -1\r\n\r\n", nil, "lost the frame boundary"},
+		{"length too small", framing.ContentLength, header(m1)[:len(header(m1))-1] + "\n",
+			[]string{failure("null", "-32700")}, lives},
+		{"long frame is skipped", framing.ContentLength, header(strings.Repeat("x", 5000)) +
+			header(m1), []string{bad, r1}, lives},
+		{"giant length", framing.ContentLength, "Content-Length: 1099511627776\r\n\r\n{", nil,
+			"lost the frame boundary"},
+		{"negative length", framing.ContentLength, "Content-Length: -1\r\n\r\n", nil,
+			"lost the frame boundary"},
 		{"no length", framing.ContentLength, "X: y\r\n\r\n" + m1, nil, "lost the frame boundary"},
-		{"two lengths", framing.ContentLength, "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", nil, "lost the frame boundary"},
-		{"newline framing instead", framing.ContentLength, m1 + "\n", nil, "lost the frame boundary"},
-		{"cut header", framing.ContentLength, header(m1) + "Content-Len", []string{r1}, io.ErrUnexpectedEOF.Error()},
-		{"cut frame", framing.ContentLength, header(m1) + header(m2)[:40], []string{r1}, io.ErrUnexpectedEOF.Error()},
-		{"endless header", framing.ContentLength, strings.Repeat("X", 100<<10), nil, "lost the frame boundary"},
+		{"two lengths", framing.ContentLength, "Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+			nil, "lost the frame boundary"},
+		{"newline framing instead", framing.ContentLength, m1 + "\n", nil,
+			"lost the frame boundary"},
+		{"cut header", framing.ContentLength, header(m1) + "Content-Len", []string{r1},
+			io.ErrUnexpectedEOF.Error()},
+		{"cut frame", framing.ContentLength, header(m1) + header(m2)[:40], []string{r1},
+			io.ErrUnexpectedEOF.Error()},
+		{"endless header", framing.ContentLength, strings.Repeat("X", 100<<10), nil,
+			"lost the frame boundary"},
 
 		{"auto: newline", framing.Auto, "\n" + m1 + "\n" + m2 + "\n", []string{r1, r2}, lives},
 		{"auto: length", framing.Auto, header(m1) + header(m2), []string{r1, r2}, lives},
-		{"auto: garbage", framing.Auto, "Connected\n" + m1 + "\n", []string{failure("null", "-32700"), r1}, lives},
+		{"auto: garbage", framing.Auto, "Connected\n" + m1 + "\n",
+			[]string{failure("null", "-32700"), r1}, lives},
 		{"nothing", framing.Newline, "", nil, lives},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			o := rpc.Options{Handler: parrot, Framing: tc.framing, Drain: time.Minute, Ordered: func(string) bool { return true }}
+			o := rpc.Options{Handler: parrot, Framing: tc.framing, Drain: time.Minute,
+				Ordered: func(string) bool { return true }}
 			o.Limits.MaxFrame = 1000
 			onWire(t, o, func(t *testing.T, w *wire) {
 				go func() {
@@ -87,21 +108,24 @@ func TestStreams(t *testing.T) {
 				} else {
 					_, lost := errors.AsType[*framing.SyncError](err)
 					assert.Assert(t, lost, "%v", err)
-					assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF), tc.end == io.ErrUnexpectedEOF.Error())
+					assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF),
+						tc.end == io.ErrUnexpectedEOF.Error())
 				}
 			})
 		})
 	}
 }
 
-// A result that is too large for a frame, or that the framing cannot carry, fails that request only.
+// A result that is too large for a frame, or that the framing cannot carry, fails that request
+// only.
 func TestAnswerTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		switch req.Method {
 		case "large":
 			return strings.Repeat("x", 5000), nil
 		case "large error":
-			return nil, &rpc.Error{Code: 1, Message: "m", Data: json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)}
+			return nil, &rpc.Error{Code: 1, Message: "m",
+				Data: json.RawMessage(`"` + strings.Repeat("x", 5000) + `"`)}
 		}
 		return req.Method, nil
 	}
@@ -119,7 +143,8 @@ func TestAnswerTooLarge(t *testing.T) {
 	}
 }
 
-// A request that cannot be sent is the caller's error; the connection lives and nothing of it is on the wire.
+// A request that cannot be sent is the caller's error; the connection lives and nothing of it is on
+// the wire.
 func TestRequestCannotBeSent(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -142,7 +167,8 @@ func TestRequestCannotBeSent(t *testing.T) {
 				for _, err := range []error{
 					w.peer.Call(t.Context(), "m", tc.params, nil),
 					w.peer.Notify(t.Context(), "m", tc.params),
-					w.peer.Batch(t.Context(), []*rpc.BatchCall{{Method: "first"}, {Method: "m", Params: tc.params}}),
+					w.peer.Batch(t.Context(),
+						[]*rpc.BatchCall{{Method: "first"}, {Method: "m", Params: tc.params}}),
 				} {
 					assert.ErrorContains(t, err, tc.says)
 					if tc.is != nil {
@@ -161,14 +187,16 @@ func TestRequestCannotBeSent(t *testing.T) {
 func TestRequestsOnTheWire(t *testing.T) {
 	var none *struct{}
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
-		for _, params := range []any{nil, json.RawMessage(nil), none, map[string]any(nil), []int{1}, map[string]any{"a": "<"}, json.RawMessage("{\n}"), appender(`{ }`)} {
+		for _, params := range []any{nil, json.RawMessage(nil), none, map[string]any(nil), []int{1},
+			map[string]any{"a": "<"}, json.RawMessage("{\n}"), appender(`{ }`)} {
 			assert.NilError(t, w.peer.Notify(t.Context(), "n", params))
 			_, err := w.peer.Start(t.Context(), "m\"\u00e9\xff", params)
 			assert.NilError(t, err)
 		}
 		synctest.Wait()
 		var want []string
-		for i, params := range []string{"", "", "", "", `,"params":[1]`, `,"params":{"a":"<"}`, `,"params":{}`, `,"params":{ }`} {
+		for i, params := range []string{"", "", "", "", `,"params":[1]`, `,"params":{"a":"<"}`,
+			`,"params":{}`, `,"params":{ }`} {
 			want = append(want, `{"jsonrpc":"2.0","method":"n"`+params+`}`,
 				`{"jsonrpc":"2.0","id":`+strconv.Itoa(i+1)+`,"method":"m\"é�"`+params+`}`)
 		}

@@ -19,13 +19,18 @@ import (
 )
 
 var seeds = []string{
-	`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"\u00e9"]}}`, ` { "method" : "m" , "jsonrpc" : "2.0" } `,
-	`{"jsonrpc":"2.0","id":"\ud83d\ude00","result":null}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}`,
-	`{"\u0069d":1.50,"i\u0064":2,"jsonrpc":"2.0","method":""}`, `{"ID":1,"Method":"m","jsonrpc":"2.0"}`, `{}`, `{"a":1,}`, `{,}`, `[{}]`, `5 5`,
-	`{"jsonrpc":"2.0","id":-0,"method":"m","params":null}`, `{"jsonrpc":"\u0032.0","method":"m","result":1}`, "{\"\xff\":1}", `{"":"\ud800"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":[1,"\u00e9"]}}`,
+	` { "method" : "m" , "jsonrpc" : "2.0" } `,
+	`{"jsonrpc":"2.0","id":"\ud83d\ude00","result":null}`,
+	`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}`,
+	`{"\u0069d":1.50,"i\u0064":2,"jsonrpc":"2.0","method":""}`,
+	`{"ID":1,"Method":"m","jsonrpc":"2.0"}`, `{}`, `{"a":1,}`, `{,}`, `[{}]`, `5 5`,
+	`{"jsonrpc":"2.0","id":-0,"method":"m","params":null}`,
+	`{"jsonrpc":"\u0032.0","method":"m","result":1}`, "{\"\xff\":1}", `{"":"\ud800"}`,
 }
 
-// envelopeOracle reads a message with encoding/json: its members, and whether they make up a message.
+// envelopeOracle reads a message with encoding/json: its members, and whether they make up a
+// message.
 func envelopeOracle(data []byte) (members map[string]json.RawMessage, valid bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
@@ -41,7 +46,8 @@ func envelopeOracle(data []byte) (members map[string]json.RawMessage, valid bool
 		if d.Decode(&value) != nil {
 			return nil, false
 		}
-		if slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, name.(string)) {
+		if slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"},
+			name.(string)) {
 			if _, twice := members[name.(string)]; twice {
 				valid = false
 				continue
@@ -57,8 +63,10 @@ func envelopeOracle(data []byte) (members map[string]json.RawMessage, valid bool
 	_, result := members["result"]
 	_, failure := members["error"]
 	var version string
-	return members, valid && json.Unmarshal(members["jsonrpc"], &version) == nil && version == "2.0" &&
-		starts("id", `"-0123456789n`) && starts("method", `"`) && starts("params", `{[n`) && !(method && (result || failure))
+	return members, valid && json.Unmarshal(members["jsonrpc"], &version) == nil &&
+		version == "2.0" &&
+		starts("id", `"-0123456789n`) && starts("method", `"`) && starts("params", `{[n`) &&
+		!(method && (result || failure))
 }
 
 func FuzzEnvelope(f *testing.F) {
@@ -68,7 +76,8 @@ func FuzzEnvelope(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, fault := scanEnvelope(data)
 		if fault != nil && fault.code == CodeParseError {
-			lenient := strings.Contains(fault.reason, "surrogate") || strings.Contains(fault.reason, "deeply")
+			lenient := strings.Contains(fault.reason, "surrogate") ||
+				strings.Contains(fault.reason, "deeply")
 			if json.Valid(data) && utf8.Valid(data) && !lenient {
 				t.Fatalf("refuses %q: %s", data, fault.reason)
 			}
@@ -93,21 +102,24 @@ func FuzzEnvelope(f *testing.F) {
 		if id := raw("id"); id == "" != e.id.IsZero() || id != "" && e.id.String() != id {
 			t.Fatalf("%q: id %s", data, e.id)
 		}
-		for name, part := range map[string][]byte{"params": e.params, "result": e.result, "error": e.err} {
+		for name, part := range map[string][]byte{"params": e.params, "result": e.result,
+			"error": e.err} {
 			if string(part) != raw(name) {
 				t.Fatalf("%q: %s %q", data, name, part)
 			}
 		}
 		var method string
 		_, there := members["method"]
-		if there && json.Unmarshal(members["method"], &method) != nil || there != e.hasMethod || method != string(e.method) {
+		if there && json.Unmarshal(members["method"], &method) != nil || there != e.hasMethod ||
+			method != string(e.method) {
 			t.Fatalf("%q: method %q", data, e.method)
 		}
 	})
 }
 
 func FuzzID(f *testing.F) {
-	for _, seed := range []string{`0`, `-0`, `9007199254740993`, `9223372036854775807`, `-9223372036854775808`, `1e3`, `""`, `"\u0061"`, ` 1 `, `null`, `true`, "\v1"} {
+	for _, seed := range []string{`0`, `-0`, `9007199254740993`, `9223372036854775807`,
+		`-9223372036854775808`, `1e3`, `""`, `"\u0061"`, ` 1 `, `null`, `true`, "\v1"} {
 		f.Add(seed, int64(len(seed)))
 	}
 	f.Fuzz(func(t *testing.T, text string, n int64) {
@@ -118,7 +130,8 @@ func FuzzID(f *testing.F) {
 			assert.ErrorIs(t, err, ErrInvalidRequest)
 			assert.Assert(t, id.IsZero())
 		default:
-			assert.Assert(t, json.Valid([]byte(text)) && strings.IndexByte(`"-0123456789n`, token[0]) >= 0, text)
+			assert.Assert(t, json.Valid([]byte(text)) &&
+				strings.IndexByte(`"-0123456789n`, token[0]) >= 0, text)
 			assert.Equal(t, id.String(), token)
 			assert.Equal(t, id.IsNull(), token == "null")
 			again, err := ParseID([]byte(id.String()))
@@ -154,7 +167,8 @@ func (r *recording) Write(b []byte) (int, error) {
 
 func (r *recording) Close() error { return nil }
 
-// Any bytes at all: the peer ends with the stream, and answers each request once, under its id, and nothing else but what it could not read.
+// Any bytes at all: the peer ends with the stream, and answers each request once, under its id, and
+// nothing else but what it could not read.
 func FuzzPeer(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed+"\n"+seed), false, true)
@@ -188,7 +202,8 @@ func FuzzPeer(f *testing.F) {
 				if err == nil && !id.IsNull() {
 					owed[id.String()]++
 				}
-			} else if members != nil && json.Valid(data) && utf8.Valid(data) && !bytes.Contains(data, []byte(`\u`)) {
+			} else if members != nil && json.Valid(data) && utf8.Valid(data) &&
+				!bytes.Contains(data, []byte(`\u`)) {
 				return
 			}
 			unreadable++
@@ -202,7 +217,8 @@ func FuzzPeer(f *testing.F) {
 				break
 			}
 			var elements []json.RawMessage
-			if bytes.HasPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("[")) && json.Unmarshal(frame, &elements) == nil {
+			if bytes.HasPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("[")) &&
+				json.Unmarshal(frame, &elements) == nil {
 				unreadable++
 				for _, e := range elements {
 					message(e)
@@ -213,7 +229,8 @@ func FuzzPeer(f *testing.F) {
 		}
 		answer := func(raw []byte) {
 			members, valid := envelopeOracle(raw)
-			if _, isError := members["error"]; !valid || members["method"] != nil || members["id"] == nil || isError == (members["result"] != nil) {
+			if _, isError := members["error"]; !valid || members["method"] != nil ||
+				members["id"] == nil || isError == (members["result"] != nil) {
 				t.Fatalf("%q is no response", raw)
 			}
 			id := string(members["id"])

@@ -22,12 +22,14 @@ func TestHooks(t *testing.T) {
 		Frame: func(d rpc.Direction, frame []byte) {
 			mu.Lock()
 			defer mu.Unlock()
-			frames = append(frames, map[rpc.Direction]string{rpc.Inbound: "in ", rpc.Outbound: "out "}[d]+string(frame))
+			frames = append(frames,
+				map[rpc.Direction]string{rpc.Inbound: "in ", rpc.Outbound: "out "}[d]+string(frame))
 		},
 		Call: func(e rpc.CallEvent) {
 			mu.Lock()
 			defer mu.Unlock()
-			text := map[rpc.Direction]string{rpc.Inbound: "in ", rpc.Outbound: "out "}[e.Direction] + e.Method + " " + e.ID.String()
+			text := map[rpc.Direction]string{rpc.Inbound: "in ",
+				rpc.Outbound: "out "}[e.Direction] + e.Method + " " + e.ID.String()
 			if e.End {
 				text += fmt.Sprintf(" took %v: %v", e.Duration, e.Err)
 			}
@@ -56,10 +58,13 @@ func TestHooks(t *testing.T) {
 		w.send(request("1", "m"))
 		time.Sleep(2 * time.Second)
 		assert.DeepEqual(t, take(&events), []string{"in m 1", "in m 1 took 1s: only for the hook"})
-		assert.DeepEqual(t, take(&frames), []string{"in " + request("1", "m"), `out {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}`})
+		assert.DeepEqual(t, take(&frames),
+			[]string{"in " + request("1", "m"),
+				`out {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal error"}}`})
 		w.send(note("n"))
 		time.Sleep(2 * time.Second)
-		assert.DeepEqual(t, take(&events), []string{"in n null", "in n null took 1s: only for the hook"})
+		assert.DeepEqual(t, take(&events),
+			[]string{"in n null", "in n null took 1s: only for the hook"})
 
 		c, err := w.peer.Start(t.Context(), "call", []int{1})
 		assert.NilError(t, err)
@@ -67,11 +72,14 @@ func TestHooks(t *testing.T) {
 		w.send(result("1", "5"))
 		assert.NilError(t, c.Wait(t.Context(), nil))
 		assert.DeepEqual(t, take(&events), []string{"out call 1", "out call 1 took 3s: <nil>"})
-		assert.DeepEqual(t, take(&frames), []string{"in " + note("n"), `out {"jsonrpc":"2.0","id":1,"method":"call","params":[1]}`, "in " + result("1", "5")})
+		assert.DeepEqual(t, take(&frames),
+			[]string{"in " + note("n"), `out {"jsonrpc":"2.0","id":1,"method":"call","params":[1]}`,
+				"in " + result("1", "5")})
 
 		c, err = w.peer.Start(t.Context(), "call", nil)
 		assert.NilError(t, err)
-		w.send(result("1", "late"), `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`, batch("1", result("7", "1")), strings.Repeat("x", 400))
+		w.send(result("1", "late"), `{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}`,
+			batch("1", result("7", "1")), strings.Repeat("x", 400))
 		synctest.Wait()
 		assert.DeepEqual(t, take(&stray), []string{
 			result("1", "late") + " // invalid JSON at byte 33: 'l' cannot start a value",
@@ -85,7 +93,8 @@ func TestHooks(t *testing.T) {
 		assert.ErrorIs(t, c.Wait(t.Context(), nil), rpc.ErrClosed)
 		got := take(&events)
 		assert.Assert(t, slices.ContainsFunc(got, func(e string) bool {
-			return strings.HasPrefix(e, "out call 2 took 0s: ") && strings.Contains(e, "connection closed")
+			return strings.HasPrefix(e, "out call 2 took 0s: ") &&
+				strings.Contains(e, "connection closed")
 		}), "%q", got)
 	})
 }
@@ -104,12 +113,13 @@ func TestChain(t *testing.T) {
 			}
 		}
 	}
-	onWire(t, rpc.Options{Handler: rpc.Chain(parrot, named("a"), named("b"))}, func(t *testing.T, w *wire) {
-		w.send(request("1", "m"))
-		w.expect(result("1", `"m"`))
-		w.send(request("2", "a"))
-		w.expect(result("2", `"answered by a"`))
-		assert.DeepEqual(t, trace, []string{"a", "b", "a"})
-	})
+	onWire(t, rpc.Options{Handler: rpc.Chain(parrot, named("a"), named("b"))},
+		func(t *testing.T, w *wire) {
+			w.send(request("1", "m"))
+			w.expect(result("1", `"m"`))
+			w.send(request("2", "a"))
+			w.expect(result("2", `"answered by a"`))
+			assert.DeepEqual(t, trace, []string{"a", "b", "a"})
+		})
 	assert.Assert(t, rpc.Chain(parrot) != nil)
 }

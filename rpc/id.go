@@ -7,11 +7,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An ID identifies a request among those its sender has in flight (JSON-RPC 2.0, section 4). It is comparable and keeps what arrived byte for
-// byte: 9007199254740993, 1.5, "" and "\u0061" are answered exactly as they were asked. The zero ID is no id at all, which makes
-// a message a notification.
+// An ID identifies a request among those of its sender that have no response yet (JSON-RPC 2.0,
+// section 4). It is comparable and keeps its JSON text: 9007199254740993, 1.5, "" and "\u0061" are
+// sent back byte for byte. The zero ID is absent, which makes a message a notification.
 type ID struct {
-	// A canonical integer lives in num, so that the usual id costs no allocation; anything else in raw, as its JSON token.
+	// A canonical integer is kept in num, so that the usual id needs no allocation. Any other id is
+	// kept in raw, as its JSON token.
 	raw  string
 	num  int64
 	kind idKind
@@ -32,8 +33,8 @@ func IntID(n int64) ID { return ID{num: n, kind: intID} }
 // StringID returns the id with the text s.
 func StringID(s string) ID { return ID{raw: string(jsonscan.AppendString(nil, s)), kind: rawID} }
 
-// ParseID returns the id that a JSON text spells: a string, a number or null. Anything else is refused with an error that matches
-// [ErrInvalidRequest].
+// ParseID parses the JSON text of an id: a string, a number or null. The error for anything else
+// matches [ErrInvalidRequest].
 func ParseID(text []byte) (ID, error) {
 	text = bytes.Trim(text, " \t\r\n")
 	if jsonscan.Valid(text) == nil {
@@ -44,7 +45,7 @@ func ParseID(text []byte) (ID, error) {
 	return ID{}, &Error{Code: CodeInvalidRequest, Message: "an id must be a string or a number"}
 }
 
-// idFromToken is ParseID for a token that has been validated.
+// idFromToken parses a token that has been validated.
 func idFromToken(token []byte) (ID, bool) {
 	switch c := token[0]; {
 	case c == '"':
@@ -60,7 +61,7 @@ func idFromToken(token []byte) (ID, bool) {
 	return ID{}, false
 }
 
-// canonicalInt returns the int64 that token spells, if that number is spelt exactly so.
+// canonicalInt returns the int64 whose shortest decimal form is token.
 func canonicalInt(token []byte) (int64, bool) {
 	digits, sign := token, int64(1)
 	if token[0] == '-' {
@@ -69,7 +70,7 @@ func canonicalInt(token []byte) (int64, bool) {
 	if digits[0] == '0' && len(token) > 1 {
 		return 0, false // -0, 0.5
 	}
-	if len(digits) > 18 { // could overflow below
+	if len(digits) > 18 { // may overflow below
 		n, err := strconv.ParseInt(string(token), 10, 64)
 		return n, err == nil
 	}
@@ -83,13 +84,14 @@ func canonicalInt(token []byte) (int64, bool) {
 	return sign * n, true
 }
 
-// IsZero reports that there is no id: the message is a notification.
+// IsZero reports whether the id is absent: the message is a notification.
 func (id ID) IsZero() bool { return id.kind == noID }
 
-// IsNull reports an id that is JSON null: what an error carries when the id of the message it answers could not be read.
+// IsNull reports whether the id is JSON null, as in an error about a message whose id could not be
+// read.
 func (id ID) IsNull() bool { return id.kind == nullID }
 
-// AppendJSON appends the id as it stood on the wire; null if there is none.
+// AppendJSON appends the id as it was received, or null if it is absent.
 func (id ID) AppendJSON(dst []byte) []byte {
 	switch id.kind {
 	case intID:

@@ -8,9 +8,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// An id that was made is the one that was read, also at the ends of int64: they are keys of the same maps.
+// An id that was made is the one that was read, also at the ends of int64: they are keys of the
+// same maps.
 func TestIDsAreComparable(t *testing.T) {
-	for _, n := range []int64{0, 1, -1, 42, 999999999999999999, 1000000000000000000, 1234567890123456789, -999999999999999999, -1000000000000000000, math.MaxInt64, math.MinInt64} {
+	for _, n := range []int64{0, 1, -1, 42, 999999999999999999, 1000000000000000000,
+		1234567890123456789, -999999999999999999, -1000000000000000000, math.MaxInt64,
+		math.MinInt64} {
 		id, err := ParseID([]byte(IntID(n).String()))
 		assert.NilError(t, err)
 		assert.Assert(t, id == IntID(n), "%d", n)
@@ -20,7 +23,8 @@ func TestIDsAreComparable(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Assert(t, id == StringID(s), "%q", s)
 	}
-	different := []string{`1`, `1.0`, `1e0`, `"1"`, `"\u0031"`, `-0`, `0`, `null`, `""`, `9223372036854775808`, `9223372036854775809`}
+	different := []string{`1`, `1.0`, `1e0`, `"1"`, `"\u0031"`, `-0`, `0`, `null`, `""`,
+		`9223372036854775808`, `9223372036854775809`}
 	ids := make(map[ID]string)
 	for _, text := range different {
 		id, err := ParseID([]byte(text))
@@ -32,7 +36,8 @@ func TestIDsAreComparable(t *testing.T) {
 }
 
 func TestParseID(t *testing.T) {
-	for _, bad := range []string{``, ` `, `true`, `false`, `{}`, `[1]`, `01`, `1.`, `+1`, `--1`, `-`, `"`, `"\x"`, `1 2`, "\v1", "1\u00a0", `nul`, "\"\xff\""} {
+	for _, bad := range []string{``, ` `, `true`, `false`, `{}`, `[1]`, `01`, `1.`, `+1`, `--1`,
+		`-`, `"`, `"\x"`, `1 2`, "\v1", "1\u00a0", `nul`, "\"\xff\""} {
 		id, err := ParseID([]byte(bad))
 		assert.ErrorIs(t, err, ErrInvalidRequest, bad)
 		assert.Assert(t, id.IsZero())

@@ -2,11 +2,12 @@ package rpc
 
 import "time"
 
-// A load is what the requests, or the notifications, of the other side take up. Each kind has its own, so that a peer that fills the queue with requests,
-// which can be refused, does not lose the connection over a notification, which can not.
+// A load is what the requests, or the notifications, of the other side take up. They are counted
+// apart, so that a peer that fills the queue with requests, which can be refused, does not lose the
+// connection over a notification, which cannot.
 type load struct {
-	waiting int // how many are in the queue
-	bytes   int // the size of all that are not finished
+	waiting int // messages in the queue
+	bytes   int // size of the messages that are queued or running
 }
 
 func (l *load) full(size int, limits *Limits) bool {
@@ -20,7 +21,7 @@ func (s *state) load(in *inboundMessage) *load {
 	return &s.requests
 }
 
-// A queue is a first-in first-out queue of inbound messages.
+// A queue is a FIFO queue of inbound messages.
 type queue struct {
 	items []*inboundMessage
 	head  int
@@ -44,12 +45,13 @@ func (q *queue) pop() *inboundMessage {
 	return in
 }
 
-// floodTimeout is how long the reader waits for the lane.
+// floodTimeout is how long the reader waits for a notification to finish.
 const floodTimeout = 10 * time.Second
 
-// awaitRoom blocks the reader until a notification of size bytes can be queued, so that a peer that sends more than can be handled is slowed down by its own
-// stream. This is the one case in which the reader waits for a handler, which may in turn wait for the reader; so it does not go on for ever: if the lane
-// stands still, it fails the connection and returns false.
+// awaitRoom blocks the reader until a notification of size bytes can be queued, so that a peer that
+// sends faster than its messages are handled is slowed down by its stream. Only here does the
+// reader wait for a handler, which may itself wait for the reader. So if no notification finishes
+// in floodTimeout, awaitRoom fails the connection and returns false.
 func (p *Peer) awaitRoom(size int) bool {
 	for {
 		var before, now load
@@ -73,7 +75,7 @@ func (p *Peer) awaitRoom(size int) bool {
 	}
 }
 
-// release takes a finished message off its load, and wakes the reader if it waits for that.
+// release subtracts a finished message from its load and wakes the reader if it waits for room.
 func (p *Peer) release(s *state, in *inboundMessage) {
 	s.load(in).bytes -= len(in.frame.b)
 	if s.readerWaits {
@@ -85,12 +87,12 @@ func (p *Peer) release(s *state, in *inboundMessage) {
 	}
 }
 
-// canStart tells whether a message, being the next, may start now.
+// canStart reports whether the message at the head of the queue may start now.
 func (p *Peer) canStart(s *state, in *inboundMessage) bool {
 	return in.ordered || s.running < p.o.Limits.MaxRunning
 }
 
-// reserve starts a message in the books: it takes the lane or one of the places, and must be spawned.
+// reserve takes the lane, or a slot of MaxRunning, for a message, which the caller must then spawn.
 func (p *Peer) reserve(s *state, in *inboundMessage) {
 	if in.ordered {
 		s.laneRuns = true
@@ -100,7 +102,7 @@ func (p *Peer) reserve(s *state, in *inboundMessage) {
 	}
 }
 
-// startLane starts a goroutine for the lane if the head of the queue can be started and there is none.
+// startLane starts a goroutine for the lane if it has none and the head of the queue can start.
 func (p *Peer) startLane(s *state) {
 	if !s.laneRuns && s.queue.len() > 0 && p.canStart(s, s.queue.items[s.queue.head]) {
 		s.laneRuns = true
@@ -108,13 +110,14 @@ func (p *Peer) startLane(s *state) {
 	}
 }
 
-// runLane takes messages from the queue in order, in first if there is one: what is ordered runs here to its end, all else gets its own
-// goroutine. It ends when nothing can be started.
+// runLane takes messages from the queue in order, after in if that is not nil. An ordered message
+// runs here to its end; any other gets a goroutine of its own. runLane ends when no message can
+// start.
 func (p *Peer) runLane(in *inboundMessage) {
 	ended := false
 	defer func() {
 		if !ended {
-			p.spawn(nil) // a handler has called runtime.Goexit
+			p.spawn(nil) // a handler called runtime.Goexit
 		}
 	}()
 	for {
@@ -142,11 +145,12 @@ func (p *Peer) runLane(in *inboundMessage) {
 	}
 }
 
-// maxIdleWorkers is how many goroutines that have nothing to do are kept for the next message.
+// maxIdleWorkers is how many idle goroutines are kept for later messages.
 const maxIdleWorkers = 64
 
-// spawn runs a message on its own goroutine, or with nil the lane. It does not block. A goroutine that is kept has a stack that has grown already,
-// which for small messages is a third of all the work.
+// spawn runs a message, or the lane if in is nil, on a goroutine. It does not block. It prefers an
+// idle goroutine, whose stack has already grown: growing it is a third of the work for a small
+// message.
 func (p *Peer) spawn(in *inboundMessage) {
 	select {
 	case p.work <- in:

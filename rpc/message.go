@@ -10,18 +10,19 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Message is one JSON-RPC message taken apart, for those who have no stream and so no [Peer]: over HTTP, messages come one by one. Its slices are of the text it
-// was parsed from.
+// A Message is one parsed JSON-RPC message, for a transport without a stream and so without a
+// [Peer], such as HTTP. Its slices refer to the text it was parsed from.
 type Message struct {
 	ID     ID     // zero for a notification
 	Method string // "" for a response
 	Params json.RawMessage
-	Result json.RawMessage // of a response that is no error
-	Error  *Error          // of a response
+	Result json.RawMessage // of a successful response
+	Error  *Error          // of a failed response
 }
 
-// ParseMessage validates one message, as a [Peer] does, and takes it apart. It is not for batches, whose elements [Elements] returns. The error is an
-// [*Error] with [CodeParseError] or [CodeInvalidRequest]; m.ID is then set if it could be read, for an answer to bear, and null if not.
+// ParseMessage validates and parses one message as a [Peer] does. For a batch see [SplitBatch]. The
+// error is an [*Error] with [CodeParseError] or [CodeInvalidRequest]. m.ID is then the id for the
+// response: that of the message if it could be read, else null.
 func ParseMessage(text []byte) (m Message, err error) {
 	e, f := scanEnvelope(text)
 	m = Message{ID: e.id, Method: string(e.method), Params: e.params, Result: e.result}
@@ -50,7 +51,9 @@ func ParseMessage(text []byte) (m Message, err error) {
 	return m, Errorf(f.code, "%s", f.reason)
 }
 
-// SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), nil if text is none. At most that many are wanted. The error is an [*Error].
+// SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), or nil if text is not a
+// batch. It fails if the batch has no message or more than most. The error is an [*Error]. It fails
+// if there are none, or more than most. The error is an [*Error].
 func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	if i := jsonscan.Space(text, 0); i >= len(text) || text[i] != '[' {
 		return nil, nil
@@ -60,7 +63,8 @@ func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	}
 	for element := range jsonscan.Elements(text) {
 		if len(messages) == most {
-			return nil, Errorf(CodeInvalidRequest, "a batch of more than %d messages is too large", most)
+			return nil, Errorf(CodeInvalidRequest, "a batch of more than %d messages is too large",
+				most)
 		}
 		messages = append(messages, element)
 	}
@@ -70,15 +74,20 @@ func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	return messages, nil
 }
 
-// Request returns the message as what a [Handler] takes; it has no Peer.
-func (m *Message) Request() *Request { return &Request{ID: m.ID, Method: m.Method, Params: m.Params} }
+// Request returns the message in the form that a [Handler] takes. Its Peer is nil.
+func (m *Message) Request() *Request {
+	return &Request{ID: m.ID, Method: m.Method, Params: m.Params}
+}
 
-// IsResponse reports whether the message answers a call of this side.
+// IsResponse reports whether the message is a response to a call of this side.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// AppendResponse has a handler serve a request, and appends the response, one line without its end; nothing for a notification. Whatever the handler does, panics
-// included, the response is what a [Peer] would send; err is then the handler's own error, for the log, nil if it had none.
-func AppendResponse(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
+// AppendResponse calls h with a request and appends the response as one line without its end. It
+// appends nothing for a notification. The response is what a [Peer] would send, also if h panics.
+// The error is that of h, for the log.
+func AppendResponse(
+	ctx context.Context, dst []byte, h Handler, req *Request,
+) (response []byte, err error) {
 	base := len(dst)
 	dst, err = appendResult(ctx, dst, h, req)
 	if req.IsNotification() {
@@ -90,7 +99,9 @@ func AppendResponse(ctx context.Context, dst []byte, h Handler, req *Request) (r
 	return dst, err
 }
 
-func appendResult(ctx context.Context, dst []byte, h Handler, req *Request) (response []byte, err error) {
+func appendResult(
+	ctx context.Context, dst []byte, h Handler, req *Request,
+) (response []byte, err error) {
 	failure := contain.Call(func() {
 		var result any
 		if result, err = h(ctx, req); err != nil || req.IsNotification() {
@@ -111,7 +122,7 @@ func appendResult(ctx context.Context, dst []byte, h Handler, req *Request) (res
 	return response, nil
 }
 
-// A PanicError is what [Answer] returns if the handler panicked.
+// A PanicError is what [AppendResponse] returns if the handler panicked.
 type PanicError struct {
 	Method string
 	Value  any
@@ -122,10 +133,14 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("rpc: the handler of %s panicked: %v", e.Method, e.Value)
 }
 
-// AppendError appends an error response.
-func AppendError(dst []byte, id ID, err error) []byte { return appendError(dst, id, wireError(err)) }
+// AppendError appends an error response. An err that neither is nor wraps an [*Error] becomes
+// [ErrInternal].
+func AppendError(dst []byte, id ID, err error) []byte {
+	return appendError(dst, id, wireError(err))
+}
 
-// AppendRequest appends a request, or with the zero id a notification. Params are as for [Peer.Call].
+// AppendRequest appends a request, or a notification if id is the zero ID. Params are as for
+// [Peer.Call].
 func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
 	encoded, err := encodeParams(method, params)
 	if err != nil {
@@ -136,7 +151,8 @@ func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error)
 	return append(append(dst, encoded.bytes()...), '}'), nil
 }
 
-// Decode puts the result of a response into result, as [Peer.Call] does; the error is the response's, if it is one.
+// Decode decodes the result of a response as [Peer.Call] does. If the response is an error, Decode
+// returns it.
 func (m *Message) Decode(result any) error {
 	switch {
 	case m.Error != nil:

@@ -17,22 +17,34 @@ func TestParseMessage(t *testing.T) {
 		id, method, params, result, failure string
 		err                                 error
 	}{
-		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}`:                  {id: "1", method: "m", params: `{"a":1}`},
-		`{"jsonrpc":"2.0","method":"m"}`:                                          {id: "null", method: "m"},
-		` {"jsonrpc":"2.0","id":"x","result":null} `:                              {id: `"x"`, result: "null"},
-		`{"jsonrpc":"2.0","id":1.5,"error":{"code":-1,"message":"no","data":[]}}`: {id: "1.5", failure: "no"},
-		`{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}`:          {id: "null", failure: "no"},
-		`{"jsonrpc":"2.0","id":null,"method":"m"}`:                                {id: "null", method: "m", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7,"method":""}`:                                    {id: "7", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7,"method":1}`:                                     {id: "7", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"1.0","id":7,"method":"m"}`:                                   {id: "7", method: "m", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7}`:                                                {id: "7", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","result":1}`:                                            {id: "null", result: "1", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":""}}`:     {id: "7", result: "1", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7,"error":"no"}`:                                   {id: "7", err: rpc.ErrInvalidRequest},
-		`{"jsonrpc":"2.0","id":7,"method":"m"`:                                    {id: "null", err: rpc.ErrParse},
-		`[]`:                                                                      {id: "null", err: rpc.ErrInvalidRequest},
-		``:                                                                        {id: "null", err: rpc.ErrParse},
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}`: {id: "1",
+			method: "m", params: `{"a":1}`},
+		`{"jsonrpc":"2.0","method":"m"}`: {id: "null",
+			method: "m"},
+		` {"jsonrpc":"2.0","id":"x","result":null} `: {id: `"x"`,
+			result: "null"},
+		`{"jsonrpc":"2.0","id":1.5,"error":{"code":-1,"message":"no","data":[]}}`: {id: "1.5",
+			failure: "no"},
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"no"}}`: {id: "null",
+			failure: "no"},
+		`{"jsonrpc":"2.0","id":null,"method":"m"}`: {id: "null",
+			method: "m", err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7,"method":""}`: {id: "7",
+			err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7,"method":1}`: {id: "7",
+			err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"1.0","id":7,"method":"m"}`: {id: "7",
+			method: "m", err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7}`: {id: "7",
+			err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","result":1}`: {id: "null",
+			result: "1", err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1,"message":""}}`: {id: "7",
+			result: "1", err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7,"error":"no"}`: {id: "7", err: rpc.ErrInvalidRequest},
+		`{"jsonrpc":"2.0","id":7,"method":"m"`:  {id: "null", err: rpc.ErrParse},
+		`[]`:                                    {id: "null", err: rpc.ErrInvalidRequest},
+		``:                                      {id: "null", err: rpc.ErrParse},
 	} {
 		m, err := rpc.ParseMessage([]byte(text))
 		assert.Assert(t, errors.Is(err, want.err), "%s: %v", text, err)
@@ -49,7 +61,8 @@ func TestParseMessage(t *testing.T) {
 
 func TestElementsOfABatch(t *testing.T) {
 	for text, want := range map[string]string{
-		`{}`: "", ` [1, {"a":[2]}]`: `1|{"a":[2]}`, `[`: "-32700", `[]`: "-32600", `[1,2,3]`: "-32600", ``: "",
+		`{}`: "", ` [1, {"a":[2]}]`: `1|{"a":[2]}`, `[`: "-32700", `[]`: "-32600",
+		`[1,2,3]`: "-32600", ``: "",
 	} {
 		messages, err := rpc.SplitBatch([]byte(text), 2)
 		var got []string
@@ -94,7 +107,8 @@ func TestAnswer(t *testing.T) {
 		response, _ = rpc.AppendResponse(t.Context(), []byte(">"), handler, m.Request())
 		assert.Equal(t, string(response), ">", "a notification is never answered")
 	}
-	_, err := rpc.AppendResponse(t.Context(), nil, handler, &rpc.Request{ID: rpc.IntID(1), Method: "panic"})
+	_, err := rpc.AppendResponse(t.Context(), nil, handler,
+		&rpc.Request{ID: rpc.IntID(1), Method: "panic"})
 	broken, ok := errors.AsType[*rpc.PanicError](err)
 	assert.Assert(t, ok && broken.Value == "secret" && len(broken.Stack) > 0)
 }
@@ -108,7 +122,8 @@ func TestAppendRequestAndDecode(t *testing.T) {
 	assert.Equal(t, string(text), `{"jsonrpc":"2.0","method":"n"}`)
 	_, err = rpc.AppendRequest(nil, rpc.ID{}, "n", 1)
 	assert.ErrorContains(t, err, "params must be an object or an array")
-	assert.Equal(t, string(rpc.AppendError(nil, rpc.IntID(1), rpc.ErrParse)), `{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"Parse error"}}`)
+	assert.Equal(t, string(rpc.AppendError(nil, rpc.IntID(1), rpc.ErrParse)),
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"Parse error"}}`)
 
 	m, err := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":7,"result":[1,2]}`))
 	assert.NilError(t, err)

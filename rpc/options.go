@@ -9,50 +9,62 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Options says how a [Peer] behaves. The zero value is a peer that frames by newline, answers every request with [ErrMethodNotFound] and
-// can call.
+// Options configures a [Peer]. The zero value is a peer that frames by newline, refuses every
+// request with [ErrMethodNotFound], and can call.
 type Options struct {
-	// Handler serves the requests and notifications of the other side. Nil refuses them.
+	// Handler serves the requests and notifications of the other side. Nil refuses all requests.
 	Handler Handler
-	// Framing tells frames apart; nil is [framing.Newline].
+	// Framing separates messages. Nil means [framing.Newline].
 	Framing framing.Framing
 	Limits  Limits
-	// Cancellation is how requests are cancelled, which JSON-RPC leaves open; nil is not at all.
+	// Cancellation defines how requests are cancelled, which JSON-RPC leaves open. Nil disables it.
 	Cancellation *Cancellation
-	// Ordered tells which requests, like notifications, run to their end before anything sent behind them starts. It is asked on the reader's
-	// goroutine and must not block. Nil is none.
+	// Ordered reports whether a request, like a notification, runs to its end before anything sent
+	// after it starts. It is called on the reader's goroutine and must not block. Nil means no
+	// request.
 	Ordered func(method string) bool
-	// Preempt sees each notification on the reader's goroutine, before anything sent behind it is looked at. It must not block. If it returns
-	// true the notification is consumed; its Params are invalid as soon as Preempt returns.
+	// Preempt is called with each notification on the reader's goroutine, before anything sent
+	// after it is processed. It must not block. If it returns true, the notification is consumed.
+	// Its Params are invalid once Preempt has returned.
 	Preempt func(*Request) bool
 	// Batch accepts JSON-RPC batches (section 6) from the start; see [Peer.AllowBatch].
 	Batch bool
-	// NullIDNotifies takes a message with "id":null for a notification, as old peers mean it; else it is answered with [ErrInvalidRequest].
+	// NullIDNotifies treats a message with "id":null as a notification, which is how old peers mean
+	// it. Otherwise it is answered with [ErrInvalidRequest].
 	NullIDNotifies bool
-	// IgnoreMalformed reports malformed messages to Hooks.Stray and does not answer those whose id is not known: for a program that other people's
-	// libraries print into.
+	// IgnoreMalformed suppresses responses to malformed messages whose id is not known; Hooks.Stray
+	// still gets them. It is for a peer whose libraries may print into the stream.
 	IgnoreMalformed bool
-	// Drain is how long running handlers may go on after the other side has closed the stream. Zero cancels them at once, and answers that
-	// were not written yet are lost.
+	// Drain is how long handlers may run on after the other side has closed the stream. Zero
+	// cancels them at once and drops responses that are not written yet.
 	Drain time.Duration
 	Hooks Hooks
-	// Context is the parent of every handler's context; nil is [context.Background]. When it ends, the peer closes.
+	// Context is the parent of every handler's context. Nil means [context.Background]. The peer
+	// closes when it ends.
 	Context context.Context
 }
 
 // Limits bounds what one peer holds. A zero field means the default.
 type Limits struct {
 	framing.Limits
-	MaxRunning     int // requests served at once; the rest queue. Default 256. See [Request.Detach].
-	MaxQueued      int // requests that wait to be served, and as many notifications. Default 16,384.
-	MaxQueuedBytes int // the size of the requests that wait or run, and the same for notifications. Default 128 MiB. One of each is always accepted.
-	MaxPending     int // calls of this side that wait for an answer. Default 65,536.
-	MaxBatch       int // messages in one batch. Default 1,000.
-	// MaxUnsent is from how many bytes on a sender waits until the other side reads. Default 1 MiB. Beyond 16 times that, what cannot wait
-	// (a refusal) ends the connection with [ErrSlowPeer].
+	// MaxRunning is how many requests are served at once. Others are queued. Default 256. See
+	// [Request.Detach].
+	MaxRunning int
+	// MaxQueued is how many requests may be queued, and how many notifications. Default 16,384.
+	MaxQueued int
+	// MaxQueuedBytes is the total size of the requests that are queued or running, and of the
+	// notifications. One of each is always accepted. Default 128 MiB.
+	MaxQueuedBytes int
+	// MaxPending is how many calls of this side may wait for a response. Default 65,536.
+	MaxPending int
+	// MaxBatch is how many messages a batch may have. Default 1,000.
+	MaxBatch int
+	// MaxUnsent is how many bytes may be queued for the other side to read before senders wait.
+	// Default 1 MiB. If what cannot wait (a refusal) makes it 16 times as many, the connection ends
+	// with [ErrSlowPeer].
 	MaxUnsent int
-	// MaxResponses is how many bytes of answers may wait in that way. One over it is dropped, and
-	// [CodeBusy] sent in its place. Default 128 MiB; one can always wait.
+	// MaxResponses is how many bytes of responses may wait in that way. A response beyond it is
+	// dropped and replaced by an error with [CodeBusy]. One may always wait. Default 128 MiB.
 	MaxResponses int
 }
 
@@ -61,8 +73,14 @@ func (l Limits) withDefaults() Limits {
 		field *int
 		value int
 	}{
-		{&l.MaxRunning, 256}, {&l.MaxQueued, 16 << 10}, {&l.MaxQueuedBytes, 128 << 20}, {&l.MaxPending, 64 << 10},
-		{&l.MaxBatch, 1000}, {&l.MaxUnsent, 1 << 20}, {&l.MaxFrame, framing.DefaultMaxFrame}, {&l.MaxResponses, 128 << 20},
+		{&l.MaxFrame, framing.DefaultMaxFrame},
+		{&l.MaxRunning, 256},
+		{&l.MaxQueued, 16 << 10},
+		{&l.MaxQueuedBytes, 128 << 20},
+		{&l.MaxPending, 64 << 10},
+		{&l.MaxBatch, 1000},
+		{&l.MaxUnsent, 1 << 20},
+		{&l.MaxResponses, 128 << 20},
 	} {
 		if *f.field <= 0 {
 			*f.field = f.value
@@ -74,19 +92,22 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// A Handler serves one request or notification; what it returns for a notification is dropped. The result is encoded as JSON when it returns:
-// an [Appender] as it says, a [json.RawMessage] as it stands, all else by encoding/json. An error that is or wraps an [*Error] is the answer;
-// one of the context's errors or any other becomes [ErrInternal], and only the hooks learn its text. A panic does too.
+// A Handler serves one request or notification. For a notification the result is dropped. Otherwise
+// it is encoded as JSON: an [Appender] by its own method, a [json.RawMessage] after validation, any
+// other value as by encoding/json. An error that is or wraps an [*Error] is sent as it is. Any
+// other error, those of the context included, and a panic are sent as [ErrInternal]; only the hooks
+// see their text.
 //
-// Handlers of requests run concurrently, each on its own goroutine; see the package comment for notifications. The context ends when the other
-// side cancels the request ([context.Cause] matches [ErrCancelled]), when the connection closes (ErrClosed), and when the handler returns. That of
-// a notification is the connection's.
+// Handlers of requests run concurrently, each on its own goroutine; for notifications see the
+// package comment. A request's context ends when the other side cancels the request
+// ([context.Cause] matches [ErrCancelled]), when the connection closes (ErrClosed), and when the
+// handler returns. A notification's context is that of the connection.
 type Handler func(ctx context.Context, req *Request) (result any, err error)
 
-// Middleware wraps a Handler, to look at or change what goes through it.
+// Middleware wraps a Handler, to observe or change requests and results.
 type Middleware func(Handler) Handler
 
-// Chain returns h wrapped in all middleware, the first outermost.
+// Chain returns h wrapped in all middleware. The first one is the outermost.
 func Chain(h Handler, middleware ...Middleware) Handler {
 	for i := len(middleware) - 1; i >= 0; i-- {
 		h = middleware[i](h)
@@ -94,19 +115,22 @@ func Chain(h Handler, middleware ...Middleware) Handler {
 	return h
 }
 
-// Cancellation is a protocol's way to cancel a request: LSP and MCP each have a notification for it.
+// Cancellation is how a protocol cancels a request: LSP and MCP each have a notification for it.
 type Cancellation struct {
-	// Method is the notification's.
+	// Method is the method of the notification.
 	Method string
-	// Params returns the notification's params for a call of this side that is given up because of cause; nil keeps silent, for a method that may not be cancelled.
+	// Params returns the notification's params for a call of this side that was given up because of
+	// cause. Nil sends no notification, for a method that may not be cancelled.
 	Params func(method string, id ID, cause error) any
-	// Target reads the id of the request to cancel, and why, out of the params of the other side. It must not block.
+	// Target returns the id of the request to cancel, and the reason, from the other side's params.
+	// It must not block.
 	Target func(params json.RawMessage) (id ID, reason string, ok bool)
-	// Reply answers a request that the other side has cancelled, unless its handler had a result all the same; nil: it is not answered at all, whatever the handler says.
+	// Reply is the response to a request that the other side has cancelled, unless its handler
+	// returns a result anyway. Nil sends no response, whatever the handler returns.
 	Reply *Error
 }
 
-// Direction tells whose message it is.
+// Direction is the direction of a message.
 type Direction bool
 
 const (
@@ -114,22 +138,25 @@ const (
 	Outbound Direction = true  // from this side
 )
 
-// Hooks tell what happens on a connection. Nil ones cost nothing. They are called where it happens,
-// several at once, and what happens waits for them. They must not keep the slices that they are
-// given.
+// Hooks are called when something happens on a connection. A nil hook costs nothing. Hooks are
+// called concurrently and synchronously: what they report waits for them to return. They must not
+// retain the slices they are passed.
 type Hooks struct {
-	// Frame sees each message in full. Outbound ones are seen when they are queued; concurrent ones may be sent in another order.
+	// Frame is called with each whole message. An outbound message is reported when it is queued;
+	// concurrent ones may be sent in another order.
 	Frame func(d Direction, frame []byte)
-	// Call sees each call, of either side, when it starts and when it ends.
+	// Call is called when a call of either side starts and when it ends.
 	Call func(CallEvent)
-	// Stray sees each message that nobody waits for: late or unknown responses, errors without id, malformed messages.
+	// Stray is called with each message that nothing waits for: late or unknown responses, errors
+	// without an id, malformed messages.
 	Stray func(frame []byte, reason string)
-	// Panic sees what a handler, or another callback that reads what the other side sent, panicked with.
+	// Panic is called with the value that a handler, or another callback that reads a message,
+	// panicked with.
 	Panic func(method string, value any, stack []byte)
 }
 
-// Safe returns hooks that do the same on goroutines of their own, and so may panic: for transports,
-// that call hooks themselves. A [Peer] does this.
+// Safe returns hooks that run h on goroutines of their own, so that h may panic. A [Peer] does this
+// itself; it is for transports that call hooks.
 func (h Hooks) Safe() Hooks {
 	safe := Hooks{}
 	if h.Frame != nil {
@@ -139,7 +166,9 @@ func (h Hooks) Safe() Hooks {
 		safe.Call = func(e CallEvent) { contain.Run(func() { h.Call(e) }) }
 	}
 	if h.Stray != nil {
-		safe.Stray = func(frame []byte, reason string) { contain.Run(func() { h.Stray(frame, reason) }) }
+		safe.Stray = func(frame []byte, reason string) {
+			contain.Run(func() { h.Stray(frame, reason) })
+		}
 	}
 	if h.Panic != nil {
 		safe.Panic = func(method string, value any, stack []byte) {
@@ -149,13 +178,13 @@ func (h Hooks) Safe() Hooks {
 	return safe
 }
 
-// A CallEvent is the start or end of a call or of the handling of a notification (which has no id).
+// A CallEvent is the start or the end of a call, or of the handling of a notification.
 type CallEvent struct {
 	Direction Direction // Outbound: a call of this side
-	ID        ID
+	ID        ID        // zero for a notification
 	Method    string
 	End       bool
-	// At the end:
+	// Set if End is.
 	Duration time.Duration
-	Err      error // for an inbound call, the handler's own error
+	Err      error // for an inbound call, the error of its handler
 }

@@ -25,7 +25,8 @@ type stage struct {
 	gates   map[string]chan struct{}
 }
 
-// gate returns the channel that lets the handler of a method go, once for each value or for ever when closed.
+// gate returns the channel that lets the handler of a method go, once for each value or for ever
+// when closed.
 func (s *stage) gate(method string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,8 @@ func TestNotificationsComeFirst(t *testing.T) {
 	}
 }
 
-// A notification runs to its end before what was sent behind it starts; but answers to this side's calls pass it by.
+// A notification runs to its end before what was sent behind it starts; but answers to this side's
+// calls pass it by.
 func TestSlowNotification(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
@@ -118,16 +120,19 @@ func TestSlowRequest(t *testing.T) {
 		close(s.gate("quick"))
 		close(s.gate("note"))
 		w.expect(result("2", `"quick"`))
-		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())), []string{"note", "quick", "slow"})
+		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())),
+			[]string{"note", "quick", "slow"})
 		close(s.gate("slow"))
 		w.expect(result("1", `"slow"`))
 	})
 }
 
-// An ordered request holds up what was sent behind it, as a notification does, but not what runs already.
+// An ordered request holds up what was sent behind it, as a notification does, but not what runs
+// already.
 func TestOrderedRequest(t *testing.T) {
 	var s stage
-	o := rpc.Options{Handler: s.handle, Ordered: func(method string) bool { return method == "initialize" }}
+	o := rpc.Options{Handler: s.handle,
+		Ordered: func(method string) bool { return method == "initialize" }}
 	onWire(t, o, func(t *testing.T, w *wire) {
 		w.send(request("1", "before"))
 		assert.DeepEqual(t, s.seen(), []string{"before"})
@@ -163,7 +168,8 @@ func TestOrderedAnswerNobodyReads(t *testing.T) {
 // workers counts the goroutines that run handlers or wait for that.
 func workers() int {
 	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "created by github.com/stdwire/stdwire/rpc.(*Peer).spawn")
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]),
+		"created by github.com/stdwire/stdwire/rpc.(*Peer).spawn")
 }
 
 // After a burst some goroutines are kept for what comes next, but not all of them.
@@ -187,13 +193,15 @@ func TestKeptGoroutines(t *testing.T) {
 	})
 }
 
-// At most MaxRunning requests run, the rest start in order as places become free. Ordered messages need no place, but wait for their turn.
+// At most MaxRunning requests run, the rest start in order as places become free. Ordered messages
+// need no place, but wait for their turn.
 func TestMaxRunning(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle}
 	o.Limits.MaxRunning = 2
 	onWire(t, o, func(t *testing.T, w *wire) {
-		w.send(request("1", "a"), request("2", "b"), request("3", "c"), note("n"), request("4", "d"))
+		w.send(request("1", "a"), request("2", "b"), request("3", "c"), note("n"),
+			request("4", "d"))
 		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())), []string{"a", "b"})
 		close(s.gate("b"))
 		w.expect(result("2", `"b"`))
@@ -222,7 +230,8 @@ func TestDetach(t *testing.T) {
 	o.Limits.MaxRunning = 1
 	onWire(t, o, func(t *testing.T, w *wire) {
 		w.send(request("1", "listen"), request("2", "listen"), request("3", "a"), request("4", "b"))
-		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())), []string{"a", "listen", "listen"})
+		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())),
+			[]string{"a", "listen", "listen"})
 		close(s.gate("listen"))
 		w.expectUnordered(result("1", `"listen"`), result("2", `"listen"`))
 		assert.Equal(t, len(s.seen()), 0) // their end frees no place a second time
@@ -243,7 +252,8 @@ func TestPreempt(t *testing.T) {
 		return req.Method == "urgent"
 	}}
 	onWire(t, o, func(t *testing.T, w *wire) {
-		w.send(note("slow"), note("later"), request("1", "m"), `{"jsonrpc":"2.0","method":"urgent","params":[1]}`)
+		w.send(note("slow"), note("later"), request("1", "m"),
+			`{"jsonrpc":"2.0","method":"urgent","params":[1]}`)
 		assert.DeepEqual(t, s.seen(), []string{"slow"})
 		assert.DeepEqual(t, seen, []string{"slow", "later", "urgent[1]"})
 		close(s.gate("slow"))

@@ -12,45 +12,50 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// An outbox queues frames and writes all that wait with one Write. At any time at most one goroutine writes, and only while there is
-// something to write: whoever queues a frame and finds no writer has to see to it that write is called.
+// An outbox queues frames and writes all queued frames with one Write. At most one goroutine
+// writes, and only while frames are queued. When put reports that a writer is due, its caller must
+// call write.
 type outbox struct {
 	codec        framing.Codec
 	w            io.Writer
-	maxUnsent    int             // bytes queued from which senders wait
-	maxResponses int             // bytes of answers that may wait
-	wg           *sync.WaitGroup // counts a writer from the moment that it is due
-	fail         func(error)     // told once, of a failed Write
+	maxUnsent    int             // bytes queued before senders wait
+	maxResponses int             // bytes of responses that may wait for room
+	wg           *sync.WaitGroup // counts a writer from the moment it is due
+	fail         func(error)     // called with the error of a Write
 
 	mu           sync.Mutex
-	queued       []byte        // frames, ready to be written
-	spare        []byte        // the memory to queue in while queued is being written
-	writing      bool          // a goroutine writes, or is due to
-	err          error         // nothing is sent any more
-	changed      chan struct{} // closed when queued was taken, or all was written, or err is set; made by who waits
-	queuedTotal  int64         // bytes that were ever queued
-	writtenTotal int64         // of these, what the stream has
-	waitingBytes int           // bytes of answers that wait for room
+	queued       []byte        // encoded frames
+	spare        []byte        // memory to queue in while queued is written
+	writing      bool          // a writer runs or is due
+	err          error         // if not nil, nothing more is sent
+	changed      chan struct{} // closed when queued, writing or err changes; made by whoever waits
+	queuedTotal  int64         // bytes ever queued
+	writtenTotal int64         // of these, bytes written
+	waitingBytes int           // bytes of responses that wait for room
 	parts        [3][]byte     // so that the variadic call does not allocate
 }
 
-// overflowFactor is how many times the limit ends the connection.
+// overflowFactor times maxUnsent queued bytes end the connection.
 const overflowFactor = 16
 
-// errTooManyResponses is that too much waits already for an answer to wait.
-var errTooManyResponses = errors.New("rpc: too many bytes of answers wait for the other side to read")
+// errTooManyResponses means that too many bytes of responses wait for room.
+var errTooManyResponses = errors.New(
+	"rpc: too many bytes of answers wait for the other side to read")
 
-// put queues one frame made of parts, waiting for room as long as ctx lives; without ctx it does not wait, and overflows. If due is true the caller must call
-// write, or have it called. An error of type *framing.FrameError means that this frame can not be sent; others are final.
+// put queues one frame made of parts. It waits for room until ctx ends. With a nil ctx it does not
+// wait, and fails the connection if too much is queued. If due is true, the caller must call write.
+// A *framing.FrameError means that this frame cannot be sent; any other error is final.
 func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.add(ctx, head, payload, tail)
 }
 
-// putResponse is put for an answer. The error is errCrowded if it would have to wait and there is no
-// room for that; one can always wait.
-func (o *outbox) putResponse(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
+// putResponse is put for a response. It returns errTooManyResponses if the response would have to
+// wait and too many bytes of others wait already. One may always wait.
+func (o *outbox) putResponse(
+	ctx context.Context, head, payload, tail []byte,
+) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil && len(o.queued) >= o.maxUnsent {
@@ -64,15 +69,16 @@ func (o *outbox) putResponse(ctx context.Context, head, payload, tail []byte) (d
 	return o.add(ctx, head, payload, tail)
 }
 
-// add is put, with mu.
+// add is put with mu held.
 func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
 	size := len(head) + len(payload) + len(tail)
-	// The size of what comes does not count, or many small frames could keep a large one out for ever.
+	// The size of this frame does not count: many small frames could keep a large one waiting
+	// forever.
 	for o.err == nil && len(o.queued) >= o.maxUnsent {
 		if ctx == nil {
 			if len(o.queued)+size > overflowFactor*o.maxUnsent {
 				o.err = &closedError{ErrSlowPeer}
-				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // not here: fail wants the lock
+				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // on a goroutine, because fail locks mu
 			}
 			break
 		}
@@ -91,7 +97,7 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	if failure != nil {
 		o.queued = o.queued[:before]
 		o.err = &closedError{failure}
-		o.wg.Go(func() { o.fail(failure) }) // not here: fail wants the lock
+		o.wg.Go(func() { o.fail(failure) }) // on a goroutine, because fail locks mu
 		return false, o.err
 	}
 	if err != nil {
@@ -106,7 +112,7 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	return true, nil
 }
 
-// await unlocks until something changed. The lock is held when it returns.
+// await waits for changed, with mu unlocked. It returns with mu held.
 func (o *outbox) await(ctx context.Context) error {
 	if o.changed == nil {
 		o.changed = make(chan struct{})
@@ -129,7 +135,7 @@ func (o *outbox) broadcast() {
 	}
 }
 
-// write writes until nothing is queued.
+// write writes until no frame is queued.
 func (o *outbox) write() {
 	defer o.wg.Done()
 	o.mu.Lock()
@@ -149,11 +155,11 @@ func (o *outbox) write() {
 	o.broadcast()
 }
 
-// writeFrames writes frames to the stream, without the lock, and fails if that does.
+// writeFrames writes frames to the stream with mu unlocked. It calls fail on an error.
 func (o *outbox) writeFrames(frames []byte) (err error) {
 	o.mu.Unlock()
 	defer o.mu.Lock()
-	err = errExited // unless Write returns
+	err = errExited // if Write calls runtime.Goexit
 	defer func() {
 		if err != nil {
 			o.fail(err) // sets o.err
@@ -180,7 +186,7 @@ func (o *outbox) flush(ctx context.Context) error {
 	return nil
 }
 
-// close refuses what comes from now on and forgets what is queued.
+// close drops what is queued and makes put fail with err.
 func (o *outbox) close(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

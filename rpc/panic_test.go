@@ -20,7 +20,8 @@ type panickyAppender struct{}
 
 func (panickyAppender) AppendJSON([]byte) ([]byte, error) { panic("in AppendJSON") }
 
-// Whatever a handler does to its goroutine, its request is answered with -32603, nothing of it is on the wire, and the peer goes on.
+// Whatever a handler does to its goroutine, its request is answered with -32603, nothing of it is
+// on the wire, and the peer goes on.
 func TestHandlerPanics(t *testing.T) {
 	bodies := map[string]func() (any, error){
 		"panic":         func() (any, error) { panic("boom") },
@@ -85,13 +86,16 @@ func (panickyError) Error() string { panic("in Error") }
 
 // Without a hook a panic is still contained.
 func TestPanicWithoutHooks(t *testing.T) {
-	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) { panic("boom") }}, func(t *testing.T, w *wire) {
+	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
+		panic("boom")
+	}}, func(t *testing.T, w *wire) {
 		w.send(note("n"), request("1", "m"))
 		w.expect(failure("1", "-32603"))
 	})
 }
 
-// Callbacks on the reader see what the other side sent; a panic in them costs that notification only.
+// Callbacks on the reader see what the other side sent; a panic in them costs that notification
+// only.
 func TestReaderCallbacksPanic(t *testing.T) {
 	panics := 0
 	broken := cancellation(nil)

@@ -14,54 +14,57 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A Peer is one end of a JSON-RPC connection. All its methods may be called from anywhere at any time, handlers included, but for Wait and Shutdown, which a
-// handler would wait for itself in.
+// A Peer is one end of a JSON-RPC connection. Its methods may be called concurrently and from
+// handlers, except that a handler must not call Wait or Shutdown, which wait for it.
 type Peer struct {
-	o            Options
-	stream       io.Closer
-	codec        framing.Codec
-	out          outbox
-	queueMoved   chan struct{}   // a token when the lane has moved and the reader waits for that
-	batch        atomic.Bool     // batches are accepted
-	ctx          context.Context // the parent of every handler's
+	o      Options
+	stream io.Closer
+	codec  framing.Codec
+	out    outbox
+	// holds a token when a notification finished while the reader waits
+	queueMoved   chan struct{}
+	batch        atomic.Bool     // whether batches are accepted
+	ctx          context.Context // parent of the context of every handler
 	cancel       context.CancelCauseFunc
-	wg           sync.WaitGroup // every goroutine but the reader
-	stopWatching func() bool    // from Options.Context
+	wg           sync.WaitGroup // all goroutines but the reader
+	stopWatching func() bool    // stops watching Options.Context
 	endOnce      sync.Once
-	readerLeft   atomic.Bool          // the reader is left behind
-	work         chan *inboundMessage // to goroutines that have nothing to do
-	idleWorkers  atomic.Int32         // how many those are
+	readerLeft   atomic.Bool          // the reader did not end after Close and is ignored
+	work         chan *inboundMessage // to idle goroutines
+	idleWorkers  atomic.Int32         // how many goroutines wait for work
 	done         chan struct{}
 
 	mu    sync.Mutex
-	state state // only to be touched by update
+	state state // accessed only in update
 }
 
-// state is all that changes while a peer lives.
+// state holds what changes while a peer lives.
 type state struct {
 	// Calls of this side.
 	lastID  int64
 	pending map[int64]*Pending
 	// Calls of the other side.
-	inflight      map[ID]*inboundMessage // requests that were not answered yet
+	inflight      map[ID]*inboundMessage // requests without a response
 	active        int                    // requests and notifications accepted and not finished
-	running       int                    // requests that hold one of the MaxRunning places
-	queue         queue                  // those that wait for the lane
+	running       int                    // requests that hold one of the MaxRunning slots
+	queue         queue                  // messages that wait for the lane
 	requests      load
 	notifications load
-	readerWaits   bool // the reader waits for room
-	laneRuns      bool // a goroutine takes from the queue
+	readerWaits   bool // the reader waits for room for a notification
+	laneRuns      bool // a goroutine runs the lane
 
-	refusing     bool          // new requests are refused: we are shutting down, or the other side has closed
-	idle         chan struct{} // closed when refusing and nothing is active
-	remoteClosed bool          // the other side has closed: no call can be answered
+	// new requests are refused: this side shuts down or the other side has closed
+	refusing     bool
+	idle         chan struct{} // closed when refusing is true and active is 0
+	remoteClosed bool          // the other side has closed: no call will get a response
 	closed       bool
-	err          error       // why, nil if that was our own wish
+	err          error       // why; nil if this side closed
 	readerDone   bool        // the reader has ended
-	readerTimer  *time.Timer // runs once the stream is closed, until the reader has ended
+	readerTimer  *time.Timer // runs from when the stream is closed until the reader has ended
 }
 
-// update runs f on the state, alone. f must not block: no I/O, no handler, no hook. Then it applies the one rule about the end.
+// update calls f with the state, under the lock. f must not block: no I/O, no handler, no hook.
+// Then update closes idle if the peer has become idle.
 func (p *Peer) update(f func(s *state)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,10 +79,9 @@ func (p *Peer) update(f func(s *state)) {
 	}
 }
 
-// NewPeer starts a peer on stream. Closing the stream must end a Read and a Write that block on it;
-// for standard input and output, use [Stdio]. Wait waits for the Write. A Read that goes on for
-// more than a second after the stream was closed is left behind with its goroutine, and what it
-// returns is dropped.
+// NewPeer starts a peer on stream. Closing the stream must end a blocked Read and a blocked Write;
+// for standard input and output use [Stdio]. Wait waits for the Write. If a Read continues for more
+// than a second after the stream was closed, its goroutine is left behind and its data is dropped.
 func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	if o.Framing == nil {
 		o.Framing = framing.Newline
@@ -90,14 +92,18 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	o.Limits = o.Limits.withDefaults()
 	o.Hooks = o.Hooks.Safe()
 	codec := o.Framing(stream, o.Limits.Limits)
-	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}), queueMoved: make(chan struct{}, 1), work: make(chan *inboundMessage)}
+	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}),
+		queueMoved: make(chan struct{}, 1), work: make(chan *inboundMessage)}
 	p.batch.Store(o.Batch)
-	p.out = outbox{codec: codec, w: stream, maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses, wg: &p.wg, fail: p.fail}
-	// Its end reaches handlers through fail, so that they see ErrClosed as the cause whatever comes first.
+	p.out = outbox{codec: codec, w: stream, maxUnsent: o.Limits.MaxUnsent,
+		maxResponses: o.Limits.MaxResponses, wg: &p.wg, fail: p.fail}
+	// The end of o.Context reaches handlers through fail, so that the cause they see matches
+	// ErrClosed.
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
-	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inboundMessage), idle: make(chan struct{})}
+	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inboundMessage),
+		idle: make(chan struct{})}
 	p.wg.Add(1)
-	p.update(func(*state) { // which fail waits for
+	p.update(func(*state) { // under the lock, which fail needs
 		p.stopWatching = context.AfterFunc(p.o.Context, func() {
 			defer p.wg.Done()
 			p.fail(context.Cause(p.o.Context))
@@ -107,10 +113,10 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	return p
 }
 
-// run is the life of a peer: read until the end, drain, close, wait for all others.
+// run reads until the stream ends, drains, closes, and waits for all other goroutines.
 func (p *Peer) run() {
 	err := errExited
-	defer func() { // also if a callback calls runtime.Goexit
+	defer func() { // deferred, because a callback may call runtime.Goexit
 		p.update(func(s *state) {
 			if s.readerDone = true; s.readerTimer != nil {
 				s.readerTimer.Stop()
@@ -139,9 +145,9 @@ func (p *Peer) end() {
 	})
 }
 
-const readerGrace = time.Second // that a Read may go on after the stream was closed
+const readerGrace = time.Second // how long a Read may continue after the stream was closed
 
-// awaitReader leaves the reader behind if it does not end soon, now that the stream is closed.
+// awaitReader ends the peer without its reader if that does not end soon. The stream is closed.
 func (p *Peer) awaitReader() {
 	p.update(func(s *state) {
 		if s.readerDone {
@@ -158,7 +164,8 @@ func (p *Peer) awaitReader() {
 	})
 }
 
-// drain lets handlers finish after the other side has closed its end: it may still read the answers. Our own calls have no hope of one.
+// drain lets handlers finish after the other side has closed the stream for writing: it may still
+// read the responses. Calls of this side fail at once.
 func (p *Peer) drain() {
 	gone := &closedError{io.EOF}
 	p.update(func(s *state) {
@@ -179,13 +186,13 @@ func (p *Peer) drain() {
 	}
 }
 
-// fail closes the peer because of err; nil if it was asked to. Only the first call has an effect.
+// fail closes the peer with err, or nil if this side closes it. Only the first call has an effect.
 func (p *Peer) fail(err error) {
 	first := false
 	p.update(func(s *state) {
 		first = !s.closed
 		if s.remoteClosed && err != nil {
-			err = io.EOF // that the answers do not arrive any more is no news
+			err = io.EOF // a failed Write is a consequence
 		}
 		if first {
 			s.closed, s.refusing, s.err = true, true, err
@@ -198,21 +205,23 @@ func (p *Peer) fail(err error) {
 	p.out.close(closed)
 	p.cancel(closed)
 	p.failPending(closed)
-	// Last, as that of a child process may take its time.
+	// last, because closing a child process may take long
 	if failure := contain.Run(func() { _ = p.stream.Close() }); failure != nil {
 		p.reportPanic("", failure)
 	}
 	p.awaitReader()
 }
 
-// Close ends the connection now: the stream is closed, handlers' contexts end, calls fail. It does not wait for handlers; [Peer.Wait] does.
+// Close ends the connection at once: the stream is closed, handlers' contexts end, and calls fail.
+// It does not wait for handlers; [Peer.Wait] does.
 func (p *Peer) Close() error {
 	p.fail(nil)
 	return nil
 }
 
-// Shutdown refuses new requests with [ErrBusy], waits until the handlers that run have returned and their answers are written, and closes. If ctx ends
-// before, it closes at once and returns the context's error.
+// Shutdown refuses new requests with [ErrBusy], waits until the running handlers have returned and
+// their responses are written, and closes. If ctx ends first, it closes at once and returns the
+// error of ctx.
 func (p *Peer) Shutdown(ctx context.Context) error {
 	p.update(func(s *state) { s.refusing = true })
 	defer p.fail(nil)
@@ -229,33 +238,36 @@ func (p *Peer) Shutdown(ctx context.Context) error {
 	}
 }
 
-// Closed is closed as soon as the connection has ended, while handlers may still be on their way out; see Done.
+// Closed returns a channel that is closed when the connection has ended. Handlers may still run;
+// see Done.
 func (p *Peer) Closed() <-chan struct{} { return p.ctx.Done() }
 
-// Done is closed when the peer is, its goroutines have ended and Err is settled.
+// Done returns a channel that is closed when the goroutines of the peer have ended and Err is
+// final.
 func (p *Peer) Done() <-chan struct{} { return p.done }
 
-// Wait blocks until the peer is closed and none of its goroutines is left, but for a Read that the
-// stream does not end (see [NewPeer]), and returns what Err does.
+// Wait blocks until the peer is closed and its goroutines have ended, except for a Read that the
+// stream does not end (see [NewPeer]). It returns what Err does.
 func (p *Peer) Wait() error {
 	<-p.done
 	return p.Err()
 }
 
-// Err returns why the connection ended: nil while it has not, and after Close or Shutdown; [io.EOF] if the other side closed it between two
-// messages; else what went wrong.
+// Err returns why the connection ended: nil while it has not, and after Close or Shutdown; [io.EOF]
+// if the other side closed it between two messages; otherwise the error that ended it.
 func (p *Peer) Err() (err error) {
 	p.update(func(s *state) { err = s.err })
 	return err
 }
 
-// Flush blocks until all that was sent so far has been handed to the stream, or ctx ends.
+// Flush blocks until everything sent so far has been written to the stream, or ctx ends.
 func (p *Peer) Flush(ctx context.Context) error { return p.out.flush(ctx) }
 
-// AllowBatch switches batches from the other side on or off: in MCP the revision decides, and that is known only after the first message.
+// AllowBatch accepts or refuses batches from now on. In MCP the revision decides, which is known
+// only after the first message.
 func (p *Peer) AllowBatch(on bool) { p.batch.Store(on) }
 
-// post queues a frame and starts a writer if there is none.
+// post queues a frame and starts a writer if none runs.
 func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
 	if ctx != nil && ctx.Err() != nil {
 		return ctxError(ctx)
@@ -270,7 +282,7 @@ func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
 	return err
 }
 
-// ctxError is the error of a context that has ended, with its cause if it has another.
+// ctxError returns the error of a context that has ended, with its cause if that is another error.
 func ctxError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if cause == err {
@@ -284,7 +296,7 @@ type endedError struct{ err, cause error }
 func (e *endedError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
 func (e *endedError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// since is for hooks: nothing is timed without one.
+// now returns the time if there is a Call hook, which is told durations. Else nothing is timed.
 func (h *Hooks) now() (t time.Time) {
 	if h.Call != nil {
 		t = time.Now()

@@ -15,18 +15,20 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Request is a request or notification of the other side. It, and its Params, must not be used any more when the handler has returned.
+// A Request is a request or notification of the other side. It and its Params must not be used
+// after the handler has returned.
 type Request struct {
 	ID     ID // zero for a notification
 	Method string
-	Params json.RawMessage // a valid JSON object or array; nil if there was none
+	Params json.RawMessage // a valid JSON object or array; nil if absent
 	in     *inboundMessage
 }
 
-// IsNotification reports that no answer is expected.
+// IsNotification reports whether no response is expected.
 func (r *Request) IsNotification() bool { return r.ID.IsZero() }
 
-// Peer returns the peer that received the request, to call back; nil if there is none, as for one made of a [Message].
+// Peer returns the peer that received the request, so that the handler can call back. It returns
+// nil for a request made from a [Message].
 func (r *Request) Peer() *Peer {
 	if r.in == nil {
 		return nil
@@ -34,8 +36,10 @@ func (r *Request) Peer() *Peer {
 	return r.in.peer
 }
 
-// Detach gives the request's place among Limits.MaxRunning back, and the handler goes on: for requests that last, such as a subscription, whose number
-// the handler's owner has to bound. Such a request does not hold the peer up when the other side has closed: its context ends at once.
+// Detach releases the request's slot of Limits.MaxRunning while its handler goes on. It is for
+// requests that last, such as a subscription, whose number the application must bound. When the
+// other side closes the stream, the context of a detached request ends at once, so that it does not
+// delay the peer for [Options].Drain.
 func (r *Request) Detach() {
 	p := r.Peer()
 	if p == nil {
@@ -54,24 +58,25 @@ func (r *Request) Detach() {
 	})
 }
 
-// inboundMessage is a request or notification of the other side, from when it was accepted until it is finished.
+// inboundMessage is a request or notification of the other side, from when it is accepted until it
+// is finished.
 type inboundMessage struct {
 	Request
 	peer   *Peer
 	frame  *buffer // owns Params
 	ctx    context.Context
 	cancel context.CancelCauseFunc // nil for a notification
-	batch  *batch                  // that it came in, or nil
+	batch  *batch                  // the batch it belongs to, or nil
 	start  time.Time
 
-	// Of the peer's state.
+	// Guarded like the state of the peer.
 	ordered   bool // runs to its end in the lane
-	holdsSlot bool // holds one of the MaxRunning places
-	detached  bool // gave it back, and lasts
-	cancelled bool // by the other side
+	holdsSlot bool // holds one of the MaxRunning slots
+	detached  bool // Detach was called
+	cancelled bool // the other side has cancelled it
 }
 
-// read reads until the stream ends, and returns why.
+// read processes messages until the stream ends, and returns why.
 func (p *Peer) read() error {
 	methods := make(map[string]string)
 	var next []byte
@@ -88,7 +93,8 @@ func (p *Peer) read() error {
 			}
 			return err
 		}
-		// A copy, because the memory grows with what arrives, by doubling: that is paid once, and the message is kept in no more than it takes.
+		// Copied, because the codec doubles its buffer as a message arrives. The copy takes no more
+		// memory than the message.
 		frame := newBuffer()
 		frame.b = append(frame.b, next...)
 		if cap(next) > maxKeptBuffer {
@@ -105,7 +111,8 @@ func (p *Peer) read() error {
 	}
 }
 
-// receive sorts one message. It owns frame. Methods is the reader's own table of the method names seen, so that each is allocated once.
+// receive processes one message. It owns frame. Methods is the reader's table of method names seen,
+// so that each is allocated once.
 func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
 	e, f := scanEnvelope(frame.b)
 	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.b) {
@@ -147,7 +154,7 @@ func isObject(frame []byte) bool {
 	return i < len(frame) && frame[i] == '{'
 }
 
-// preempt handles a notification on the reader, if it is one for that.
+// preempt handles a cancellation, or a notification for Options.Preempt, on the reader.
 func (p *Peer) preempt(in *inboundMessage) (consumed bool) {
 	failure := contain.Call(func() {
 		if d := p.o.Cancellation; d != nil && in.Method == d.Method {
@@ -166,7 +173,7 @@ func (p *Peer) preempt(in *inboundMessage) (consumed bool) {
 	return consumed
 }
 
-// isOrdered reports whether a request runs to its end before what is sent behind it starts.
+// isOrdered reports whether a request runs to its end before what is sent after it starts.
 func (p *Peer) isOrdered(method string) (ordered bool) {
 	if p.o.Ordered == nil {
 		return false
@@ -185,7 +192,7 @@ func (p *Peer) cancelRequest(id ID, reason string) {
 		}
 	})
 	switch {
-	case in == nil: // it was answered meanwhile, or never was
+	case in == nil: // its response was sent meanwhile, or there was no such request
 	case reason == "":
 		in.cancel(ErrCancelled)
 	default:
@@ -193,8 +200,9 @@ func (p *Peer) cancelRequest(id ID, reason string) {
 	}
 }
 
-// CancelInbound cancels the requests of the other side that are not answered yet, as if it had cancelled each by [Options].Cancellation; without that, nothing happens. It is
-// for a transport that learns that the other side has forgotten them.
+// CancelInbound cancels the requests of the other side that have no response yet, as if it had
+// cancelled each by [Options].Cancellation. Without that, it has no effect. It is for a transport
+// that learns that the other side has forgotten its requests.
 func (p *Peer) CancelInbound(reason string) {
 	if p.o.Cancellation == nil {
 		return
@@ -206,7 +214,7 @@ func (p *Peer) CancelInbound(reason string) {
 	}
 }
 
-// accept starts or queues a message, or refuses it.
+// accept starts, queues or refuses a message.
 func (p *Peer) accept(in *inboundMessage) {
 	request, size := !in.IsNotification(), len(in.frame.b)
 	in.ordered = !request || p.isOrdered(in.Method)
@@ -227,11 +235,13 @@ func (p *Peer) accept(in *inboundMessage) {
 			refusal = Errorf(CodeBusy, "shutting down; send %.100s elsewhere", in.Method)
 			return
 		case request && s.inflight[in.ID] != nil:
-			// Under its own id, the answer would be taken for the first one's.
-			refusal, id = Errorf(CodeInvalidRequest, "a request with the id %.100s is in flight already", in.ID), ID{}
+			// With its own id, the refusal would be taken for the first request's response.
+			refusal, id = Errorf(CodeInvalidRequest,
+				"a request with the id %.100s is in flight already", in.ID), ID{}
 			return
 		case request && full:
-			refusal = Errorf(CodeBusy, "too many requests wait already; send %.100s again later", in.Method)
+			refusal = Errorf(CodeBusy, "too many requests wait already; send %.100s again later",
+				in.Method)
 			return
 		case full:
 			crowded = true
@@ -263,11 +273,10 @@ func (p *Peer) accept(in *inboundMessage) {
 	}
 }
 
-// errExited stands in for what a callback returns that called runtime.Goexit, as one that fails a
-// test does.
+// errExited replaces the error of a callback that calls runtime.Goexit, as t.FailNow does.
 var errExited = errors.New("rpc: a callback ended its goroutine")
 
-// handle runs the handler and sends its answer.
+// handle calls the handler of a message and sends the response.
 func (p *Peer) handle(in *inboundMessage) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method})
@@ -278,10 +287,11 @@ func (p *Peer) handle(in *inboundMessage) {
 	result, err = p.invoke(in)
 }
 
-// finish sends the answer and takes a message out of the books.
+// finish sends the response and releases what the message takes up.
 func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start), Err: err})
+		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start),
+			Err: err})
 	}
 	due := false
 	if !in.IsNotification() {
@@ -301,18 +311,19 @@ func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 	in.frame.free()
 	if due {
 		if in.ordered {
-			go p.out.write() // the lane must not wait for the other side
+			go p.out.write() // on a goroutine, because the lane must not wait for the other side
 		} else {
 			p.out.write()
 		}
 	}
 }
 
-// invoke calls the handler and encodes its result; neither may take the process down.
+// invoke calls the handler and encodes its result. It recovers from panics.
 func (p *Peer) invoke(in *inboundMessage) (encoded *buffer, err error) {
 	if failure := contain.Call(func() { encoded, err = p.callHandler(in) }); failure != nil {
 		p.reportPanic(in.Method, failure)
-		return nil, fmt.Errorf("rpc: the handler of %s: %v", in.Method, failure) // the value is no answer
+		// %v, not %w: a value that is an *Error must not become the response
+		return nil, fmt.Errorf("rpc: the handler of %s: %v", in.Method, failure)
 	}
 	return encoded, err
 }
@@ -327,7 +338,8 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if p.o.Handler == nil {
 		return nil, Errorf(CodeMethodNotFound, "there is no method %.100q", in.Method)
 	}
-	// Cancelled or closed while it was queued; but a notification that came before the other side's end of the stream has come.
+	// The request was cancelled or the connection closed while it was queued. Notifications that
+	// were sent before the end of the stream are still handled.
 	if in.ctx.Err() != nil && !(in.IsNotification() && p.Err() == io.EOF) {
 		return nil, context.Cause(in.ctx)
 	}
@@ -343,11 +355,12 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	return b, nil
 }
 
-// reply queues the answer to a request; if due is true its frame has to be written. It waits while the other side does not read.
+// reply queues the response to a request. It waits while the other side does not read. If due is
+// true, the caller must write the outbox.
 func (p *Peer) reply(in *inboundMessage, result *buffer, err error) (due bool) {
 	var cancelled bool
 	p.update(func(s *state) {
-		// First this, so that the other side may use the id again as soon as it has the answer.
+		// Before the response is sent: then the other side may use the id again.
 		delete(s.inflight, in.ID)
 		cancelled = in.cancelled
 	})
@@ -380,21 +393,23 @@ func (p *Peer) reply(in *inboundMessage, result *buffer, err error) (due bool) {
 	if err == errTooManyResponses {
 		size := len(payload)
 		if payload = nil; result != nil {
-			result.b = nil // its memory is what there is too much of
+			result.b = nil // free its memory
 		}
 		head.b = appendError(head.b[:0], in.ID, Errorf(CodeBusy,
-			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again", size))
-		_ = p.post(p.ctx, head.b, nil, nil) // it fails when the connection has ended
+			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again",
+			size))
+		_ = p.post(p.ctx, head.b, nil, nil) // fails only if the connection has ended
 		return false
 	}
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-		head.b = appendError(head.b[:0], in.ID, Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
+		head.b = appendError(head.b[:0], in.ID,
+			Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
 		due, _ = p.sendResponse(head.b, nil, nil)
 	}
 	return due
 }
 
-// sendResponse queues an answer, waiting for room until the connection ends.
+// sendResponse queues a response. It waits for room until the connection ends.
 func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
 	due, err = p.out.putResponse(p.ctx, head, payload, tail)
 	if hook := p.o.Hooks.Frame; hook != nil && err == nil {
@@ -403,17 +418,18 @@ func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
 	return due, err
 }
 
-// wireError is what of a handler's error the other side may know.
+// wireError returns what the other side gets to know of a handler's error.
 func wireError(err error) *Error {
 	e, ok := err.(*Error)
-	if !ok && contain.Run(func() { e, ok = errors.AsType[*Error](err) }) != nil { // it has methods of the application's
+	if !ok && contain.Run(func() { e, ok = errors.AsType[*Error](err) }) != nil {
+		// contained, because err may have methods of the application
 		ok = false
 	}
 	if ok && e != nil {
 		if len(e.Data) > 0 {
 			data, err := appendValue(nil, e.Data)
 			if err != nil {
-				data = nil // no JSON
+				data = nil // not JSON
 			}
 			return &Error{e.Code, e.Message, data}
 		}
@@ -422,7 +438,8 @@ func wireError(err error) *Error {
 	return ErrInternal.(*Error)
 }
 
-// refuse answers a message that gets no handler, without waiting. It owns frame, which is nil if the message could not even be read.
+// refuse responds to a message that gets no handler, without waiting. It owns frame, which is nil
+// if the message could not be read.
 func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 	defer frame.free()
 	if e.Code != CodeBusy {

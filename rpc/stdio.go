@@ -5,14 +5,13 @@ import (
 	"io"
 )
 
-// Stdio returns standard input and output as one stream, on which Close ends a Read that blocks. A
-// plain [os.Stdin] does not do that if it is a pipe or a terminal: the Read then ends with the next
-// input, or never.
+// Stdio returns standard input and output as one stream whose Close ends a blocked Read. [os.Stdin]
+// itself does not do that if it is a pipe or a terminal.
 //
-// It takes both over for good and is to be called once. What the program prints to standard output
-// from then on, by mistake or in a child process, goes to standard error on Linux, and does not
-// break the protocol. On other systems a goroutine reads standard input, and is left behind when
-// the stream is closed; a Write that blocks ends when the other side reads.
+// Stdio takes both over for the life of the process and must be called at most once. On Linux, what
+// the program or a child process prints to standard output afterwards goes to standard error, so it
+// cannot break the protocol. On other systems a goroutine reads standard input and stays behind
+// when the stream is closed, and a blocked Write ends only when the other side reads.
 func Stdio() io.ReadWriteCloser {
 	in, out := takeStdio()
 	return &stdio{in, out}

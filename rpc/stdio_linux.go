@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// takeStdio returns standard input and output as files that the runtime can wait for without a thread, so that closing them ends a Read or Write that blocks. Then it
-// puts /dev/null and standard error in their places.
+// takeStdio returns standard input and output as files that the runtime polls, so that closing them
+// ends a blocked Read or Write. Then it replaces them by /dev/null and standard error.
 func takeStdio() (io.ReadCloser, io.WriteCloser) {
 	in, out := reopen(os.Stdin, os.O_RDONLY), reopen(os.Stdout, os.O_WRONLY)
 	if null, err := os.Open(os.DevNull); err == nil {
@@ -23,9 +23,10 @@ func takeStdio() (io.ReadCloser, io.WriteCloser) {
 	return in, out
 }
 
-// reopen returns a file for what file refers to, that does not block a thread; file itself if that cannot be had. Whether a file blocks is
-// shared with all processes that have it from the same source, so the flag is only changed where we have it alone: a pipe or a terminal is opened
-// anew, and one end of a socket pair belongs to one process.
+// reopen returns a non-blocking file for the same pipe, terminal or socket, or file itself if that
+// fails. The O_NONBLOCK flag belongs to the open file description, which other processes may share.
+// A pipe or a terminal is therefore opened a second time; an end of a socket pair belongs to one
+// process.
 func reopen(file *os.File, mode int) *os.File {
 	info, err := file.Stat()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// takeStdio returns standard input and output. A Read that blocks does not end when the input is closed, on most systems, so a goroutine does the reading
-// that may be left behind when the process is about to end.
+// takeStdio returns standard input and output. On most systems, closing standard input does not end
+// a blocked Read. So a goroutine reads it, and stays behind when the stream is closed.
 func takeStdio() (io.ReadCloser, io.WriteCloser) {
 	r, w := io.Pipe()
 	go func() {

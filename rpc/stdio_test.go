@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 		stream = Stdio()
 	}
 	p := NewPeer(stream, Options{})
-	time.Sleep(100 * time.Millisecond) // so that the Read blocks; if it does not yet, the test is only easier
+	// so that the Read blocks; if it does not yet, the test is only easier
+	time.Sleep(100 * time.Millisecond)
 	_ = p.Close()
 	fmt.Fprintln(os.Stderr, "waited:", p.Wait())
 	os.Exit(0)
@@ -51,7 +52,9 @@ func (s *deafStream) Close() error                { return nil }
 func TestWhatARestingReadReturnsIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &deafStream{make(chan string)}
-		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(Direction, []byte) { t.Error("a message came after the end") }}})
+		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(Direction, []byte) {
+			t.Error("a message came after the end")
+		}}})
 		_ = p.Close()
 		start := time.Now()
 		assert.NilError(t, p.Wait())

@@ -17,8 +17,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A wire is the far end of a peer's stream, spoken by hand. It lives in a bubble of testing/synctest, which makes "nothing is answered" exact and
-// fails the test if a goroutine is left.
+// A wire is the far end of a peer's stream, spoken by hand. It lives in a bubble of
+// testing/synctest, which makes "nothing is answered" exact and fails the test if a goroutine is
+// left.
 type wire struct {
 	t     *testing.T
 	peer  *rpc.Peer
@@ -30,7 +31,8 @@ type wire struct {
 	got []string
 }
 
-// onWire runs f in a bubble, with a peer of these options. If f leaves the peer open, it is closed; then nothing of it may be left.
+// onWire runs f in a bubble, with a peer of these options. If f leaves the peer open, it is closed;
+// then nothing of it may be left.
 func onWire(t *testing.T, o rpc.Options, f func(t *testing.T, w *wire)) {
 	t.Helper()
 	onWireOf(t, func(*testing.T) rpc.Options { return o }, f)
@@ -46,7 +48,8 @@ func onWireOf(t *testing.T, options func(*testing.T) rpc.Options, f func(t *test
 		if o.Framing == nil {
 			o.Framing = framing.Newline
 		}
-		w := &wire{t: t, peer: rpc.NewPeer(duplex{in, out, in}, o), to: to, from: from, codec: o.Framing(from, framing.Limits{})}
+		w := &wire{t: t, peer: rpc.NewPeer(duplex{in, out, in}, o), to: to, from: from,
+			codec: o.Framing(from, framing.Limits{})}
 		go func() {
 			for {
 				frame, err := w.codec.ReadFrame(nil)
@@ -86,7 +89,8 @@ func (w *wire) write(raw string) {
 // halfClose ends what the peer reads; it may still write.
 func (w *wire) halfClose() { w.to.Close() }
 
-// answers waits until nothing moves any more and returns what came since it was last called, error messages left out.
+// answers waits until nothing moves any more and returns what came since it was last called, error
+// messages left out.
 func (w *wire) answers() []string {
 	synctest.Wait()
 	w.mu.Lock()
@@ -138,16 +142,20 @@ func parrot(_ context.Context, req *rpc.Request) (any, error) {
 	return req.Method, nil
 }
 
-var framings = map[string]framing.Framing{"newline": framing.Newline, "content-length": framing.ContentLength}
+var framings = map[string]framing.Framing{"newline": framing.Newline,
+	"content-length": framing.ContentLength}
 
-// noLeak fails the test if, at its end, more goroutines run than when it was called. A goroutine that has nothing left to do may still be on its way out.
+// noLeak fails the test if, at its end, more goroutines run than when it was called. A goroutine
+// that has nothing left to do may still be on its way out.
 func noLeak(t testing.TB) {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {
-		for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		for deadline := time.Now().Add(
+			5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
 			if time.Now().After(deadline) {
 				stacks := make([]byte, 1<<20)
-				t.Fatalf("%d goroutines, %d at the start:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+				t.Fatalf("%d goroutines, %d at the start:\n%s", runtime.NumGoroutine(), before,
+					stacks[:runtime.Stack(stacks, true)])
 			}
 		}
 	})
