@@ -81,7 +81,7 @@ func TestResponses(t *testing.T) {
 		{"wrong version", `{"jsonrpc":"1.0","id":1,"result":1}`, "", rpc.ErrProtocol, "jsonrpc", 0},
 		{"no version", `{"id":1,"result":1}`, "", rpc.ErrProtocol, "jsonrpc", 0},
 		{"result twice", `{"jsonrpc":"2.0","id":1,"result":1,"result":2}`, "", rpc.ErrProtocol,
-			"result is there twice", 0},
+			"result occurs twice", 0},
 		{"strays around", result(`"1"`, "0") + "\n" + result(`1.0`, "0") + "\n" +
 			result("-1", "0") + "\n" + result("2", "0") + "\n" +
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}` + "\n" +

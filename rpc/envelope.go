@@ -82,7 +82,7 @@ func scanEnvelope(frame []byte) (e envelope, f *fault) {
 			bit, e.err, e.hasError = 32, value, true
 		}
 		if seen&bit != 0 {
-			invalid(string(name) + " is there twice")
+			invalid(string(name) + " occurs twice")
 		}
 		seen |= bit | 64 // 64: the object is not empty
 		if i = jsonscan.Space(frame, i); i < len(frame) && frame[i] == ',' {

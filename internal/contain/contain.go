@@ -1,6 +1,5 @@
-// Package contain runs functions of the application and contains what they do to their goroutine: a
-// panic and a runtime.Goexit become errors. Every callback that a public package takes is run by
-// it.
+// Package contain runs functions of the application and turns a panic or a runtime.Goexit in them
+// into an error. Public packages run every callback through it.
 package contain
 
 import (
@@ -10,17 +9,17 @@ import (
 	"strings"
 )
 
-// A PanicError is what kept a function from returning.
+// A PanicError says why a function did not return.
 type PanicError struct {
-	Value any    // what it panicked with; nil if it called runtime.Goexit
-	Stack []byte // where it panicked; nil if it called runtime.Goexit
+	Value any    // the value of the panic; nil for runtime.Goexit
+	Stack []byte // the stack at the panic; nil for runtime.Goexit
 }
 
 var errExited = errors.New("runtime.Goexit was called")
 
 func (e *PanicError) Error() string { return e.Unwrap().Error() }
 
-// String returns what Value prints as, for a log.
+// String returns the text of Value, for a log.
 func (e *PanicError) String() string {
 	if e.Stack == nil {
 		return errExited.Error()
@@ -28,8 +27,8 @@ func (e *PanicError) String() string {
 	return strings.TrimPrefix(e.Error(), "panic: ")
 }
 
-// Unwrap returns an error that wraps Value if that is one, and can be printed even if Value panics
-// when it is printed.
+// Unwrap returns an error that wraps Value if that is an error. Its text can be read even if a
+// method of Value panics.
 func (e *PanicError) Unwrap() (err error) {
 	defer func() {
 		if recover() != nil {
@@ -45,9 +44,8 @@ func (e *PanicError) Unwrap() (err error) {
 	return fmt.Errorf("panic: %v", e.Value)
 }
 
-// Call runs f on this goroutine and returns nil, or what f panicked with. It costs no allocation. A
-// runtime.Goexit in f ends the goroutine: what has to happen all the same must be deferred by the
-// caller.
+// Call runs f on this goroutine and returns nil, or the panic of f. It does not allocate. A
+// runtime.Goexit in f ends the goroutine: the caller must defer what has to happen even then.
 func Call(f func()) (failure *PanicError) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -58,19 +56,20 @@ func Call(f func()) (failure *PanicError) {
 	return nil
 }
 
-// Run runs f on a goroutine of its own, waits for its end, and returns nil, or what kept f from
-// returning. It is for goroutines that others depend on.
+// Run runs f on a new goroutine, waits for its end, and returns nil, or why f did not return. It is
+// for callers on a goroutine that must not end.
 func Run(f func()) *PanicError {
 	ended := make(chan *PanicError, 1)
 	go func() {
-		failure := new(PanicError) // f exits
+		failure := new(PanicError) // returned if f calls runtime.Goexit
 		defer func() { ended <- failure }()
 		failure = Call(f)
 	}()
 	return <-ended
 }
 
-// Do is [Run] for an f that may fail: it returns f's error, or what kept f from returning.
+// Do is [Run] for a function that returns an error. It returns the error of f, or why f did not
+// return.
 func Do(f func() error) (err error) {
 	if failure := Run(func() { err = f() }); failure != nil {
 		return failure

@@ -19,15 +19,18 @@ type unprintable struct{}
 func (unprintable) Error() string { panic("again") }
 
 func TestCallAndRunReturnPanics(t *testing.T) {
-	for name, run := range map[string]func(func()) *contain.PanicError{"Call": contain.Call, "Run": contain.Run} {
+	for name, run := range map[string]func(func()) *contain.PanicError{"Call": contain.Call,
+		"Run": contain.Run} {
 		t.Run(name, func(t *testing.T) {
 			ran := false
 			assert.Assert(t, run(func() { ran = true }) == nil && ran)
-			for value, want := range map[any]string{"ashes": "panic: ashes", io.EOF: "panic: EOF", unprintable{}: "panic: %!v(PANIC=Error method: again)"} {
+			for value, want := range map[any]string{"ashes": "panic: ashes", io.EOF: "panic: EOF",
+				unprintable{}: "panic: %!v(PANIC=Error method: again)"} {
 				failure := run(func() { panic(value) })
 				assert.Error(t, failure, want)
 				assert.Equal(t, failure.Value, value)
-				assert.Assert(t, strings.Contains(string(failure.Stack), "TestCallAndRunReturnPanics"))
+				assert.Assert(t,
+					strings.Contains(string(failure.Stack), "TestCallAndRunReturnPanics"))
 			}
 		})
 	}
@@ -61,8 +64,11 @@ func TestLogger(t *testing.T) {
 	assert.Assert(t, contain.Logger(l) == l)
 
 	var out strings.Builder
-	contain.Logger(slog.New(slog.NewTextHandler(&out, nil))).With("a", 1).WithGroup("g").Error("text", "b", 2)
-	assert.Assert(t, strings.HasSuffix(out.String(), "level=ERROR msg=text a=1 g.b=2\n"), out.String())
+	contain.Logger(slog.New(slog.NewTextHandler(&out, nil))).With("a",
+		1).WithGroup("g").Error("text", "b", 2)
+	assert.Assert(t, strings.HasSuffix(out.String(), "level=ERROR msg=text a=1 g.b=2\n"),
+		out.String())
 	assert.Assert(t, contain.Logger(nil) != nil)
-	assert.Error(t, contain.Logger(slog.New(strict{slog.DiscardHandler})).Handler().Handle(t.Context(), slog.Record{}), "full")
+	assert.Error(t, contain.Logger(slog.New(strict{slog.DiscardHandler})).Handler().Handle(
+		t.Context(), slog.Record{}), "full")
 }

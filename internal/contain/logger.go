@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// Logger returns a logger that writes what l does, whose handler may panic; nil stands for
-// slog.Default(). A record that the handler fails to take is lost.
+// Logger returns a logger that writes to the handler of l, which may panic. Nil means
+// slog.Default(). A record is lost if the handler panics.
 func Logger(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		l = slog.Default()

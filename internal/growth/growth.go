@@ -1,4 +1,4 @@
-// Package growth tests that the cost of work does not grow with the square of its size.
+// Package growth tests that the cost of an operation grows at most linearly with its size.
 package growth
 
 import (
@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	times    = 4                    // how much larger the second size is
-	most     = 9                    // how often the cost of the first it may cost; a quadratic cost is 16 times as high
-	least    = 5 * time.Millisecond // a cost below this grows as it likes
-	attempts = 60                   // on a machine that does other things, most of them are no use
+	times    = 4                    // factor between the two sizes
+	most     = 9                    // largest accepted factor between the costs; 16 is quadratic
+	least    = 5 * time.Millisecond // costs below this are not compared
+	attempts = 60                   // on a busy machine most attempts are useless
 )
 
-// Linear fails the test if work of size 4n takes much longer than four times as long as work of
-// size n. Make prepares the work for a size, and is not measured. Each time is the least of
-// several, so that a busy machine does not matter.
+// Linear fails the test if work of size 4n takes much longer than four times work of size n. Make
+// prepares the work for a size and is not measured. Each time is the minimum of several attempts,
+// so that a busy machine does not matter.
 func Linear(t *testing.T, n int, make func(n int) (work func())) {
 	t.Helper()
 	small := make(n)
@@ -37,11 +37,12 @@ func Linear(t *testing.T, n int, make func(n int) (work func())) {
 			return
 		}
 	}
-	t.Errorf("size %d takes %v, size %d takes %v, which is %.1f times as long", n, a, times*n, b, float64(b)/float64(a))
+	t.Errorf("size %d takes %v, size %d takes %v, which is %.1f times as long", n, a, times*n, b,
+		float64(b)/float64(a))
 }
 
-// measure returns how long work takes. Where the clock ticks only every few milliseconds, as that
-// of Windows does, work that is shorter is done many times.
+// measure returns how long work takes. It repeats short work, because some clocks, as that of
+// Windows, tick only every few milliseconds.
 func measure(work func()) time.Duration {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -54,7 +55,7 @@ func measure(work func()) time.Duration {
 	}
 }
 
-// tick returns by how much the clock advances at least.
+// tick returns the resolution of the clock.
 var tick = sync.OnceValue(func() time.Duration {
 	least := time.Hour
 	for range 3 {
@@ -64,7 +65,7 @@ var tick = sync.OnceValue(func() time.Duration {
 	return least
 })
 
-// next waits until the clock advances, and returns what it says then.
+// next waits until the clock advances and returns the new time.
 func next() time.Time {
 	start, now := time.Now(), time.Now()
 	for ; !now.After(start); now = time.Now() {

@@ -2,9 +2,9 @@
 // read the answer, for handlers whose [http.Server] may set no timeouts.
 //
 // A body has to arrive within 30 seconds, or within the server's ReadTimeout where that is set. An
-// answer is written in pieces of 256 KiB. Each has to be read within 30 seconds, and the whole answer
-// within 30 seconds and a second more for each 32 KiB, but 2 minutes at most. So a client that reads
-// a little from time to time does not keep a large answer in memory for long.
+// answer is written in pieces of 256 KiB. Each has to be read within 30 seconds, and the whole
+// answer within 30 seconds and a second more for each 32 KiB, but 2 minutes at most. So a client
+// that reads a little from time to time does not keep a large answer in memory for long.
 package httpdeadline
 
 import (
@@ -28,8 +28,8 @@ type Request struct {
 }
 
 // New returns the deadlines of a request and sets that of its body. The deadline holds even if the
-// handler does not read the body: the server reads the rest of it before it sends an answer. New has
-// no effect on a ResponseWriter without deadlines.
+// handler does not read the body: the server reads the rest of it before it sends an answer. New
+// has no effect on a ResponseWriter without deadlines.
 func New(w http.ResponseWriter, r *http.Request) Request {
 	if r.Body == http.NoBody {
 		return Request{w: w}

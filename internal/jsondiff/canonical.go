@@ -8,11 +8,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxNesting is how deep a text may be.
+// maxNesting is how deep a text may be nested.
 const maxNesting = 200
 
-// Canonical returns a JSON text, which must be valid, in the one form that all texts with the same meaning have: no white space, members in the order of their names, strings with as
-// few escapes as can be. Numbers stay as they are written. What is there twice in an object is an error: readers differ in which of the two they take; so is nesting of more than 200.
+// Canonical returns valid JSON text in canonical form: without white space, members sorted by name,
+// strings with as few escapes as possible, numbers unchanged. It fails if a name occurs twice in an
+// object, because readers differ in which member they use, and for text nested more than 200 deep.
 func Canonical(text []byte) ([]byte, error) { return canonical(nil, text, 0) }
 
 func canonical(dst, text []byte, depth int) ([]byte, error) {
@@ -48,23 +49,25 @@ func canonical(dst, text []byte, depth int) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// A member is one of an object's, with its name unescaped.
+// A member is a member of an object, with its name unquoted.
 type member struct {
 	name  string
 	value []byte
 }
 
-// members returns an object's, in the order of their names.
+// members returns the members of an object, sorted by name.
 func members(object []byte) ([]member, error) {
 	var all []member
 	for token, value := range jsonscan.Members(object) {
 		name, _ := jsonscan.Text(token)
 		all = append(all, member{name, value})
 	}
-	slices.SortStableFunc(all, func(a, b member) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	slices.SortStableFunc(all, func(a, b member) int {
+		return bytes.Compare([]byte(a.name), []byte(b.name))
+	})
 	for i := 1; i < len(all); i++ {
 		if all[i].name == all[i-1].name {
-			return nil, fmt.Errorf("%.100q is there twice", all[i].name)
+			return nil, fmt.Errorf("%.100q occurs twice", all[i].name)
 		}
 	}
 	return all, nil

@@ -1,4 +1,4 @@
-// Package jsondiff says what is different between two JSON texts, once they are in the form in which the same is written the same.
+// Package jsondiff compares JSON texts in canonical form.
 package jsondiff
 
 import (
@@ -12,16 +12,16 @@ import (
 
 // A Change is one difference between two texts.
 type Change struct {
-	Path     string // where: "inputSchema.properties.path.description"
-	Old, New string // canonical JSON; "" for what is not there
+	Path     string // where it is: "inputSchema.properties.path.description"
+	Old, New string // canonical JSON; "" if absent
 }
 
 const (
-	maxChanges = 100 // of one text; what is more is one change of the whole
-	maxShown   = 200 // characters of a value
+	maxChanges = 100 // further changes are reported as one of the whole text
+	maxShown   = 200 // characters of a value that String shows
 )
 
-// String shows a change on one line, fit to be printed: what is invisible is shown as an escape.
+// String returns the change on one printable line. Invisible characters are escaped.
 func (c Change) String() string {
 	switch {
 	case c.Old == "":
@@ -40,13 +40,15 @@ func show(text string) string {
 	return string(runes)
 }
 
-// Diff returns what is different between two JSON texts in canonical form, in the order of their paths. Members of the names to ignore, wherever they are, do not count.
-// Behind 100 changes comes one last, of the whole.
+// Diff returns the differences between two JSON texts in canonical form, sorted by path. It ignores
+// members of the given names at any depth. After 100 changes it adds one of the whole text and
+// stops.
 func Diff(old, now []byte, ignore ...string) []Change {
 	d := differ{ignore: ignore}
 	d.diff("", old, now)
 	if len(d.changes) > maxChanges {
-		return append(d.changes[:maxChanges], Change{Path: "(and more)", Old: string(old), New: string(now)})
+		return append(d.changes[:maxChanges],
+			Change{Path: "(and more)", Old: string(old), New: string(now)})
 	}
 	return d.changes
 }
@@ -70,7 +72,7 @@ func (d *differ) diff(path string, old, now []byte) {
 	d.changes = append(d.changes, Change{path, string(old), string(now)})
 }
 
-// objects merges the members of both, which are sorted.
+// objects compares the members of two objects, which are sorted.
 func (d *differ) objects(path string, old, now []byte) {
 	a, _ := members(old)
 	b, _ := members(now)

@@ -37,7 +37,8 @@ func TestDiff(t *testing.T) {
 		{`1`, `"1"`, "", `~ : 1 → "1"`},
 		{`{"a":"x"}`, `{"a":"\u202e"}`, "", `~ a: "x" → "\u202e"`},
 	} {
-		assert.Equal(t, strings.Join(changes(t, tt.old, tt.now, strings.Fields(tt.ignore)...), "\n"), tt.want)
+		assert.Equal(t, strings.Join(changes(t, tt.old, tt.now, strings.Fields(tt.ignore)...),
+			"\n"), tt.want)
 	}
 }
 
@@ -55,7 +56,7 @@ func TestDiffIsBounded(t *testing.T) {
 
 func TestCanonicalRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		``: "there is no JSON", `{"a":1,"\u0061":2}`: `"a" is there twice`,
+		``: "there is no JSON", `{"a":1,"\u0061":2}`: `"a" occurs twice`,
 		strings.Repeat("[", 300) + strings.Repeat("]", 300): "nested more than 200 deep",
 	} {
 		_, err := Canonical([]byte(text))

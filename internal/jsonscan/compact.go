@@ -1,7 +1,7 @@
 package jsonscan
 
-// AppendCompact appends one JSON value to dst without the white space between its tokens. If data is
-// not valid, it returns dst and the error of [Valid].
+// AppendCompact appends one JSON value to dst without the white space between its tokens. If data
+// is not valid, it returns dst and the error of [Valid].
 func AppendCompact(dst, data []byte) ([]byte, error) {
 	if err := Valid(data); err != nil {
 		return dst, err

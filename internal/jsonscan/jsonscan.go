@@ -1,11 +1,12 @@
-// Package jsonscan reads and writes JSON text in place, by RFC 8259, without building a tree.
+// Package jsonscan reads and writes JSON text in place (RFC 8259) without building a tree.
 //
-// It is the one place where stdwire looks at JSON byte by byte. [Value] validates: it is strict where encoding/json is
-// lenient, and refuses invalid UTF-8 and lone surrogate escapes, so that text which passed once can be sliced, stored and sent
-// on as it is. [Members] and [Elements] walk text that has already passed; they trust it and only look for ends. [Unquote],
-// [KeyIs] and [AppendString] convert between string tokens and Go strings.
+// All of stdwire that processes JSON byte by byte is here. [Value] validates. It is stricter than
+// encoding/json: it rejects invalid UTF-8 and unpaired surrogate escapes, so that valid text can be
+// sliced, stored and forwarded unchanged. [Members] and [Elements] walk text that has been
+// validated; they only look for the ends of values. [Unquote], [KeyIs] and [AppendString] convert
+// between string tokens and Go strings.
 //
-// Nothing here allocates on the successful path, except Unquote of a token that holds an escape.
+// Apart from Unquote of a token with an escape, no function allocates unless it fails.
 package jsonscan
 
 import (
@@ -15,18 +16,21 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many arrays and objects may be nested in one another.
+// MaxDepth is how deep arrays and objects may be nested.
 const MaxDepth = 1000
 
-// An Error tells where a text stops being JSON, and why.
+// An Error says where and why a text is not JSON.
 type Error struct {
-	Offset int // in bytes from the start of the text that was passed
+	Offset int // in bytes from the start of the text
 	Reason string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Reason) }
+func (e *Error) Error() string {
+	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Reason)
+}
 
-// Valid reports, as nil or an [*Error], whether data is exactly one JSON value with nothing but white space around it.
+// Valid returns nil if data is exactly one JSON value, with optional white space around it.
+// Otherwise it returns an [*Error].
 func Valid(data []byte) error {
 	end, err := Value(data, 0)
 	if err != nil {
@@ -38,15 +42,20 @@ func Valid(data []byte) error {
 	return nil
 }
 
-// Value validates the value that starts at data[i], white space before it allowed, and returns the offset just behind it.
+// Value validates the value at data[i], with optional white space before it, and returns the offset
+// after it.
 func Value(data []byte, i int) (end int, err error) { return value(data, Space(data, i), 0) }
 
-// Inner is [Value] for a value that stands inside of depth arrays and objects.
-func Inner(data []byte, i, depth int) (end int, err error) { return value(data, Space(data, i), depth) }
+// Inner is [Value] for a value that is nested in depth arrays and objects.
+func Inner(data []byte, i, depth int) (end int, err error) {
+	return value(data, Space(data, i), depth)
+}
 
-// Space returns the offset of the first byte at or after i that is not JSON white space; len(data) if there is none.
+// Space returns the offset of the first byte at or after i that is not JSON white space, or
+// len(data).
 func Space(data []byte, i int) int {
-	for i < len(data) && data[i] <= ' ' && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
+	for i < len(data) && data[i] <= ' ' &&
+		(data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
 		i++
 	}
 	return i
@@ -105,8 +114,8 @@ func object(data []byte, i, depth int) (int, error) {
 	}
 }
 
-// Key validates a member's name that starts at data[i] and the colon after it. It returns the name's token, quotes
-// included, and the offset of the member's value, which is still to be validated.
+// Key validates the member name at data[i] and the colon after it. It returns the token of the
+// name, quotes included, and the offset of the value, which is not validated.
 func Key(data []byte, i int) (token []byte, valueAt int, err error) {
 	if i >= len(data) || data[i] != '"' {
 		return nil, i, &Error{i, "an object wants a string as a member's name here"}
@@ -191,18 +200,19 @@ func number(data []byte, i int) (int, error) {
 			return i, err
 		}
 	}
-	// A digit right behind (only "01" gets here) would otherwise be reported as a missing comma.
+	// Without this check, the digit in "01" would be reported as a missing comma.
 	if i < len(data) && isDigit(data[i]) {
 		return i, &Error{i, "a number has a leading zero"}
 	}
 	return i, nil
 }
 
-// eights has each of its bytes set to b.
+// eights returns a word whose eight bytes are all b.
 func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 
-// plain returns the offset of the first byte at or after i that a string cannot hold as it is or that needs a look: a quote, a backslash, a
-// control character, or a byte outside ASCII. It tests eight bytes at a time.
+// plain returns the offset of the first byte at or after i that ends a string or needs a closer
+// look: a quote, a backslash, a control character, or a byte outside ASCII. It tests eight bytes at
+// a time.
 func plain(data []byte, i int) int {
 	for ; i+16 <= len(data); i += 16 {
 		x, y := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:])
@@ -213,19 +223,21 @@ func plain(data []byte, i int) int {
 			return i + 8 + bits.TrailingZeros64(high)/8
 		}
 	}
-	for i < len(data) && data[i] >= ' ' && data[i] < utf8.RuneSelf && data[i] != '"' && data[i] != '\\' {
+	for i < len(data) && data[i] >= ' ' && data[i] < utf8.RuneSelf && data[i] != '"' &&
+		data[i] != '\\' {
 		i++
 	}
 	return i
 }
 
-// special sets the highest bit of the first byte of x, from the lowest on, that is not plain, and perhaps of bytes above that. A subtraction borrows
-// into a byte's highest bit where the byte was smaller; where it was set before, the byte is outside ASCII.
+// special sets the highest bit of the lowest byte of x that is not plain, and maybe of bytes above
+// it. Each subtraction borrows into the highest bit of a byte that is smaller than the subtrahend.
+// In a byte outside ASCII that bit is set already.
 func special(x uint64) uint64 {
 	return (x | (x - eights(' ')) | ((x ^ eights('"')) - eights(1)) | ((x ^ eights('\\')) - eights(1))) & eights(0x80)
 }
 
-// String validates the string token that starts with the quote at data[i] and returns the offset behind its closing quote.
+// String validates the string token at data[i] and returns the offset after its closing quote.
 func String(data []byte, i int) (end int, err error) {
 	for i++; ; {
 		i = plain(data, i)
@@ -274,7 +286,7 @@ func escape(data []byte, i int) (int, error) {
 	return i, &Error{i, "an unknown escape in a string"}
 }
 
-// hex4 returns the number that the four hexadecimal digits at data[i] spell, -1 if they do not.
+// hex4 returns the value of the four hexadecimal digits at data[i], or -1.
 func hex4(data []byte, i int) rune {
 	if i+4 > len(data) {
 		return -1

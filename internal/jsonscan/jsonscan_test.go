@@ -13,12 +13,18 @@ import (
 
 func TestValid(t *testing.T) {
 	for _, tc := range []struct{ in, reason string }{
-		{`null`, ""}, {` true `, ""}, {`{"a":[1,-0.5e+3,"x"],"":{}}`, ""}, {"\"\u00e9\U0001F600\"", ""}, {`"\ud83d\ude00"`, ""},
-		{``, "a value is missing"}, {`nul`, "wants null"}, {`01`, "leading zero"}, {`1.`, "digit"}, {`-`, "digit"}, {`1e`, "digit"},
-		{`{"a":1,}`, "member's name"}, {`{"a" 1}`, "':'"}, {`{"a":1 "b":2}`, "',' or '}'"}, {`[1,]`, "cannot start"}, {`[1 2]`, "',' or ']'"},
-		{`"abc`, "no end"}, {"\"a\nb\"", "control character"}, {`"\x"`, "unknown escape"}, {`"\u12g4"`, "hexadecimal"}, {`"\`, "unknown escape"},
-		{`"\ud83d"`, "surrogate"}, {`"\ude00"`, "surrogate"}, {`"\ud83dx"`, "surrogate"}, {`"\ud83d\u0041"`, "surrogate"},
-		{"\"\xff\"", "not UTF-8"}, {"\"abcdefgh\xc3\"", "not UTF-8"}, {`1 2`, "text after"}, {"\ufeff1", "cannot start"}, {`'a'`, "cannot start"}, {"\"\xed\xa0\x80\"", "UTF-8"},
+		{`null`, ""}, {` true `, ""}, {`{"a":[1,-0.5e+3,"x"],"":{}}`, ""},
+		{"\"\u00e9\U0001F600\"", ""}, {`"\ud83d\ude00"`, ""},
+		{``, "a value is missing"}, {`nul`, "wants null"}, {`01`, "leading zero"}, {`1.`, "digit"},
+		{`-`, "digit"}, {`1e`, "digit"},
+		{`{"a":1,}`, "member's name"}, {`{"a" 1}`, "':'"}, {`{"a":1 "b":2}`, "',' or '}'"},
+		{`[1,]`, "cannot start"}, {`[1 2]`, "',' or ']'"},
+		{`"abc`, "no end"}, {"\"a\nb\"", "control character"}, {`"\x"`, "unknown escape"},
+		{`"\u12g4"`, "hexadecimal"}, {`"\`, "unknown escape"},
+		{`"\ud83d"`, "surrogate"}, {`"\ude00"`, "surrogate"}, {`"\ud83dx"`, "surrogate"},
+		{`"\ud83d\u0041"`, "surrogate"},
+		{"\"\xff\"", "not UTF-8"}, {"\"abcdefgh\xc3\"", "not UTF-8"}, {`1 2`, "text after"},
+		{"\ufeff1", "cannot start"}, {`'a'`, "cannot start"}, {"\"\xed\xa0\x80\"", "UTF-8"},
 		{strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), ""},
 		{strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1), "too deeply"},
 		{strings.Repeat(`{"a":`, MaxDepth+1), "too deeply"},
@@ -56,7 +62,8 @@ func TestMembersAndElements(t *testing.T) {
 	for name, value := range Members(object) {
 		got = append(got, string(name)+"="+string(value))
 	}
-	assert.DeepEqual(t, got, []string{`"a"=1`, `"b\"\\"={ "x":"}" }`, `"c"=[ "]" , [ ] ]`, `"d"="\\"`})
+	assert.DeepEqual(t, got,
+		[]string{`"a"=1`, `"b\"\\"={ "x":"}" }`, `"c"=[ "]" , [ ] ]`, `"d"="\\"`})
 	assert.Equal(t, string(Member(object, `b"\`)), `{ "x":"}" }`)
 	assert.Assert(t, Member(object, "z") == nil)
 
@@ -78,15 +85,18 @@ func TestKeyIs(t *testing.T) {
 		token, name string
 		want        bool
 	}{
-		{`"a"`, "a", true}, {`"a"`, "b", false}, {`"\u0061"`, "a", true}, {`""`, "", true}, {`"A"`, "a", false},
-		{`"\ud83d\ude00"`, "😀", true}, {`"a\/b"`, "a/b", true}, {`"ab"`, "a", false}, {`"a"`, "ab", false},
+		{`"a"`, "a", true}, {`"a"`, "b", false}, {`"\u0061"`, "a", true}, {`""`, "", true},
+		{`"A"`, "a", false},
+		{`"\ud83d\ude00"`, "😀", true}, {`"a\/b"`, "a/b", true}, {`"ab"`, "a", false},
+		{`"a"`, "ab", false},
 	} {
 		assert.Equal(t, KeyIs([]byte(tc.token), tc.name), tc.want, tc.token)
 	}
 }
 
 func TestTextIsACopy(t *testing.T) {
-	for token, want := range map[string]string{`""`: "", `"a"`: "a", `"\n"`: "\n", `"long enough\n"`: "long enough\n", `"\u0041\u0042"`: "AB", `1`: ""} {
+	for token, want := range map[string]string{`""`: "", `"a"`: "a", `"\n"`: "\n",
+		`"long enough\n"`: "long enough\n", `"\u0041\u0042"`: "AB", `1`: ""} {
 		data := []byte(token)
 		got, ok := Text(data)
 		clear(data)
@@ -96,7 +106,8 @@ func TestTextIsACopy(t *testing.T) {
 }
 
 func TestNothingAllocates(t *testing.T) {
-	object := []byte(`{"method":"tools/call","params":{"name":"echo","arguments":{"text":"hé\n"}},"id":1}`)
+	object := []byte(
+		`{"method":"tools/call","params":{"name":"echo","arguments":{"text":"hé\n"}},"id":1}`)
 	dst, text := make([]byte, 0, 256), strings.Repeat("a\tb é", 20)
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		_ = Valid(object)
@@ -130,7 +141,8 @@ func TestJSONTestSuite(t *testing.T) {
 }
 
 func FuzzValid(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,2.5e-3,"\u00e9\ud83d\ude00",null,true]}`, `"\ud800"`, "\"\xff\"", ` [ ] `, `{"a":{"b":"\\\""}}`} {
+	for _, seed := range []string{`{"a":[1,2.5e-3,"\u00e9\ud83d\ude00",null,true]}`, `"\ud800"`,
+		"\"\xff\"", ` [ ] `, `{"a":{"b":"\\\""}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -140,7 +152,8 @@ func FuzzValid(f *testing.F) {
 		}
 		// What encoding/json accepts is refused for three reasons only.
 		if err != nil && json.Valid(data) && utf8.Valid(data) &&
-			!strings.Contains(err.Error(), "surrogate") && !strings.Contains(err.Error(), "deeply") {
+			!strings.Contains(err.Error(), "surrogate") &&
+			!strings.Contains(err.Error(), "deeply") {
 			t.Fatalf("refuses %q: %v", data, err)
 		}
 		if err != nil {
@@ -192,7 +205,8 @@ func walk(t *testing.T, data []byte, depth int) {
 
 func BenchmarkValid(b *testing.B) {
 	for name, data := range map[string][]byte{
-		"small":  []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello, world"}}}`),
+		"small": []byte(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello, world"}}}`),
 		"string": []byte(`"` + strings.Repeat("a", 1<<20) + `"`),
 	} {
 		b.Run(name, func(b *testing.B) {

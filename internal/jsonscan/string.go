@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// Unquote returns the text of a valid string token, quotes included in the argument. Without an escape in it, the result is a slice of
-// the token; with one, it is newly allocated. For a token that is not a string it returns nil and false.
+// Unquote returns the text of a valid string token, quotes included. The result is a slice of the
+// token if that has no escape, and newly allocated otherwise. For any other token, Unquote returns
+// nil and false.
 func Unquote(token []byte) (text []byte, ok bool) {
 	if len(token) < 2 || token[0] != '"' {
 		return nil, false
@@ -20,23 +21,25 @@ func Unquote(token []byte) (text []byte, ok bool) {
 	return appendUnescaped(make([]byte, 0, len(token)), token), true
 }
 
-// Text is [Unquote] into memory of its own.
+// Text is [Unquote] with a result that never shares memory with the token.
 func Text(token []byte) (text string, ok bool) {
 	b, ok := Unquote(token)
-	if len(b) < len(token)/2 || len(b) == len(token)-2 { // most of the new memory is not used; or it is the token's, as nothing was escaped
+	if len(b) < len(token)/2 || len(b) == len(token)-2 {
+		// most of the new memory is unused, or b is part of the token
 		return string(b), ok
 	}
-	return unsafe.String(unsafe.SliceData(b), len(b)), ok // nobody else has it
+	return unsafe.String(unsafe.SliceData(b), len(b)), ok // b is not shared
 }
 
-// KeyIs reports whether a valid string token spells name, escapes resolved. It never allocates for names of up to 64 bytes.
+// KeyIs reports whether a valid string token has the text name. It does not allocate for names of
+// up to 64 bytes.
 func KeyIs(token []byte, name string) bool {
 	if len(token) < 2 || len(token) < len(name)+2 {
 		return false
 	}
 	inner := token[1 : len(token)-1]
 	if len(inner) == len(name) {
-		return string(inner) == name // an escape makes a token longer than what it spells
+		return string(inner) == name // an escape is longer than its character
 	}
 	if bytes.IndexByte(inner, '\\') < 0 || len(inner) > 6*len(name) {
 		return false
@@ -68,7 +71,7 @@ func appendUnescaped(dst, inner []byte) []byte {
 		case 'u':
 			r := hex4(inner, 0)
 			if r < 0 {
-				continue // only text that was never validated gets here
+				continue // only in text that was not validated
 			}
 			inner = inner[4:]
 			if utf16.IsSurrogate(r) && len(inner) >= 6 {
@@ -82,9 +85,10 @@ func appendUnescaped(dst, inner []byte) []byte {
 	}
 }
 
-// AppendString appends s as a string token. Only what RFC 8259 says must be escaped is; bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a string token. It escapes only what RFC 8259 requires. Bytes that are
+// not UTF-8 become U+FFFD.
 func AppendString[T string | []byte](dst []byte, s T) []byte {
-	return appendQuoted(dst, []byte(s)) // no copy: the compiler sees that it is only read
+	return appendQuoted(dst, []byte(s)) // not copied: the compiler sees that it is only read
 }
 
 func appendQuoted(dst, s []byte) []byte {

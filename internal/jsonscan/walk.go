@@ -5,8 +5,9 @@ import (
 	"iter"
 )
 
-// Members yields the members of an object in order: each name as its token, quotes included, and each value without the white
-// space around it. Both are slices of object, which must have passed [Value]; for anything but an object nothing is yielded.
+// Members yields the members of an object in order: the token of each name, quotes included, and
+// the value without surrounding white space. Both are slices of object, which must be valid. If it
+// is not an object, Members yields nothing.
 func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	return func(yield func(name, value []byte) bool) {
 		i := Space(object, 0)
@@ -25,8 +26,8 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
-// Elements yields the elements of an array in order, as slices of array without the white space around them. The array must have
-// passed [Value]; for anything but an array nothing is yielded.
+// Elements yields the elements of an array in order, as slices of array without surrounding white
+// space. The array must be valid. If it is not an array, Elements yields nothing.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func(element []byte) bool) {
 		i := Space(array, 0)
@@ -46,7 +47,7 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Member returns the value of an object's first member of that name, nil if there is none. The object must have passed [Value].
+// Member returns the value of the first member with that name, or nil. The object must be valid.
 func Member(object []byte, name string) []byte {
 	for token, value := range Members(object) {
 		if KeyIs(token, name) {
@@ -56,7 +57,7 @@ func Member(object []byte, name string) []byte {
 	return nil
 }
 
-// skip returns the end of the valid value that starts at data[i].
+// skip returns the end of the valid value at data[i].
 func skip(data []byte, i int) int {
 	if i >= len(data) {
 		return i
@@ -101,7 +102,7 @@ func skipString(data []byte, i int) int {
 		if n < 0 {
 			return len(data)
 		}
-		// The quote ends the string unless an odd number of backslashes stands before it.
+		// The quote ends the string unless an odd number of backslashes precedes it.
 		i += n
 		slashes := 0
 		for data[i-1-slashes] == '\\' {

@@ -1,5 +1,5 @@
-// Package lograte limits how often a line about somebody on the network is logged, so that nobody
-// can fill a log by being refused.
+// Package lograte limits how often a line about a remote address is logged, so that refused
+// requests cannot fill a log.
 package lograte
 
 import (
@@ -11,29 +11,29 @@ import (
 
 const (
 	interval     = time.Second
-	maxAddresses = 1000 // that are remembered
+	maxAddresses = 1000 // remembered at a time
 )
 
-// A Limiter lets one line pass for each address in a second. Its zero value is ready for use, by
-// any number of goroutines at a time. It remembers 1,000 addresses; when there are more within a
-// second, the lines about the others are left out. The addresses of an IPv6 network of 64 bits,
-// which is what one host has, are one.
+// A Limiter allows one line per address and second. The zero value is ready for use, and methods
+// may be called concurrently. It remembers 1,000 addresses. If more occur within a second, the
+// lines about the others are suppressed. An IPv6 network of 64 bits, which is what one host has,
+// counts as one address.
 type Limiter struct {
-	mu     sync.Mutex
-	last   map[netip.Addr]line
-	swept  time.Time
-	untold int // lines that were left out about addresses that are no longer remembered, or never were
+	mu                  sync.Mutex
+	last                map[netip.Addr]line
+	swept               time.Time
+	forgottenSuppressed int // lines suppressed for addresses that are not remembered
 }
 
-// A line is the last one about an address.
+// A line is the last line logged about an address.
 type line struct {
-	at      time.Time
-	leftOut int // since then
+	at         time.Time
+	suppressed int // lines suppressed since then
 }
 
-// Allow says whether a line about a remote address, as [net/http.Request] has it, may be logged
-// now. Suppressed is how many were left out since the last one: of this address, and of those that
-// are no longer remembered.
+// Allow reports whether a line about a remote address, as in [net/http.Request], may be logged now.
+// Suppressed is how many lines were suppressed since the last one: for this address, and for those
+// that are not remembered.
 func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 	key := Network(remote)
 	now := time.Now()
@@ -45,20 +45,20 @@ func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 	before, known := l.last[key]
 	switch {
 	case known && now.Sub(before.at) < interval:
-		before.leftOut++
+		before.suppressed++
 		l.last[key] = before
 		return 0, false
 	case !known && len(l.last) >= maxAddresses && !l.sweep(now):
-		l.untold++
+		l.forgottenSuppressed++
 		return 0, false
 	}
 	l.last[key] = line{at: now}
-	suppressed, l.untold = before.leftOut+l.untold, 0
+	suppressed, l.forgottenSuppressed = before.suppressed+l.forgottenSuppressed, 0
 	return suppressed, true
 }
 
-// sweep forgets addresses about which nothing was logged for a while, and reports whether that has
-// made room. It looks once in a while only, as it looks at all of them. Under mu.
+// sweep removes addresses about which nothing was logged for a while, and reports whether that made
+// room. It does so rarely, because it visits all addresses. The caller holds mu.
 func (l *Limiter) sweep(now time.Time) bool {
 	if now.Sub(l.swept) < interval {
 		return false
@@ -66,15 +66,15 @@ func (l *Limiter) sweep(now time.Time) bool {
 	l.swept = now
 	for key, old := range l.last {
 		if now.Sub(old.at) >= interval {
-			l.untold += old.leftOut
+			l.forgottenSuppressed += old.suppressed
 			delete(l.last, key)
 		}
 	}
 	return len(l.last) < maxAddresses
 }
 
-// Log logs a line about a remote address, with that and how many were left out, if [Limiter.Allow]
-// lets it pass.
+// Log logs a line about a remote address, with the address and the number of suppressed lines, if
+// [Limiter.Allow] allows it.
 func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, args ...any) {
 	suppressed, ok := l.Allow(remote)
 	if !ok {
@@ -87,9 +87,9 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 	log(msg, args...)
 }
 
-// Network returns what a remote address, as [net/http.Request] has it, counts as: the address
-// without its port, or the IPv6 network of 64 bits that it is in. It is the zero value for what is
-// no address.
+// Network returns what a remote address, as in [net/http.Request], is counted as: the address
+// without its port, or its IPv6 network of 64 bits. It returns the zero value for text that is not
+// an address.
 func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -97,7 +97,7 @@ func Network(remote string) netip.Addr {
 	}
 	addr := at.Addr().Unmap().WithZone("")
 	if addr.Is6() {
-		prefix, _ := addr.Prefix(64) // which an address of 128 bits has
+		prefix, _ := addr.Prefix(64) // no error for an IPv6 address
 		addr = prefix.Addr()
 	}
 	return addr

@@ -85,7 +85,11 @@ func TestLog(t *testing.T) {
 		l.Log(log.Info, "192.0.2.1:7", "refused")
 		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 		assert.Equal(t, len(lines), 2)
-		assert.Assert(t, strings.HasSuffix(lines[0], `level=WARN msg=refused error=no remote=192.0.2.1:7`), lines[0])
-		assert.Assert(t, strings.HasSuffix(lines[1], `level=INFO msg=refused remote=192.0.2.1:7 suppressed=99`), lines[1])
+		assert.Assert(t,
+			strings.HasSuffix(lines[0], `level=WARN msg=refused error=no remote=192.0.2.1:7`),
+			lines[0])
+		assert.Assert(t,
+			strings.HasSuffix(lines[1], `level=INFO msg=refused remote=192.0.2.1:7 suppressed=99`),
+			lines[1])
 	})
 }

@@ -1,13 +1,13 @@
-// Package near finds what was probably meant by a word that is not known: it is behind every "did you mean".
+// Package near finds the known word that was probably meant by an unknown one, for "did you mean".
 package near
 
 import "strings"
 
-// Match returns the candidate that is most like word, "" if none is: one that word is short for, as
-// dir and cmd are for directory and command, or else one that takes at most a third of its letters
-// to be inserted, removed, replaced or swapped with their neighbour. Case, leading dashes, and the
-// difference between '_' and '-' do not count. It does not look at words of more than 128 bytes,
-// nor at more than 1000 candidates.
+// Match returns the candidate that is most similar to word, or "". That is a candidate that word
+// abbreviates, as dir and cmd do directory and command. Otherwise it is the one with the fewest
+// letters to insert, remove, replace or swap with their neighbour, if that is at most a third of
+// its letters. Case, leading dashes, and the difference between '_' and '-' are ignored. Match
+// ignores words of more than 128 bytes and candidates after the first 1000.
 func Match(word string, candidates []string) (best string) {
 	const longest, most = 128, 1000
 	if len(word) > longest {
@@ -21,17 +21,18 @@ func Match(word string, candidates []string) (best string) {
 		a, b := folded(word), folded(candidate)
 		d, abbreviated := edits(a, b), abbreviates(a, b)
 		like := abbreviated || d <= max(1, len(b)/3) && d < len(b)
-		if better := best == "" || abbreviated && !short || abbreviated == short && d < least; like && better {
+		if better := best == "" || abbreviated && !short || abbreviated == short &&
+			d < least; like && better {
 			best, least, short = candidate, d, abbreviated
 		}
 	}
 	return best
 }
 
-// abbreviates reports whether a may be short for b: its beginning, or some of its letters in order,
-// the first among them, at least a third of all.
+// abbreviates reports whether a may be short for b: a prefix of it, or some of its letters in
+// order, including the first and at least a third of them.
 func abbreviates(a, b string) bool {
-	const least = 3 // letters; fewer begin, or are in, too many words
+	const least = 3 // letters; fewer match too many words
 	switch {
 	case len(a) < least:
 		return false
@@ -49,7 +50,7 @@ func abbreviates(a, b string) bool {
 	return rest == ""
 }
 
-// DidYouMean says what [Match] finds: "did you mean name?"; "" if nothing.
+// DidYouMean returns "did you mean name?" with the result of [Match], or "".
 func DidYouMean(word string, candidates []string) string {
 	if match := Match(word, candidates); match != "" {
 		return "did you mean " + match + "?"
@@ -57,10 +58,11 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// Instead is DidYouMean, or else all that there are, if they are few: "there are name, size".
+// Instead is DidYouMean, or else a list of all names, if they are few: "there are name, size".
 func Instead(word string, candidates []string) string {
 	const few = 20
-	if hint := DidYouMean(word, candidates); hint != "" || len(candidates) == 0 || len(candidates) > few {
+	if hint := DidYouMean(word, candidates); hint != "" || len(candidates) == 0 ||
+		len(candidates) > few {
 		return hint
 	}
 	return "there are " + strings.Join(candidates, ", ")
@@ -70,9 +72,11 @@ func folded(word string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(word, "-")), "_", "-")
 }
 
-// edits counts the bytes to insert, remove, replace, or swap with their neighbour to make b of a.
+// edits returns how many bytes to insert, remove, replace, or swap with their neighbour to turn a
+// into b.
 func edits(a, b string) int {
-	above, row := make([]int, len(b)+1), make([]int, len(b)+1) // of two and of one byte less of a
+	// rows for two bytes and for one byte less of a
+	above, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}

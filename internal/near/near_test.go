@@ -10,8 +10,10 @@ import (
 func TestMatch(t *testing.T) {
 	candidates := []string{"path", "start_line", "encoding", "a", "--root", "ÄÖ"}
 	for word, want := range map[string]string{
-		"pth": "path", "paht": "path", "Path": "path", "path": "path", "pathos": "", "start-line": "start_line", "strat_lin": "start_line",
-		"--rot": "--root", "encodign": "encoding", "b": "", "": "", "xyz": "", strings.Repeat("a", 200): "",
+		"pth": "path", "paht": "path", "Path": "path", "path": "path", "pathos": "",
+		"start-line": "start_line", "strat_lin": "start_line",
+		"--rot": "--root", "encodign": "encoding", "b": "", "": "", "xyz": "",
+		strings.Repeat("a", 200): "",
 	} {
 		assert.Equal(t, Match(word, candidates), want, word)
 	}
@@ -38,7 +40,8 @@ func TestMatchOfAbbreviations(t *testing.T) {
 		{"query", "a_quite_useful_entry", ""},
 		{"titel", "title text_in_the_table_of_elements", "title"},
 	} {
-		assert.Equal(t, Match(tc.word, strings.Fields(tc.candidates)), tc.want, tc.word+" of "+tc.candidates)
+		assert.Equal(t, Match(tc.word, strings.Fields(tc.candidates)), tc.want, tc.word+" of "+
+			tc.candidates)
 	}
 }
 
@@ -46,7 +49,8 @@ func TestEdits(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abcd", "badc", 2}, {"kitten", "sitting", 3}} {
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1},
+		{"abcd", "badc", 2}, {"kitten", "sitting", 3}} {
 		assert.Equal(t, edits(tc.a, tc.b), tc.want, tc.a+" "+tc.b)
 	}
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// A Challenge is one of a WWW-Authenticate header: a scheme with a token68, with parameters, or alone (RFC 9110, section 11.6.1).
+// A Challenge is one challenge of a WWW-Authenticate header: a scheme alone, with a token68, or
+// with parameters (RFC 9110, section 11.6.1).
 type Challenge struct {
-	Scheme  string // as it was written; schemes are compared without regard to case
+	Scheme  string // as received; schemes are case-insensitive
 	Token68 string // such as the data of Negotiate; "" if there are parameters
 	Params  []Param
 }
@@ -16,10 +17,11 @@ type Challenge struct {
 // A Param is a parameter of a [Challenge].
 type Param struct {
 	Name  string // in lower case
-	Value string // without quotes and escapes
+	Value string // unquoted
 }
 
-// Get returns the value of a parameter, whose name is in lower case. A parameter that is there and empty is like one that is not.
+// Get returns the value of a parameter, named in lower case. It does not distinguish an empty
+// parameter from an absent one.
 func (c Challenge) Get(name string) string {
 	for _, p := range c.Params {
 		if p.Name == name {
@@ -29,7 +31,7 @@ func (c Challenge) Get(name string) string {
 	return ""
 }
 
-// Is says whether this is the scheme of the challenge.
+// Is reports whether the challenge has that scheme.
 func (c Challenge) Is(scheme string) bool { return strings.EqualFold(c.Scheme, scheme) }
 
 const (
@@ -38,16 +40,19 @@ const (
 	maxParams         = 32
 )
 
-// ParseChallenges reads the values of a header WWW-Authenticate, of which one may have several challenges. What is no challenge ends the reading of the value that it is in: then
-// there is an error, and the challenges are those that were complete before it, and those of the other values. Of more than 16 KiB, 16 challenges, or 32 parameters of a challenge,
-// the rest is not read either. A parameter that occurs twice in a challenge is an error: whoever reads the other one would see another server.
+// ParseChallenges parses the values of WWW-Authenticate headers, each of which may have several
+// challenges. A syntax error ends the parsing of its value: the result has the complete challenges
+// before it, those of the other values, and an error. It also stops, with an error, after 16 KiB,
+// 16 challenges, or 32 parameters of a challenge. A parameter that occurs twice in a challenge is
+// an error, because another reader might use the other one and contact another server.
 func ParseChallenges(values []string) ([]Challenge, error) {
 	var all []Challenge
 	var errs []error
 	left := maxChallengeBytes
 	for _, value := range values {
 		if left -= len(value); left < 0 {
-			errs = append(errs, fmt.Errorf("the challenges have more than %d bytes", maxChallengeBytes))
+			errs = append(errs,
+				fmt.Errorf("the challenges have more than %d bytes", maxChallengeBytes))
 			break
 		}
 		more, err := parseChallenges(value, maxChallenges-len(all))
@@ -59,13 +64,14 @@ func ParseChallenges(values []string) ([]Challenge, error) {
 	return all, errors.Join(errs...)
 }
 
-// parseChallenges reads one value. The list separates challenges by commas, and parameters too: an element that has a "=" after its first word is a parameter.
+// parseChallenges parses one value. Commas separate challenges as well as parameters: an element
+// with "=" after its first word is a parameter.
 func parseChallenges(value string, most int) (all []Challenge, err error) {
 	s := scanner{text: value}
-	open := false // the last challenge is one that parameters may be added to
+	open := false // whether parameters may be added to the last challenge
 	defer func() {
 		if err != nil && len(all) > 0 {
-			all = all[:len(all)-1] // what follows may have been its
+			all = all[:len(all)-1] // the rest may belong to it
 		}
 	}()
 	for {
@@ -88,7 +94,8 @@ func parseChallenges(value string, most int) (all []Challenge, err error) {
 			continue
 		}
 		if len(all) == most {
-			return append(all, Challenge{}), fmt.Errorf("there are more than %d challenges", maxChallenges)
+			return append(all, Challenge{}),
+				fmt.Errorf("there are more than %d challenges", maxChallenges)
 		}
 		all, open = append(all, Challenge{Scheme: word}), true
 		c := &all[len(all)-1]
@@ -112,10 +119,10 @@ func parseChallenges(value string, most int) (all []Challenge, err error) {
 	}
 }
 
-// A scanner holds what is left to be read.
+// A scanner holds the text that is left to parse.
 type scanner struct{ text string }
 
-// skip says whether there was anything to skip.
+// skip reports whether it skipped anything.
 func (s *scanner) skip(chars string) bool {
 	before := len(s.text)
 	s.text = strings.TrimLeft(s.text, chars)
@@ -132,9 +139,10 @@ func (s *scanner) token() string {
 	return word
 }
 
-// token68 reads one if it is all that there is up to a comma or the end: "a" and "a=" are, "a=b" is not.
+// token68 parses a token68 if it extends to a comma or the end: "a" and "a=" do, "a=b" does not.
 func (s *scanner) token68() string {
-	rest := strings.TrimLeftFunc(s.text, func(r rune) bool { return isAlnum(r) || strings.ContainsRune("-._~+/", r) })
+	rest := strings.TrimLeftFunc(s.text,
+		func(r rune) bool { return isAlnum(r) || strings.ContainsRune("-._~+/", r) })
 	if len(rest) == len(s.text) {
 		return ""
 	}
@@ -147,7 +155,7 @@ func (s *scanner) token68() string {
 	return word
 }
 
-// param reads a parameter from the "=" on, up to the comma behind it.
+// param parses a parameter from its "=" to the next comma.
 func (s *scanner) param(c *Challenge, name string) error {
 	if !strings.HasPrefix(s.text, "=") {
 		return s.unexpected("a = after " + name)
@@ -201,7 +209,8 @@ func (s *scanner) value(name string) (string, error) {
 	return "", fmt.Errorf("the value of %s has no end", name)
 }
 
-// unexpected is the error of text that is not what it should be. The text itself may be anything, and is not shown.
+// unexpected returns the error for a syntax error. It does not show the text, which may be
+// anything.
 func (s *scanner) unexpected(want string) error {
 	if s.text == "" {
 		return fmt.Errorf("it ends where there should be %s", want)
@@ -219,7 +228,8 @@ func isToken(r rune) bool {
 
 func isQuotable(b byte) bool { return b == '\t' || b >= ' ' && b != 0x7f }
 
-// String writes the challenge as a header has it. All values are quoted; bytes that no header may have become blanks. Names and scheme are written as they are.
+// String returns the challenge as header text. All values are quoted. Bytes that a header cannot
+// have become spaces. The scheme and the names are not checked.
 func (c Challenge) String() string {
 	var b strings.Builder
 	b.WriteString(c.Scheme)

@@ -23,17 +23,20 @@ func TestParseChallenges(t *testing.T) {
 		{`Bearer Realm=a,SCOPE = "x y" ,error="e"`, `Bearer realm="a", scope="x y", error="e"`, ""},
 		{`bearer realm = x`, `bearer realm="x"`, ""},
 		{`Bearer realm="a\"b\\c\d", x=""`, `Bearer realm="a\"b\\cd", x=""`, ""},
-		{`Bearer realm="a, Basic realm=b", scope="s"`, `Bearer realm="a, Basic realm=b", scope="s"`, ""},
+		{`Bearer realm="a, Basic realm=b", scope="s"`, `Bearer realm="a, Basic realm=b", scope="s"`,
+			""},
 		{`Basic realm="é"`, `Basic realm="é"`, ""},
 		{"Negotiate", "Negotiate", ""},
 		{"Negotiate YWJj/+==", "Negotiate YWJj/+==", ""},
 		{"Negotiate a=, Basic", "Negotiate a=|Basic", ""},
 		{"Negotiate a==\t", "Negotiate a==", ""},
 		{"Bearer a", "Bearer a", ""}, // a token68, because there is no "="
-		{"Negotiate, Basic realm=x, Bearer scope=y, z=w, DPoP", `Negotiate|Basic realm="x"|Bearer scope="y", z="w"|DPoP`, ""},
+		{"Negotiate, Basic realm=x, Bearer scope=y, z=w, DPoP",
+			`Negotiate|Basic realm="x"|Bearer scope="y", z="w"|DPoP`, ""},
 		{", , Basic realm=x,, ,y=z", `Basic realm="x", y="z"`, ""},
 		{"Basic realm=x\nBearer scope=y", `Basic realm="x"|Bearer scope="y"`, ""},
-		{"Newauth realm=apps, type=1, title=\"Login to \\\"apps\\\"\", Basic realm=simple", `Newauth realm="apps", type="1", title="Login to \"apps\""|Basic realm="simple"`, ""},
+		{"Newauth realm=apps, type=1, title=\"Login to \\\"apps\\\"\", Basic realm=simple",
+			`Newauth realm="apps", type="1", title="Login to \"apps\""|Basic realm="simple"`, ""},
 		{many, strings.ReplaceAll(many, ", ", "|"), ""},
 		{wide, wide, ""},
 
@@ -49,17 +52,21 @@ func TestParseChallenges(t *testing.T) {
 		{"Bearer realm=\"x\\\x00\"", "", "the value of realm has the byte 0x00"},
 		{`Bearer realm="x" y="z"`, "", "there is 'y' where there should be a comma after realm"},
 		{`Bearer realm="x"y`, "", "there is 'y' where there should be a comma after realm"},
-		{`Bearer error_description="a "b" c"`, "", "there is 'b' where there should be a comma after error_description"},
+		{`Bearer error_description="a "b" c"`, "",
+			"there is 'b' where there should be a comma after error_description"},
 		{`Bearer a b`, "", "there is 'b' where there should be a = after a"},
 		{`Bearer"x"`, "", `there is '"' where there should be a blank after the scheme`},
 		{`Bearer "x"`, "", `there is '"' where there should be a parameter`},
 		{`"x"`, "", `there is '"' where there should be a scheme or a parameter`},
 		{`Bearer scope=a, SCOPE=b`, "", `the parameter "scope" occurs twice`},
 		{`Basic realm=x, Bearer a=b, a=c`, `Basic realm="x"`, `the parameter "a" occurs twice`},
-		{"Basic realm=x, @\nBearer scope=y", `Bearer scope="y"`, "there is '@' where there should be a scheme or a parameter"},
-		{many + ", Basic", strings.ReplaceAll(many, ", ", "|"), "there are more than 16 challenges"},
+		{"Basic realm=x, @\nBearer scope=y", `Bearer scope="y"`,
+			"there is '@' where there should be a scheme or a parameter"},
+		{many + ", Basic", strings.ReplaceAll(many, ", ", "|"),
+			"there are more than 16 challenges"},
 		{wide + ", z=1", "", "a challenge has more than 32 parameters"},
-		{"Bearer scope=y\nBasic realm=" + strings.Repeat("a", maxChallengeBytes), `Bearer scope="y"`, "the challenges have more than 16384 bytes"},
+		{"Bearer scope=y\nBasic realm=" + strings.Repeat("a", maxChallengeBytes),
+			`Bearer scope="y"`, "the challenges have more than 16384 bytes"},
 	} {
 		all, err := ParseChallenges(strings.Split(c.header, "\n"))
 		if c.err == "" {
@@ -101,7 +108,8 @@ func TestGet(t *testing.T) {
 
 // Whatever is read is written in a way that reads the same.
 func FuzzParseChallenges(f *testing.F) {
-	for _, seed := range []string{`Bearer realm="a\"b", scope=x, Basic`, "Negotiate YWJj==", ",,a b=c,d=e", `a b="`, "é", "x\ny z=1"} {
+	for _, seed := range []string{`Bearer realm="a\"b", scope=x, Basic`, "Negotiate YWJj==",
+		",,a b=c,d=e", `a b="`, "é", "x\ny z=1"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, header string) {

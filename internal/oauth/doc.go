@@ -1,4 +1,5 @@
-// Package oauth is what both sides of MCP authorization read and write: the challenges of a WWW-Authenticate header, the metadata documents of a protected resource and
-// of an authorization server, and where these documents are found. It makes no request and trusts nobody: whether a URL in a document may be used is for the
-// caller to say.
+// Package oauth has the formats that both sides of MCP authorization use: the challenges of a
+// WWW-Authenticate header, the metadata documents of a protected resource and of an authorization
+// server, and the URLs of these documents. It makes no requests and does not decide about trust:
+// the caller decides whether a URL in a document may be used.
 package oauth

@@ -8,10 +8,10 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// MaxDocument is how many bytes a metadata document may have.
+// MaxDocument is the maximal size of a metadata document in bytes.
 const MaxDocument = 256 << 10
 
-// ResourceMetadata is what a protected resource says of itself (RFC 9728, section 2).
+// ResourceMetadata is the metadata of a protected resource (RFC 9728, section 2).
 type ResourceMetadata struct {
 	Resource              string   `json:"resource"`
 	AuthorizationServers  []string `json:"authorization_servers,omitempty"`
@@ -26,7 +26,8 @@ type ResourceMetadata struct {
 	DPoPBoundTokensNeeded bool     `json:"dpop_bound_access_tokens_required,omitempty"`
 }
 
-// ServerMetadata is what an authorization server says of itself (RFC 8414, section 2; OpenID Connect Discovery 1.0, section 3; RFC 9207, section 3; RFC 9449, section 5.1).
+// ServerMetadata is the metadata of an authorization server (RFC 8414, section 2; OpenID Connect
+// Discovery 1.0, section 3; RFC 9207, section 3; RFC 9449, section 5.1).
 type ServerMetadata struct {
 	Issuer                   string   `json:"issuer"`
 	AuthorizationEndpoint    string   `json:"authorization_endpoint,omitempty"`
@@ -46,8 +47,10 @@ type ServerMetadata struct {
 	ClientIDMetadataDocument bool     `json:"client_id_metadata_document_supported,omitempty"`
 }
 
-// ParseResourceMetadata reads the document of a protected resource. Unknown members are skipped; a key that occurs twice, a value of another type, and more than [MaxDocument] bytes are
-// refused, and so is a resource that is no absolute URL, or one with a fragment. Whether it is the resource that was meant is for the caller to compare.
+// ParseResourceMetadata parses the metadata of a protected resource. It ignores unknown members. It
+// fails for a key that occurs twice, a value of the wrong type, more than [MaxDocument] bytes, and
+// a resource that is not an absolute URL or has a fragment. The caller must compare the resource
+// with the one it expects.
 func ParseResourceMetadata(data []byte) (*ResourceMetadata, error) {
 	m := new(ResourceMetadata)
 	if err := parse(data, m); err != nil {
@@ -64,7 +67,8 @@ func ParseResourceMetadata(data []byte) (*ResourceMetadata, error) {
 	return m, nil
 }
 
-// ParseServerMetadata reads the document of an authorization server, as [ParseResourceMetadata] does. Whether its issuer is the one that was asked is for the caller to compare, byte by byte.
+// ParseServerMetadata parses the metadata of an authorization server as [ParseResourceMetadata]
+// does. The caller must compare the issuer, byte by byte, with the one it expects.
 func ParseServerMetadata(data []byte) (*ServerMetadata, error) {
 	m := new(ServerMetadata)
 	if err := parse(data, m); err != nil {
@@ -81,18 +85,19 @@ func parse(data []byte, v any) error {
 		return fmt.Errorf("the document has more than %d bytes", MaxDocument)
 	}
 	if err := jsonexact.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("the document is none: %w", err)
+		return fmt.Errorf("the document is not valid: %w", err)
 	}
 	return nil
 }
 
-// identifier checks what identifies a resource or a server: an absolute URL without fragment (RFC 8707, section 2; RFC 8414, section 2).
+// identifier checks the identifier of a resource or a server: an absolute URL without a fragment
+// (RFC 8707, section 2; RFC 8414, section 2).
 func identifier(member, value string) error {
 	switch u, err := url.Parse(value); {
 	case value == "":
 		return fmt.Errorf("%s is missing", member)
 	case err != nil:
-		return fmt.Errorf("%s is no URL", member)
+		return fmt.Errorf("%s is not a URL", member)
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return fmt.Errorf("%s is not an absolute URL of https: or http:", member)
 	case u.Fragment != "" || value[len(value)-1] == '#':

@@ -9,32 +9,36 @@ import (
 )
 
 func TestParseResourceMetadata(t *testing.T) {
-	m, err := ParseResourceMetadata([]byte(`{"resource":"https://a.example/mcp","authorization_servers":["https://b.example","https://c.example/t/"],"scopes_supported":["x","y"],
+	m, err := ParseResourceMetadata(
+		[]byte(`{"resource":"https://a.example/mcp","authorization_servers":["https://b.example","https://c.example/t/"],"scopes_supported":["x","y"],
 		"bearer_methods_supported":["header"],"dpop_bound_access_tokens_required":true,"unknown":{"a":[1]},"Resource":"https://evil.example","jwks_uri":null}`))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, m, &ResourceMetadata{
-		Resource: "https://a.example/mcp", AuthorizationServers: []string{"https://b.example", "https://c.example/t/"}, ScopesSupported: []string{"x", "y"},
-		BearerMethods: []string{"header"}, DPoPBoundTokensNeeded: true,
+		Resource:             "https://a.example/mcp",
+		AuthorizationServers: []string{"https://b.example", "https://c.example/t/"},
+		ScopesSupported:      []string{"x", "y"},
+		BearerMethods:        []string{"header"}, DPoPBoundTokensNeeded: true,
 	})
 	for text, want := range map[string]string{
-		``:                                "the document is none",
-		`[]`:                              "the document is none",
-		`{"resource":1}`:                  "the document is none",
-		`{"resource":"https://a"} {}`:     "the document is none",
-		"{\"resource\":\"https://\xff\"}": "the document is none",
+		``:                                "the document is not valid",
+		`[]`:                              "the document is not valid",
+		`{"resource":1}`:                  "the document is not valid",
+		`{"resource":"https://a"} {}`:     "the document is not valid",
+		"{\"resource\":\"https://\xff\"}": "the document is not valid",
 		`{"resource":"https://a","resource":"https://b"}`:              "the key occurs twice",
-		`{"resource":"https://a","authorization_servers":"https://b"}`: "the document is none",
+		`{"resource":"https://a","authorization_servers":"https://b"}`: "the document is not valid",
 		`{}`:                             "resource is missing",
 		`null`:                           "resource is missing",
 		`{"resource":"/mcp"}`:            "resource is not an absolute URL of https: or http:",
 		`{"resource":"https:///mcp"}`:    "resource is not an absolute URL of https: or http:",
 		`{"resource":"file:///etc"}`:     "resource is not an absolute URL of https: or http:",
-		`{"resource":"https://a\u0000"}`: "resource is no URL",
+		`{"resource":"https://a\u0000"}`: "resource is not a URL",
 		`{"resource":"https://a/#x"}`:    "resource has a fragment",
 		`{"resource":"https://a/#"}`:     "resource has a fragment",
 		`{"resource":"https://u:p@a/"}`:  "resource names a user",
 		`{"resource":"https://a","authorization_servers":["https://b",""]}`: "authorization_servers is missing",
-		`{"resource":"https://a/` + strings.Repeat("x", MaxDocument) + `"}`: "the document has more than 262144 bytes",
+		`{"resource":"https://a/` + strings.Repeat("x", MaxDocument) +
+			`"}`: "the document has more than 262144 bytes",
 	} {
 		_, err := ParseResourceMetadata([]byte(text))
 		assert.ErrorContains(t, err, want, "%.200s", text)
@@ -42,16 +46,18 @@ func TestParseResourceMetadata(t *testing.T) {
 }
 
 func TestParseServerMetadata(t *testing.T) {
-	m, err := ParseServerMetadata([]byte(`{"issuer":"https://a.example/t","token_endpoint":"https://a.example/token","code_challenge_methods_supported":["S256"],
+	m, err := ParseServerMetadata(
+		[]byte(`{"issuer":"https://a.example/t","token_endpoint":"https://a.example/token","code_challenge_methods_supported":["S256"],
 		"authorization_response_iss_parameter_supported":true,"client_id_metadata_document_supported":true,"claims_supported":["sub"]}`))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, m, &ServerMetadata{
-		Issuer: "https://a.example/t", TokenEndpoint: "https://a.example/token", CodeChallengeMethods: []string{"S256"}, IssParameter: true, ClientIDMetadataDocument: true,
+		Issuer: "https://a.example/t", TokenEndpoint: "https://a.example/token",
+		CodeChallengeMethods: []string{"S256"}, IssParameter: true, ClientIDMetadataDocument: true,
 	})
 	for text, want := range map[string]string{
 		`{"token_endpoint":"https://a"}`: "issuer is missing",
 		`{"issuer":"https://a#f"}`:       "issuer has a fragment",
-		`{"issuer":["https://a"]}`:       "the document is none",
+		`{"issuer":["https://a"]}`:       "the document is not valid",
 	} {
 		_, err := ParseServerMetadata([]byte(text))
 		assert.ErrorContains(t, err, want, text)
@@ -60,7 +66,9 @@ func TestParseServerMetadata(t *testing.T) {
 
 // A document that is read, written and read again is the same.
 func FuzzParseMetadata(f *testing.F) {
-	for _, seed := range []string{`{"resource":"https://a","issuer":"https://b/c","scopes_supported":["x"]}`, `{"issuer":"http://[::1]:80"}`, `{`, `null`} {
+	for _, seed := range []string{
+		`{"resource":"https://a","issuer":"https://b/c","scopes_supported":["x"]}`,
+		`{"issuer":"http://[::1]:80"}`, `{`, `null`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

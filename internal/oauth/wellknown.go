@@ -12,15 +12,16 @@ const (
 	openIDWellKnown   = "/.well-known/openid-configuration"
 )
 
-// ResourceMetadataURLs returns where the document of a protected resource may be, the right place first (RFC 9728, section 3.1): between host and path, and, as MCP has it, at the root of the
-// host. The first is where a server serves it.
+// ResourceMetadataURLs returns the URLs at which the metadata of a protected resource may be, in
+// the order to try (RFC 9728, section 3.1): the well-known path between host and path, and, as MCP
+// specifies, at the root of the host. A server serves it at the first.
 func ResourceMetadataURLs(resource string) ([]string, error) {
 	u, err := parts("resource", resource)
 	if err != nil {
 		return nil, err
 	}
 	path := u.EscapedPath()
-	if path == "/" { // only a slash that directly follows the host goes
+	if path == "/" { // only a slash directly after the host is removed
 		path = ""
 	}
 	root := u.Scheme + "://" + u.Host + resourceWellKnown
@@ -34,8 +35,9 @@ func ResourceMetadataURLs(resource string) ([]string, error) {
 	return []string{exact, root}, nil
 }
 
-// ServerMetadataURLs returns where the document of an authorization server may be, in the order in which a client has to try (2026-07-28, Authorization Server Discovery, "Authorization Server
-// Metadata Discovery"; RFC 8414, sections 3.1 and 5).
+// ServerMetadataURLs returns the URLs at which the metadata of an authorization server may be, in
+// the order in which a client must try them (2026-07-28, Authorization Server Discovery,
+// "Authorization Server Metadata Discovery"; RFC 8414, sections 3.1 and 5).
 func ServerMetadataURLs(issuer string) ([]string, error) {
 	u, err := parts("issuer", issuer)
 	if err != nil {

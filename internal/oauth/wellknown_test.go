@@ -52,11 +52,13 @@ func TestServerMetadataURLs(t *testing.T) {
 
 // Documents are looked for at the host that was named only.
 func FuzzWellKnownURLs(f *testing.F) {
-	for _, seed := range []string{"https://a.example/x?y", "http://[::1]:8/%2f/", "https://a/../..", "https://a\\@b/", "https://a/%zz", "https://A%41/"} {
+	for _, seed := range []string{"https://a.example/x?y", "http://[::1]:8/%2f/", "https://a/../..",
+		"https://a\\@b/", "https://a/%zz", "https://A%41/"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, find := range []func(string) ([]string, error){ResourceMetadataURLs, ServerMetadataURLs} {
+		for _, find := range []func(string) ([]string, error){ResourceMetadataURLs,
+			ServerMetadataURLs} {
 			all, err := find(text)
 			if err != nil {
 				continue

@@ -1,4 +1,4 @@
-// Package printable makes text from strangers safe to show to people.
+// Package printable makes untrusted text safe to show to people.
 package printable
 
 import (
@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes text from a stranger safe to print to a terminal. Escape sequences
-// (colours, titles, cursor movements) are removed; \r\n and \r become \n; what
-// remains of control and invisible formatting characters, newline and tab
-// excepted, is spelled out, as in \u202e; invalid UTF-8 becomes U+FFFD.
+// Text returns untrusted text in a form that is safe to print to a terminal. It removes escape
+// sequences (colours, titles, cursor movements), turns \r\n and \r into \n, spells out other
+// control and invisible formatting characters except newline and tab, as in \u202e, and turns
+// invalid UTF-8 into U+FFFD.
 func Text(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, func(r rune) bool { return r == '\r' || hidden(r) }) < 0 {
@@ -41,13 +41,14 @@ func Text(s string) string {
 	return b.String()
 }
 
-// Line is Text on one line: all white space becomes single blanks.
+// Line is Text on one line: each run of white space becomes one space.
 func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
-// JSON is for text that is JSON, and leaves it the same JSON: what does not show itself is spelled as JSON spells it in strings, as in \u202e
-// or \udb40\udc41. Invalid UTF-8 becomes U+FFFD.
+// JSON is Text for JSON text, whose meaning it keeps: it spells invisible characters as JSON
+// strings do, as in \u202e or \udb40\udc41. Invalid UTF-8 becomes U+FFFD.
 func JSON(s string) string {
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r", "\n") // between tokens; there is none in strings
+	// only between tokens: strings cannot contain it
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r", "\n")
 	if strings.IndexFunc(s, hidden) < 0 {
 		return s
 	}
@@ -66,16 +67,16 @@ func JSON(s string) string {
 	return b.String()
 }
 
-// hidden reports whether a character does something other than show itself.
+// hidden reports whether a character is invisible or controls the terminal.
 func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// escapeSequence is the length of the escape sequence that s, which begins with ESC,
-// begins with, or 0 if it is not whole. The terms are those of ECMA-48.
+// escapeSequence returns the length of the escape sequence at the start of s, which starts with
+// ESC, or 0 if the sequence is incomplete. The terms are those of ECMA-48.
 func escapeSequence(s string) int {
 	i := 1
-	through := func(low, high byte) { // over bytes of a range
+	through := func(low, high byte) { // skips bytes of a range
 		for i < len(s) && low <= s[i] && s[i] <= high {
 			i++
 		}
@@ -92,7 +93,7 @@ func escapeSequence(s string) int {
 			return i + 1
 		}
 	case ']', 'P', 'X', '^', '_': // control string, to BEL or ESC \
-		// Not beyond a line: one left open would hide all that follows.
+		// Only within the line: an unterminated one would hide everything after it.
 		if end := strings.IndexAny(s[i:], "\a\x1b\n"); end > 0 {
 			if s = s[i+end:]; s[0] == '\a' {
 				return i + end + 1

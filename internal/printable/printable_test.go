@@ -55,7 +55,8 @@ func TestLine(t *testing.T) {
 func TestJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"a":"ü"}`: `{"a":"ü"}`,
-		"{\r\n\t\"a\":\"x\u202ey\u009bz\U000E0041\x7f\"}": "{\n\n\t\"a\":\"" + `x\u202ey\u009bz\udb40\udc41\u007f` + "\"}",
+		"{\r\n\t\"a\":\"x\u202ey\u009bz\U000E0041\x7f\"}": "{\n\n\t\"a\":\"" +
+			`x\u202ey\u009bz\udb40\udc41\u007f` + "\"}",
 		"\"\xff\"": "\"\uFFFD\"",
 	} {
 		assert.Equal(t, JSON(in), want)

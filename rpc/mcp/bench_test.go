@@ -7,8 +7,10 @@ import (
 )
 
 var benchResults = map[string][]byte{
-	"64B":   []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 20) + `"}],"isError":false}`),
-	"64KiB": []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("a line of text\\n", 4096) + `"}],"isError":false}`),
+	"64B": []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 20) +
+		`"}],"isError":false}`),
+	"64KiB": []byte(`{"content":[{"type":"text","text":"` +
+		strings.Repeat("a line of text\\n", 4096) + `"}],"isError":false}`),
 }
 
 func BenchmarkUnmarshalCallToolResult(b *testing.B) {

@@ -8,8 +8,9 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// Cancellation is how MCP cancels a request on a stream: by notifications/cancelled, which is not answered, and neither is the request
-// (2026-07-28, basic/patterns/cancellation). The initialize request may not be cancelled.
+// Cancellation returns how MCP cancels a request on a stream: by notifications/cancelled. A
+// cancelled request gets no response (2026-07-28, basic/patterns/cancellation). The initialize
+// request may not be cancelled.
 func Cancellation() *rpc.Cancellation {
 	return &rpc.Cancellation{
 		Method: NotificationCancelled,
@@ -28,4 +29,12 @@ func Cancellation() *rpc.Cancellation {
 			return id, strings.ToValidUTF8(string(reason), ""), err == nil
 		},
 	}
+}
+
+// CancelledParams are the params of notifications/cancelled (MCP 2026-07-28, Cancellation). In the
+// modern era a server sends it only to end a subscriptions/listen stream on stdio.
+type CancelledParams struct {
+	Params
+	RequestID RequestID `json:"requestId,omitzero"` // optional in 2025-11-25 only
+	Reason    string    `json:"reason,omitempty"`
 }

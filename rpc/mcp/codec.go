@@ -6,8 +6,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// DefaultMaxSend is how large a message is at most, in bytes, that clients and servers send over a stream unless they are told otherwise: 10 MiB less 128 KiB. What is
-// built on the official TypeScript SDK ends without a word at 10 MiB.
+// DefaultMaxSend is the default limit, in bytes, of a message that a client or server sends over a
+// stream: 10 MiB less 128 KiB. Programs built on the official TypeScript SDK exit silently at 10
+// MiB.
 const DefaultMaxSend = 10<<20 - 128<<10
 
 var codec = jsonexact.NewMessages(jsonexact.Union{
@@ -16,37 +17,44 @@ var codec = jsonexact.NewMessages(jsonexact.Union{
 	Type:      func(block any) string { return block.(Content).Type() },
 })
 
-// Unmarshal decodes the JSON text data into what v points to, in one pass. It does what [encoding/json.Unmarshal] does, except that
+// Unmarshal decodes the JSON text data into what v points to, in one pass. It does what
+// [encoding/json.Unmarshal] does, except that
 //
-//   - a key fills only the field that has exactly its name; any other is unknown, and goes to the field Extra if there is one;
-//   - a key that occurs twice is refused, in every object that the Go type describes;
-//   - invalid UTF-8, half a surrogate pair, and text nested deeper than 1000 are refused;
-//   - null is no element of a slice of pointers, nor a content block, and bytes are base64 only;
-//   - where a field is already set, an array, object or pointer in the text replaces it and does not add to it.
+//   - a key sets only the field with exactly its name; any other is unknown and goes to the field
+//     Extra if the type has one;
+//   - a key that occurs twice is an error, in every object that the Go type describes;
+//   - invalid UTF-8, unpaired surrogates, and text nested deeper than 1000 are errors;
+//   - null is not accepted as an element of a slice of pointers or as a content block, nor an array
+//     of numbers as bytes, which are base64;
+//   - an array, object or pointer in the text replaces the value of its field and does not merge
+//     with it.
 //
-// The result shares no memory with data. After an error v may be half filled. The error is a [*DecodeError], or says that v is not a non-nil pointer.
+// The result shares no memory with data. After an error, v may be partly set. The error is a
+// [*DecodeError], or says that v is not a non-nil pointer.
 func Unmarshal(data []byte, v any) error { return codec.Unmarshal(data, v) }
 
-// Marshal returns v as JSON text on one line. It does what [encoding/json.Marshal] does, except that
+// Marshal returns v as JSON text on one line. It does what [encoding/json.Marshal] does, except
+// that
 //
 //   - a nil slice is [] and a nil map {}, so that a required field is never null;
-//   - a required [encoding/json.RawMessage] or [Content] that is nil, and a nil pointer in a slice, are errors;
-//   - what a field Extra holds is written with the fields beside it;
+//   - a nil [encoding/json.RawMessage] or [Content] in a required field, and a nil pointer in a
+//     slice, are errors;
+//   - the members in a field Extra are written after the other fields;
 //   - '<', '>' and '&' are not escaped.
 //
 // Errors name the field.
 func Marshal(v any) ([]byte, error) { return codec.Append(nil, v) }
 
-// Append appends [Marshal] of v to dst. On an error the result is dst as it was.
+// Append appends the JSON text of v to dst, as [Marshal] encodes it. On an error it returns dst.
 func Append(dst []byte, v any) ([]byte, error) { return codec.Append(dst, v) }
 
-// A DecodeError says what in a JSON text is not as it should be, and where.
+// A DecodeError says what is wrong in a JSON text, and where.
 type DecodeError = jsonexact.DecodeError
 
 // ErrDuplicateKey is the cause of a [DecodeError] for an object in which a key occurs twice.
 var ErrDuplicateKey = jsonexact.ErrDuplicateKey
 
-// Extra holds the members of a JSON object that its Go type does not know: those that a younger revision, an extension or an
-// inventive peer has added. Decoding fills it, nil if there are none; encoding writes them behind the known fields, sorted by
-// name. A name that the type does know is refused when encoding.
+// Extra holds the members of a JSON object for which its Go type has no field: those of a newer
+// revision, an extension or a vendor. Decoding sets it, to nil if there are none. Encoding writes
+// it after the other fields, sorted by name, and fails if the type has a field of such a name.
 type Extra = jsonexact.Extra

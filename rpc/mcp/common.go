@@ -2,42 +2,45 @@ package mcp
 
 import "time"
 
-// Params is what the params of every request and notification have. Types of params embed it; it is no message by itself, see
-// [EmptyParams].
+// Params holds what the params of every request and notification have. Types of params embed it.
+// For params without more, see [EmptyParams].
 type Params struct {
 	Meta  Meta  `json:"_meta,omitzero"` // required in modern requests
 	Extra Extra `json:"-"`
 }
 
-// EmptyParams are the params of ping, server/discover, roots/list, notifications/initialized and the four list_changed
-// notifications.
+// EmptyParams are the params of ping, server/discover, roots/list, notifications/initialized and
+// the four list_changed notifications.
 type EmptyParams struct{ Params }
 
-// ListParams are the params of the requests that return a list in pages: tools/list, resources/list,
-// resources/templates/list, prompts/list and tasks/list (MCP 2026-07-28, Pagination).
+// ListParams are the params of the requests that return a list in pages: tools/list,
+// resources/list, resources/templates/list, prompts/list and tasks/list (MCP 2026-07-28,
+// Pagination).
 type ListParams struct {
 	Params
-	Cursor string `json:"cursor,omitempty"` // NextCursor of the page before; "" asks for the first
+	// NextCursor of the previous page; "" requests the first
+	Cursor string `json:"cursor,omitempty"`
 }
 
-// A ResultType says what a modern result is (MCP 2026-07-28, Base Protocol, "ResultType"). A client treats a type that it
-// does not know as an error.
+// A ResultType is the kind of a modern result (MCP 2026-07-28, Base Protocol, "ResultType"). A
+// client treats an unknown type as an error.
 type ResultType string
 
 const (
-	ResultComplete      ResultType = "complete"       // the answer
+	ResultComplete      ResultType = "complete"       // the result of the request
 	ResultInputRequired ResultType = "input_required" // an InputRequiredResult
 	ResultTask          ResultType = "task"           // a CreateTaskResult of the tasks extension
 )
 
-// Result is what every result has. Result types embed it; it is no message by itself, see [EmptyResult].
+// Result holds what every result has. Types of results embed it. For a result without more, see
+// [EmptyResult].
 type Result struct {
 	Meta       Meta       `json:"_meta,omitzero"`
 	ResultType ResultType `json:"resultType,omitempty"` // required in modern results
 	Extra      Extra      `json:"-"`
 }
 
-// Type returns ResultType, or "complete" where a legacy server left it out.
+// Type returns ResultType, or ResultComplete if it is absent, as in every legacy result.
 func (r *Result) Type() ResultType {
 	if r.ResultType == "" {
 		return ResultComplete
@@ -45,26 +48,26 @@ func (r *Result) Type() ResultType {
 	return r.ResultType
 }
 
-// EmptyResult is the result of ping, logging/setLevel, resources/subscribe, resources/unsubscribe, subscriptions/listen, and of
-// tasks/update and tasks/cancel of the tasks extension.
+// EmptyResult is the result of ping, logging/setLevel, resources/subscribe, resources/unsubscribe,
+// subscriptions/listen, and of tasks/update and tasks/cancel of the tasks extension.
 type EmptyResult struct{ Result }
 
-// A CacheScope says who may keep a result.
+// A CacheScope says who may be served a cached result.
 type CacheScope string
 
 const (
-	CachePrivate CacheScope = "private" // only for the authorization with which it was asked for
-	CachePublic  CacheScope = "public"  // for anybody
+	CachePrivate CacheScope = "private" // only requests with the same authorization
+	CachePublic  CacheScope = "public"  // anyone
 )
 
-// CacheHints are part of the results that a client may keep: of server/discover, the four lists, and resources/read
-// (MCP 2026-07-28, Caching). A modern server must send both.
+// CacheHints are part of the results that a client may cache: of server/discover, the four lists,
+// and resources/read (MCP 2026-07-28, Caching). A modern server must send both.
 type CacheHints struct {
-	TTLMs      *int64     `json:"ttlMs,omitempty"` // how long the result stays fresh, in milliseconds
+	TTLMs      *int64     `json:"ttlMs,omitempty"` // how long the result is fresh, in milliseconds
 	CacheScope CacheScope `json:"cacheScope,omitempty"`
 }
 
-// TTL returns how long the result stays fresh: zero if that is not said, or negative.
+// TTL returns how long the result is fresh: zero if TTLMs is absent or negative.
 func (h *CacheHints) TTL() time.Duration {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
 	if h.TTLMs == nil || *h.TTLMs < 0 {
@@ -73,19 +76,21 @@ func (h *CacheHints) TTL() time.Duration {
 	return time.Duration(min(*h.TTLMs, most)) * time.Millisecond
 }
 
-// Public reports whether anybody may be given the result; only if that is said.
+// Public reports whether a cache may serve the result to anyone.
 func (h *CacheHints) Public() bool { return h.CacheScope == CachePublic }
 
-// An Icon is a picture of its owner (since 2025-11-25; MCP 2026-07-28, Base Protocol, "icons"). Treat it as untrusted.
+// An Icon is a picture for a user interface (since 2025-11-25; MCP 2026-07-28, Base Protocol,
+// "icons"). Treat it as untrusted.
 type Icon struct {
 	Src      string   `json:"src"` // an https: or data: URI
 	MIMEType string   `json:"mimeType,omitempty"`
-	Sizes    []string `json:"sizes,omitzero"`  // "48x48", or "any"; none means any
-	Theme    string   `json:"theme,omitempty"` // the background it is for: "light", "dark", or any
-	Extra    Extra    `json:"-"`
+	Sizes    []string `json:"sizes,omitzero"` // "48x48" or "any"; empty means any
+	// the background it suits: "light" or "dark"; "" means any
+	Theme string `json:"theme,omitempty"`
+	Extra Extra  `json:"-"`
 }
 
-// A Role is who speaks in a conversation.
+// A Role is the sender of a message in a conversation.
 type Role string
 
 const (
@@ -96,12 +101,12 @@ const (
 // Annotations are hints to the client about content and resources.
 type Annotations struct {
 	Audience     []Role   `json:"audience,omitzero"`
-	Priority     *float64 `json:"priority,omitempty"`     // 0, entirely optional, to 1, required
+	Priority     *float64 `json:"priority,omitempty"`     // from 0, optional, to 1, required
 	LastModified string   `json:"lastModified,omitempty"` // ISO 8601; since 2025-06-18
 	Extra        Extra    `json:"-"`
 }
 
-// An Object is a JSON object that says something by being there; what is in it is in Extra.
+// An Object is a JSON object whose presence is its meaning. Its members, if any, are in Extra.
 type Object struct {
 	Extra Extra `json:"-"`
 }

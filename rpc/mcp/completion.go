@@ -1,6 +1,6 @@
 package mcp
 
-// MaxCompletions is how many values a completion may have at most.
+// MaxCompletions is the largest number of values in a completion.
 const MaxCompletions = 100
 
 // The values of [CompleteReference.Type].
@@ -9,8 +9,8 @@ const (
 	RefResource = "ref/resource"
 )
 
-// A CompleteReference says of what an argument is to be completed: of the prompt Name, or of the resource template URI
-// (MCP 2026-07-28, Completion, "Reference Types").
+// A CompleteReference names what the argument to complete belongs to: the prompt Name, or the
+// resource template URI (MCP 2026-07-28, Completion, "Reference Types").
 type CompleteReference struct {
 	Type  string `json:"type"`            // RefPrompt or RefResource
 	Name  string `json:"name,omitempty"`  // of RefPrompt
@@ -26,13 +26,13 @@ type CompleteParams struct {
 	Context  *CompleteContext  `json:"context,omitempty"` // since 2025-06-18
 }
 
-// A CompleteArgument is the argument to complete and what the user has typed of it.
+// A CompleteArgument is the argument to complete and what the user has typed so far.
 type CompleteArgument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// A CompleteContext has the arguments that are settled.
+// A CompleteContext holds the arguments that already have a value.
 type CompleteContext struct {
 	Arguments map[string]string `json:"arguments,omitzero"`
 }
@@ -43,10 +43,11 @@ type CompleteResult struct {
 	Completion Completion `json:"completion"`
 }
 
-// A Completion is what an argument may become, the likeliest first; at most [MaxCompletions].
+// A Completion lists possible values, the most likely first; at most [MaxCompletions].
 type Completion struct {
-	Values  []string `json:"values"`
-	Total   *int64   `json:"total,omitempty"` // how many there are, with those that are not in Values
-	HasMore bool     `json:"hasMore,omitempty"`
-	Extra   Extra    `json:"-"`
+	Values []string `json:"values"`
+	// number of possible values, including those not in Values
+	Total   *int64 `json:"total,omitempty"`
+	HasMore bool   `json:"hasMore,omitempty"`
+	Extra   Extra  `json:"-"`
 }

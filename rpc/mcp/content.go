@@ -9,16 +9,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Content is a block of content: a [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink] or [*EmbeddedResource], in
-// sampling also a [*ToolUseContent] or [*ToolResultContent], or else an [*UnknownContent]. Nothing else implements it.
+// Content is a content block: a [*TextContent], [*ImageContent], [*AudioContent], [*ResourceLink]
+// or [*EmbeddedResource], in sampling also a [*ToolUseContent] or [*ToolResultContent], or an
+// [*UnknownContent]. No other type implements it.
 type Content interface {
 	// Type returns the member "type" of the block's JSON.
 	Type() string
 	content()
 }
 
-// newContent returns an empty block of that type. One that is not known, or has no place in another block, is an [UnknownContent]: a tool
-// result cannot hold another by the specification.
+// newContent returns an empty block of that type. It returns an [UnknownContent] for an unknown
+// type, and for one that may not be nested: a tool result cannot contain another.
 func newContent(typ string, nested bool) any {
 	switch typ {
 	case "text":
@@ -51,30 +52,32 @@ type TextContent struct {
 	Extra       Extra        `json:"-"`
 }
 
-// ImageContent is a picture (MCP 2026-07-28, Tools, "Image Content").
+// ImageContent is an image (MCP 2026-07-28, Tools, "Image Content").
 type ImageContent struct {
-	Data        []byte       `json:"data"` // in JSON in base64
+	Data        []byte       `json:"data"` // base64 in JSON
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitzero"`
 	Extra       Extra        `json:"-"`
 }
 
-// AudioContent is sound, since 2025-03-26 (MCP 2026-07-28, Tools, "Audio Content").
+// AudioContent is audio, since 2025-03-26 (MCP 2026-07-28, Tools, "Audio Content").
 type AudioContent struct {
-	Data        []byte       `json:"data"` // in JSON in base64
+	Data        []byte       `json:"data"` // base64 in JSON
 	MIMEType    string       `json:"mimeType"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Meta        Meta         `json:"_meta,omitzero"`
 	Extra       Extra        `json:"-"`
 }
 
-// A ResourceLink tells of a resource that the client may read, since 2025-06-18 (MCP 2026-07-28, Tools, "Resource Links").
+// A ResourceLink refers to a resource that the client may read, since 2025-06-18 (MCP 2026-07-28,
+// Tools, "Resource Links").
 type ResourceLink struct {
 	Resource
 }
 
-// An EmbeddedResource is a resource with its contents (MCP 2026-07-28, Tools, "Embedded Resources").
+// An EmbeddedResource is a resource with its contents (MCP 2026-07-28, Tools, "Embedded
+// Resources").
 type EmbeddedResource struct {
 	Resource    ResourceContents `json:"resource"`
 	Annotations *Annotations     `json:"annotations,omitempty"`
@@ -82,7 +85,8 @@ type EmbeddedResource struct {
 	Extra       Extra            `json:"-"`
 }
 
-// ToolUseContent is a model's wish to call a tool, in sampling since 2025-11-25 (MCP 2026-07-28, Sampling).
+// ToolUseContent is a model's request to call a tool, in sampling since 2025-11-25 (MCP 2026-07-28,
+// Sampling).
 type ToolUseContent struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -91,7 +95,7 @@ type ToolUseContent struct {
 	Extra Extra           `json:"-"`
 }
 
-// ToolResultContent is what came of a [ToolUseContent].
+// ToolResultContent is the result of a [ToolUseContent].
 type ToolResultContent struct {
 	ToolUseID         string          `json:"toolUseId"`
 	Content           []Content       `json:"content"`
@@ -101,7 +105,8 @@ type ToolResultContent struct {
 	Extra             Extra           `json:"-"`
 }
 
-// UnknownContent is a block of a type that is not known here, or not where it stands. It is encoded as it came.
+// UnknownContent is a block of a type that this package does not know or that is not allowed in its
+// place. It is encoded as it was received.
 type UnknownContent struct {
 	Kind string          // what Type returns
 	Raw  json.RawMessage // the whole block
@@ -128,7 +133,7 @@ func (c *UnknownContent) content()    {}
 // MarshalJSON returns Raw.
 func (c UnknownContent) MarshalJSON() ([]byte, error) { return jsonexact.AppendRaw(nil, c.Raw) }
 
-// UnmarshalJSON takes any block.
+// UnmarshalJSON accepts any block.
 func (c *UnknownContent) UnmarshalJSON(data []byte) error {
 	if err := jsonscan.Valid(data); err != nil {
 		return err

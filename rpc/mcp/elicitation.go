@@ -12,15 +12,18 @@ const (
 	ElicitURL  = "url"  // the client sends the user to a web page; since 2025-11-25
 )
 
-// ElicitParams are the params of elicitation/create: the server asks the user (MCP 2026-07-28, Elicitation).
+// ElicitParams are the params of elicitation/create: the server asks the user (MCP 2026-07-28,
+// Elicitation).
 type ElicitParams struct {
 	Params
-	Mode            string          `json:"mode,omitempty"` // ElicitForm, ElicitURL; "" is a form
-	Message         string          `json:"message"`
-	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"` // of a form: an ElicitSchema
+	Mode    string `json:"mode,omitempty"` // ElicitForm, ElicitURL; "" is a form
+	Message string `json:"message"`
+	// for a form: an ElicitSchema
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitempty"`
 	URL             string          `json:"url,omitempty"`
-	ElicitationID   string          `json:"elicitationId,omitempty"` // of a URL, 2025-11-25
-	Task            *TaskMetadata   `json:"task,omitempty"`          // 2025-11-25: makes the request a task
+	ElicitationID   string          `json:"elicitationId,omitempty"` // for a URL, 2025-11-25
+	// 2025-11-25: makes the request a task
+	Task *TaskMetadata `json:"task,omitempty"`
 }
 
 // An ElicitAction is what the user did.
@@ -28,15 +31,16 @@ type ElicitAction string
 
 const (
 	ElicitAccept  ElicitAction = "accept"
-	ElicitDecline ElicitAction = "decline" // said no
-	ElicitCancel  ElicitAction = "cancel"  // went away without a choice
+	ElicitDecline ElicitAction = "decline" // the user declined
+	ElicitCancel  ElicitAction = "cancel"  // the user dismissed the form without a choice
 )
 
 // ElicitResult is the result of elicitation/create.
 type ElicitResult struct {
 	Result
-	Action  ElicitAction    `json:"action"`
-	Content json.RawMessage `json:"content,omitempty"` // of an accepted form: an object that fits RequestedSchema
+	Action ElicitAction `json:"action"`
+	// for an accepted form: an object that matches RequestedSchema
+	Content json.RawMessage `json:"content,omitempty"`
 }
 
 // ElicitationCompleteParams are the params of notifications/elicitation/complete, 2025-11-25.
@@ -45,7 +49,8 @@ type ElicitationCompleteParams struct {
 	ElicitationID string `json:"elicitationId"`
 }
 
-// An ElicitSchema is the part of JSON Schema in which a form is described: an object with plain properties.
+// An ElicitSchema is the subset of JSON Schema that describes a form: an object with primitive
+// properties.
 type ElicitSchema struct {
 	Schema     string           `json:"$schema,omitempty"`
 	Type       string           `json:"type"` // "object"
@@ -54,7 +59,7 @@ type ElicitSchema struct {
 	Extra      Extra            `json:"-"`
 }
 
-// ElicitProperties are the fields of a form, in the order in which they are to be shown. In JSON they are an object.
+// ElicitProperties are the fields of a form in display order. In JSON they are an object.
 type ElicitProperties []ElicitProperty
 
 // An ElicitProperty is a field of a form.
@@ -71,7 +76,8 @@ func (p ElicitProperties) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = Append(append(jsonscan.AppendString(b, property.Name), ':'), property.Schema); err != nil {
+		if b, err = Append(append(jsonscan.AppendString(b, property.Name), ':'),
+			property.Schema); err != nil {
 			return nil, err
 		}
 	}
@@ -93,8 +99,9 @@ func (p *ElicitProperties) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A PrimitiveSchema describes one value of a form: a string, number, integer or boolean, or a choice (MCP 2026-07-28,
-// Elicitation, "Requested Schema"). A choice of one is a string with Enum or OneOf; a choice of several is an array with Items.
+// A PrimitiveSchema describes one value of a form: a string, number, integer or boolean, or a
+// choice (MCP 2026-07-28, Elicitation, "Requested Schema"). A single choice is a string with Enum
+// or OneOf; a multiple choice is an array with Items.
 type PrimitiveSchema struct {
 	Type        string          `json:"type"` // "string", "number", "integer", "boolean", "array"
 	Title       string          `json:"title,omitempty"`
@@ -106,15 +113,16 @@ type PrimitiveSchema struct {
 	Minimum     *float64        `json:"minimum,omitempty"`
 	Maximum     *float64        `json:"maximum,omitempty"`
 	Enum        []string        `json:"enum,omitzero"`
-	EnumNames   []string        `json:"enumNames,omitzero"` // what to show for Enum; superseded by OneOf
-	OneOf       []EnumOption    `json:"oneOf,omitzero"`     // since 2025-11-25
-	Items       *EnumItems      `json:"items,omitempty"`    // since 2025-11-25
-	MinItems    *int64          `json:"minItems,omitempty"`
-	MaxItems    *int64          `json:"maxItems,omitempty"`
-	Extra       Extra           `json:"-"`
+	// display names for Enum; superseded by OneOf
+	EnumNames []string     `json:"enumNames,omitzero"`
+	OneOf     []EnumOption `json:"oneOf,omitzero"`  // since 2025-11-25
+	Items     *EnumItems   `json:"items,omitempty"` // since 2025-11-25
+	MinItems  *int64       `json:"minItems,omitempty"`
+	MaxItems  *int64       `json:"maxItems,omitempty"`
+	Extra     Extra        `json:"-"`
 }
 
-// EnumItems are what a choice of several chooses from: Enum, or AnyOf with titles.
+// EnumItems are the values of a multiple choice: Enum, or AnyOf with titles.
 type EnumItems struct {
 	Type  string       `json:"type,omitempty"` // "string" with Enum
 	Enum  []string     `json:"enum,omitzero"`
@@ -122,7 +130,7 @@ type EnumItems struct {
 	Extra Extra        `json:"-"`
 }
 
-// An EnumOption is a value to choose, and what to show for it.
+// An EnumOption is a value to choose and its title.
 type EnumOption struct {
 	Const string `json:"const"`
 	Title string `json:"title"`

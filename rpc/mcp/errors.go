@@ -2,34 +2,38 @@ package mcp
 
 import "encoding/json"
 
-// The error codes that MCP adds to those of JSON-RPC. From -32020 to -32099 they belong to the specification, and a modern
-// peer must not send any other of them (MCP 2026-07-28, Base Protocol, "Error Codes").
+// The error codes that MCP adds to those of JSON-RPC. Codes from -32020 to -32099 are reserved for
+// the specification; a modern peer must not send others in that range (MCP 2026-07-28, Base
+// Protocol, "Error Codes").
 const (
-	// CodeHeaderMismatch: an HTTP header is missing, malformed or contradicts the body. HTTP status 400.
+	// CodeHeaderMismatch means that an HTTP header is missing, malformed or contradicts the body.
+	// HTTP status 400.
 	CodeHeaderMismatch = -32020
-	// CodeMissingRequiredClientCapability: the request needs a capability that its _meta does not declare. The data are
-	// [MissingRequiredClientCapabilityData]. HTTP status 400.
+	// CodeMissingRequiredClientCapability means that the request needs a capability that its _meta
+	// does not declare. The data are [MissingRequiredClientCapabilityData]. HTTP status 400.
 	CodeMissingRequiredClientCapability = -32021
-	// CodeUnsupportedProtocolVersion: the server does not speak the revision that the request names. The data are
-	// [UnsupportedProtocolVersionData]. HTTP status 400.
+	// CodeUnsupportedProtocolVersion means that the server does not support the revision of the
+	// request. The data are [UnsupportedProtocolVersionData]. HTTP status 400.
 	CodeUnsupportedProtocolVersion = -32022
 
-	// CodeResourceNotFound: legacy only; the modern era says invalid params (-32602). The data are [ResourceNotFoundData].
+	// CodeResourceNotFound is legacy only; the modern era has invalid params (-32602) instead. The
+	// data are [ResourceNotFoundData].
 	CodeResourceNotFound = -32002
-	// CodeURLElicitationRequired: 2025-11-25 only; the modern era says input_required. The data are
-	// [URLElicitationRequiredData].
+	// CodeURLElicitationRequired is 2025-11-25 only; the modern era has input_required instead. The
+	// data are [URLElicitationRequiredData].
 	CodeURLElicitationRequired = -32042
 )
 
-// IsReservedCode reports whether only the specification gives the code a meaning: whoever implements it must not choose it for something else
-// (MCP 2026-07-28, Base Protocol, "Error Codes").
+// IsReservedCode reports whether the code is reserved for the specification: an implementation must
+// not give it a meaning of its own (MCP 2026-07-28, Base Protocol, "Error Codes").
 func IsReservedCode(code int64) bool { return -32100 < code && code < -31999 }
 
-// IsModernError reports whether only a modern server can have sent an error with this code. A client that probes a server
-// with a modern request and gets any other error goes on with initialize (MCP 2026-07-28, Versioning, "Backward
-// Compatibility").
+// IsModernError reports whether only a modern server sends errors with this code. A client that
+// probes a server with a modern request and gets any other error continues with initialize (MCP
+// 2026-07-28, Versioning, "Backward Compatibility").
 func IsModernError(code int64) bool {
-	return code == CodeHeaderMismatch || code == CodeMissingRequiredClientCapability || code == CodeUnsupportedProtocolVersion
+	return code == CodeHeaderMismatch || code == CodeMissingRequiredClientCapability ||
+		code == CodeUnsupportedProtocolVersion
 }
 
 // MissingRequiredClientCapabilityData is the data of [CodeMissingRequiredClientCapability].
@@ -37,26 +41,27 @@ type MissingRequiredClientCapabilityData struct {
 	RequiredCapabilities ClientCapabilities `json:"requiredCapabilities"` // what is missing
 }
 
-// UnsupportedProtocolVersionData is the data of [CodeUnsupportedProtocolVersion]. The client picks from Supported, see
-// [NewestCommon], and tries again.
+// UnsupportedProtocolVersionData is the data of [CodeUnsupportedProtocolVersion]. The client
+// selects a revision from Supported, see [NewestCommon], and tries again.
 type UnsupportedProtocolVersionData struct {
 	Supported []string `json:"supported"`
 	Requested string   `json:"requested"`
 }
 
-// ResourceNotFoundData is the data of [CodeResourceNotFound], and in the modern era of "invalid params" for a resource that
-// does not exist.
+// ResourceNotFoundData is the data of [CodeResourceNotFound], and in the modern era of invalid
+// params for a resource that does not exist.
 type ResourceNotFoundData struct {
 	URI string `json:"uri"`
 }
 
-// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what the user has to do before the request is
-// worth another try. Every elicitation is in URL mode and has an id.
+// URLElicitationRequiredData is the data of [CodeURLElicitationRequired]: what the user has to do
+// before the request can succeed. Every elicitation is in URL mode and has an id.
 type URLElicitationRequiredData struct {
 	Elicitations []ElicitParams `json:"elicitations"`
 }
 
-// An ErrorObject is a JSON-RPC error inside another message (JSON-RPC 2.0, section 5.1): the way in which a task failed.
+// An ErrorObject is a JSON-RPC error inside another message (JSON-RPC 2.0, section 5.1): why a task
+// failed.
 type ErrorObject struct {
 	Code    int64           `json:"code"`
 	Message string          `json:"message"`

@@ -9,7 +9,8 @@ import (
 )
 
 func ExampleUnmarshal() {
-	result := []byte(`{"content":[{"type":"text","text":"12 °C"},{"type":"chart","points":[1,2]}],"Content":[],"isError":false}`)
+	result := []byte(
+		`{"content":[{"type":"text","text":"12 °C"},{"type":"chart","points":[1,2]}],"Content":[],"isError":false}`)
 	var r mcp.CallToolResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		fmt.Println(err)
@@ -29,7 +30,8 @@ func ExampleUnmarshal() {
 }
 
 func ExampleUnmarshal_duplicateKey() {
-	err := mcp.Unmarshal([]byte(`{"name":"read_file","name":"delete_file"}`), new(mcp.CallToolParams))
+	err := mcp.Unmarshal([]byte(`{"name":"read_file","name":"delete_file"}`),
+		new(mcp.CallToolParams))
 	fmt.Println(errors.Is(err, mcp.ErrDuplicateKey), err)
 	// Output: true name: the key occurs twice (at byte 27)
 }
@@ -65,8 +67,9 @@ func ExampleMethodAt() {
 func ExampleMeta() {
 	var m mcp.Meta // of a modern request
 	for key, v := range map[string]any{
-		mcp.MetaProtocolVersion:    mcp.LatestModern,
-		mcp.MetaClientCapabilities: mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}},
+		mcp.MetaProtocolVersion: mcp.LatestModern,
+		mcp.MetaClientCapabilities: mcp.ClientCapabilities{
+			Elicitation: &mcp.ElicitationCapability{}},
 	} {
 		if err := m.Set(key, v); err != nil {
 			fmt.Println(err)

@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestExamples takes every example of the specification there and back, with all that is typed inside.
+// TestExamples takes every example of the specification there and back, with all that is typed
+// inside.
 func TestExamples(t *testing.T) {
 	dir := filepath.Join(suite(t), string(Rev20260728), "examples")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
@@ -80,7 +81,8 @@ func exampleError(t *testing.T, kind string, data []byte) {
 	}
 }
 
-// noExtra wants that nothing in v was unknown: the examples of the specification have no fields that the types lack.
+// noExtra wants that nothing in v was unknown: the examples of the specification have no fields
+// that the types lack.
 func noExtra(t *testing.T, v any) {
 	t.Helper()
 	var walk func(rv reflect.Value)
@@ -101,8 +103,10 @@ func noExtra(t *testing.T, v any) {
 				if !rv.Type().Field(i).IsExported() {
 					continue
 				}
-				if x, ok := rv.Field(i).Interface().(Extra); ok && rv.Type() != reflect.TypeFor[Object]() {
-					assert.Equal(t, len(x), 0, "%s does not know %v", rv.Type(), slices.Collect(maps.Keys(x)))
+				if x, ok := rv.Field(i).Interface().(Extra); ok &&
+					rv.Type() != reflect.TypeFor[Object]() {
+					assert.Equal(t, len(x), 0, "%s does not know %v", rv.Type(),
+						slices.Collect(maps.Keys(x)))
 				} else {
 					walk(rv.Field(i))
 				}

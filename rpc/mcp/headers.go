@@ -15,34 +15,36 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// The headers of Streamable HTTP, in the canonical form of net/http (MCP 2026-07-28, Streamable HTTP, "Request Metadata"; the session's: 2025-11-25,
-// Transports, "Session Management").
+// The headers of Streamable HTTP, in the canonical form of net/http (MCP 2026-07-28, Streamable
+// HTTP, "Request Metadata"; Mcp-Session-Id: 2025-11-25, Transports, "Session Management").
 const (
 	HeaderProtocolVersion = "Mcp-Protocol-Version"
 	HeaderMethod          = "Mcp-Method"
 	HeaderName            = "Mcp-Name"
 	HeaderSessionID       = "Mcp-Session-Id"
-	HeaderParamPrefix     = "Mcp-Param-" // of the headers of [HeaderParams]
+	HeaderParamPrefix     = "Mcp-Param-" // prefix of the headers of [HeaderParams]
 )
 
-// A HeaderParam is a parameter of a tool that goes into a header of the HTTP request too, so that what is between client and server can go by it
-// (MCP 2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
+// A HeaderParam is a tool parameter that the HTTP request repeats in a header, so that
+// intermediaries can use it without parsing the body (MCP 2026-07-28, Streamable HTTP, "Custom
+// Headers from Tool Parameters").
 type HeaderParam struct {
-	Header string   // "Mcp-Param-Region"; case does not count
-	Path   []string // the properties that lead to it: {"where", "region"}
+	Header string   // case-insensitive
+	Path   []string // the path of properties to it: {"where", "region"}
 }
 
-// annotation is the keyword of a JSON Schema that makes a property a [HeaderParam].
+// annotation is the JSON Schema keyword that marks a property as a [HeaderParam].
 const annotation = "x-mcp-header"
 
-// HeaderParams returns the annotated parameters of a tool, in the order of its schema; nil if there are none, or if the schema is not a valid JSON object. The error
-// says which annotation breaks the rules: a client that speaks HTTP must not offer such a tool to anybody.
+// HeaderParams returns the annotated parameters of a tool in the order of its schema. It returns
+// nil if there are none, or if the schema is not a valid JSON object. The error describes an
+// invalid annotation: an HTTP client must not offer such a tool.
 func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 	if !bytes.Contains(inputSchema, []byte(annotation)) || jsonscan.Valid(inputSchema) != nil {
 		return nil, nil
 	}
 	w := headerWalk{seen: map[string]bool{}}
-	if err := w.schema(inputSchema, nil, true); err != nil {
+	if err := w.walkSchema(inputSchema, nil, true); err != nil {
 		return nil, err
 	}
 	return w.found, nil
@@ -50,17 +52,20 @@ func HeaderParams(inputSchema json.RawMessage) ([]HeaderParam, error) {
 
 type headerWalk struct {
 	found []HeaderParam
-	seen  map[string]bool // names, in lower case
+	seen  map[string]bool // names in lower case
 }
 
-// subschemas are the keywords below which there are schemas other than by a name that a client can follow: one, a list of them, or some by name.
+// subschemas are the keywords whose values are subschemas that are not at a fixed property path: a
+// schema, a list of schemas, or schemas by name.
 var subschemas = []string{
-	"items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "dependentSchemas",
-	"dependencies", "patternProperties", "additionalProperties", "propertyNames", "unevaluatedProperties", "contentSchema", "$defs", "definitions",
+	"items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "oneOf", "anyOf",
+	"allOf", "not", "if", "then", "else", "dependentSchemas",
+	"dependencies", "patternProperties", "additionalProperties", "propertyNames",
+	"unevaluatedProperties", "contentSchema", "$defs", "definitions",
 }
 
-// schema looks at one schema. path leads to it, if reachable is true.
-func (w *headerWalk) schema(schema []byte, path []string, reachable bool) error {
+// walkSchema walks one schema. If reachable is true, path is its property path.
+func (w *headerWalk) walkSchema(schema []byte, path []string, reachable bool) error {
 	if schema[0] != '{' {
 		return nil
 	}
@@ -74,12 +79,13 @@ func (w *headerWalk) schema(schema []byte, path []string, reachable bool) error 
 		case name == "properties":
 			for token, property := range jsonscan.Members(value) {
 				name, _ := jsonscan.Text(token)
-				if err := w.schema(property, append(slices.Clip(path), name), reachable); err != nil {
+				if err := w.walkSchema(property, append(slices.Clip(path), name),
+					reachable); err != nil {
 					return err
 				}
 			}
 		case slices.Contains(subschemas, name):
-			if err := w.below(value, name); err != nil {
+			if err := w.walkSubschemas(value, name); err != nil {
 				return err
 			}
 		}
@@ -87,49 +93,56 @@ func (w *headerWalk) schema(schema []byte, path []string, reachable bool) error 
 	return nil
 }
 
-// below looks at the schemas of a keyword from which nothing is reachable.
-func (w *headerWalk) below(value []byte, keyword string) error {
+// walkSubschemas walks the subschemas of a keyword. They have no property path.
+func (w *headerWalk) walkSubschemas(value []byte, keyword string) error {
 	switch keyword {
 	case "dependentSchemas", "dependencies", "patternProperties", "$defs", "definitions":
 		for _, schema := range jsonscan.Members(value) {
-			if err := w.schema(schema, nil, false); err != nil {
+			if err := w.walkSchema(schema, nil, false); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for schema := range jsonscan.Elements(value) {
-		if err := w.schema(schema, nil, false); err != nil {
+		if err := w.walkSchema(schema, nil, false); err != nil {
 			return err
 		}
 	}
-	return w.schema(value, nil, false)
+	return w.walkSchema(value, nil, false)
 }
 
 func (w *headerWalk) add(schema, value []byte, path []string, reachable bool) error {
 	name, isText := jsonscan.Text(value)
 	switch {
 	case !isText || !isHeaderName(name):
-		return fmt.Errorf("the %s %.100s is no name of a header: it must be a string of letters, digits and !#$%%&'*+-.^_`|~", annotation, value)
+		return fmt.Errorf(
+			"the %s %.100s is not a header name: it must be a string of letters, digits and !#$%%&'*+-.^_`|~",
+			annotation, value)
 	case !reachable || len(path) == 0:
-		return fmt.Errorf("the %s %q is where no chain of properties leads from the root of the schema", annotation, name)
+		return fmt.Errorf(
+			"the %s %q cannot be reached from the root of the schema by properties alone",
+			annotation, name)
 	case !isHeaderType(jsonscan.Member(schema, "type")):
-		return fmt.Errorf("the %s %q is on a property whose type is not string, integer or boolean", annotation, name)
+		return fmt.Errorf("the %s %q is on a property whose type is not string, integer or boolean",
+			annotation, name)
 	case w.seen[strings.ToLower(name)]:
-		return fmt.Errorf("the %s %q is there twice", annotation, name)
+		return fmt.Errorf("the %s %q occurs twice", annotation, name)
 	}
 	w.seen[strings.ToLower(name)] = true
 	w.found = append(w.found, HeaderParam{HeaderParamPrefix + name, slices.Clone(path)})
 	return nil
 }
 
-// isHeaderType reports whether a type is one that headers can carry, or null beside it, for which there is no header.
+// isHeaderType reports whether headers can carry values of a type: string, integer, boolean, or one
+// of them and null, for which no header is sent.
 func isHeaderType(value []byte) bool {
 	if len(value) == 0 {
 		return false
 	}
 	if value[0] != '[' {
-		return jsonscan.KeyIs(value, "string") || jsonscan.KeyIs(value, "integer") || jsonscan.KeyIs(value, "boolean")
+		return jsonscan.KeyIs(value, "string") || jsonscan.KeyIs(value, "integer") ||
+			jsonscan.KeyIs(value, "boolean")
 	}
 	carried := 0
 	for element := range jsonscan.Elements(value) {
@@ -142,13 +155,14 @@ func isHeaderType(value []byte) bool {
 	return carried == 1
 }
 
-// isHeaderName reports a token of RFC 9110, section 5.6.2.
+// isHeaderName reports whether name is a token of RFC 9110, section 5.6.2.
 func isHeaderName(name string) bool { return name != "" && consistsOf(name, "!#$%&'*+-.^_`|~") }
 
 var errNoHeader = errors.New("neither a string, a boolean nor an integer within ±(2^53-1)")
 
-// Value returns what the header is to say, before [EncodeHeaderValue], for the arguments of a call, a valid JSON object; ok is false if there must be no header,
-// as the argument is absent or null. The error says that no header can carry what is there.
+// Value returns the value of the header, before [EncodeHeaderValue], for the arguments of a call, a
+// valid JSON object. It returns false if there must be no header because the argument is absent or
+// null. It fails if a header cannot carry the argument.
 func (p *HeaderParam) Value(arguments json.RawMessage) (text string, ok bool, err error) {
 	value := []byte(arguments)
 	for _, name := range p.Path {
@@ -167,7 +181,8 @@ func (p *HeaderParam) Value(arguments json.RawMessage) (text string, ok bool, er
 	case 't', 'f':
 		return string(value), true, nil
 	case '{', '[':
-		return "", false, fmt.Errorf("the argument %s is %w", strings.Join(p.Path, "."), errNoHeader)
+		return "", false,
+			fmt.Errorf("the argument %s is %w", strings.Join(p.Path, "."), errNoHeader)
 	}
 	n, err := safeInteger(string(value))
 	if err != nil {
@@ -176,8 +191,9 @@ func (p *HeaderParam) Value(arguments json.RawMessage) (text string, ok bool, er
 	return strconv.FormatInt(n, 10), true, nil
 }
 
-// Check compares a header, as it came, with the arguments of a call, a valid JSON object; present is whether there was one. The error says how they differ: a server
-// must refuse the request then, with [CodeHeaderMismatch].
+// Check compares a received header with the arguments of a call, a valid JSON object; present is
+// whether the request had the header. If it returns an error, a server must refuse the request with
+// [CodeHeaderMismatch].
 func (p *HeaderParam) Check(header string, present bool, arguments json.RawMessage) error {
 	want, expected, err := p.Value(arguments)
 	switch {
@@ -186,7 +202,8 @@ func (p *HeaderParam) Check(header string, present bool, arguments json.RawMessa
 	case !expected && !present:
 		return nil
 	case !expected:
-		return fmt.Errorf("the header %s is there, but no argument %s", p.Header, strings.Join(p.Path, "."))
+		return fmt.Errorf("the header %s is present, but the argument %s is not", p.Header,
+			strings.Join(p.Path, "."))
 	case !present:
 		return fmt.Errorf("the header %s is missing", p.Header)
 	}
@@ -200,9 +217,10 @@ func (p *HeaderParam) Check(header string, present bool, arguments json.RawMessa
 	a, errA := safeInteger(got)
 	b, errB := safeInteger(want)
 	if errA == nil && errB == nil && a == b && p.isNumber(arguments) {
-		return nil // 42.0 is 42
+		return nil // 42.0 equals 42
 	}
-	return fmt.Errorf("the header %s differs from the argument %s", p.Header, strings.Join(p.Path, "."))
+	return fmt.Errorf("the header %s differs from the argument %s", p.Header,
+		strings.Join(p.Path, "."))
 }
 
 func (p *HeaderParam) isNumber(arguments json.RawMessage) bool {
@@ -213,7 +231,7 @@ func (p *HeaderParam) isNumber(arguments json.RawMessage) bool {
 	return value[0] != '"'
 }
 
-// safeInteger reads a JSON number that is an integer which JavaScript can hold.
+// safeInteger parses a JSON number that is an integer within the safe range of JavaScript.
 func safeInteger(text string) (int64, error) {
 	const most = 1<<53 - 1
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -236,36 +254,41 @@ const (
 )
 
 func isSentinel(value string) bool {
-	return len(value) >= len(sentinelOpen)+len(sentinelClose) && strings.HasPrefix(value, sentinelOpen) && strings.HasSuffix(value, sentinelClose)
+	return len(value) >= len(sentinelOpen)+len(sentinelClose) &&
+		strings.HasPrefix(value, sentinelOpen) && strings.HasSuffix(value, sentinelClose)
 }
 
-// EncodeHeaderValue returns text as the value of a header: as it is where that is safe, and otherwise in base64, between =?base64? and ?= (MCP 2026-07-28, Streamable
-// HTTP, "Value Encoding"). It is for [HeaderName] and those of [HeaderParams].
+// EncodeHeaderValue returns text as the value of a header: unchanged if that is safe, and otherwise
+// in base64 between =?base64? and ?= (MCP 2026-07-28, Streamable HTTP, "Value Encoding"). It is for
+// [HeaderName] and the headers of [HeaderParams].
 func EncodeHeaderValue(text string) string {
-	seeming := strings.HasPrefix(text, sentinelOpen) && strings.HasSuffix(text, sentinelClose) // also where the two overlap, as readers differ
-	if plain(text) && strings.Trim(text, " ") == text && !seeming {
+	// also where the two overlap, as readers differ
+	looksEncoded := strings.HasPrefix(text, sentinelOpen) && strings.HasSuffix(text, sentinelClose)
+	if isVisibleASCII(text) && strings.Trim(text, " ") == text && !looksEncoded {
 		return text
 	}
 	return sentinelOpen + base64.StdEncoding.EncodeToString([]byte(text)) + sentinelClose
 }
 
-// DecodeHeaderValue is the reverse of [EncodeHeaderValue]. It fails for what cannot be in a header, broken base64, and base64 of what is not UTF-8.
+// DecodeHeaderValue is the inverse of [EncodeHeaderValue]. It fails for characters that a header
+// cannot have, for invalid base64, and for base64 of text that is not UTF-8.
 func DecodeHeaderValue(value string) (string, error) {
-	if !plainOrTab(value) {
+	if !isVisibleASCIIOrTab(value) {
 		return "", errors.New("has characters that are not visible ASCII")
 	}
 	if !isSentinel(value) {
 		return value, nil
 	}
-	text, err := base64.StdEncoding.Strict().DecodeString(value[len(sentinelOpen) : len(value)-len(sentinelClose)])
+	text, err := base64.StdEncoding.Strict().DecodeString(
+		value[len(sentinelOpen) : len(value)-len(sentinelClose)])
 	if err != nil || !utf8.Valid(text) {
-		return "", errors.New("is not the base64 that it says it is")
+		return "", errors.New("is not valid base64 of UTF-8 text")
 	}
 	return string(text), nil
 }
 
-// plain reports visible ASCII and spaces only.
-func plain(text string) bool {
+// isVisibleASCII reports whether text has only visible ASCII and spaces.
+func isVisibleASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
 			return false
@@ -274,7 +297,7 @@ func plain(text string) bool {
 	return true
 }
 
-func plainOrTab(text string) bool {
+func isVisibleASCIIOrTab(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c > '~') && c != '\t' {
 			return false

@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The examples of the specification (2026-07-28, basic/transports/streamable-http, Value Encoding), and what is at the edges.
+// The examples of the specification (2026-07-28, basic/transports/streamable-http, Value Encoding),
+// and what is at the edges.
 func TestHeaderValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"us-west1":             "us-west1",
@@ -37,7 +38,8 @@ func TestHeaderValues(t *testing.T) {
 		assert.Equal(t, got, text)
 	}
 	for _, broken := range []string{
-		"=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?SGVsbG9=?=", "=?base64?/w==?=", "=?base64?SGVs bG8=?=", "h\xc3\xa9", "a\nb", "a\x00", "\x7f",
+		"=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?SGVsbG9=?=", "=?base64?/w==?=",
+		"=?base64?SGVs bG8=?=", "h\xc3\xa9", "a\nb", "a\x00", "\x7f",
 	} {
 		_, err := mcp.DecodeHeaderValue(broken)
 		assert.Assert(t, err != nil, "%q", broken)
@@ -57,24 +59,24 @@ func TestHeaderParams(t *testing.T) {
 		`{"properties":{"a":{"type":"object","properties":{"b":{"type":["null","boolean"],"x-mcp-header":"B"}}}}}`:                                "[Mcp-Param-B=a.b]",
 		`{"properties":{"x-mcp-header":{"type":"string"}}}`:                                                                                       "[]",
 		`{"properties":{"a":{"default":{"x-mcp-header":1},"enum":[{"x-mcp-header":""}]}}}`:                                                        "[]",
-		`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`:                                                                                "no name of a header",
-		`{"properties":{"a":{"type":"string","x-mcp-header":1}}}`:                                                                                 "no name of a header",
-		`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`:                                                                             "no name of a header",
-		`{"properties":{"a":{"type":"string","x-mcp-header":"a:"}}}`:                                                                              "no name of a header",
-		`{"properties":{"a":{"type":"string","x-mcp-header":"é"}}}`:                                                                               "no name of a header",
-		`{"properties":{"a":{"type":"string","x-mcp-header":"a\n"}}}`:                                                                             "no name of a header",
+		`{"properties":{"a":{"type":"string","x-mcp-header":""}}}`:                                                                                "not a header name",
+		`{"properties":{"a":{"type":"string","x-mcp-header":1}}}`:                                                                                 "not a header name",
+		`{"properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`:                                                                             "not a header name",
+		`{"properties":{"a":{"type":"string","x-mcp-header":"a:"}}}`:                                                                              "not a header name",
+		`{"properties":{"a":{"type":"string","x-mcp-header":"é"}}}`:                                                                               "not a header name",
+		`{"properties":{"a":{"type":"string","x-mcp-header":"a\n"}}}`:                                                                             "not a header name",
 		`{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}`:                                                                               "not string, integer or boolean",
 		`{"properties":{"a":{"type":"object","x-mcp-header":"A"}}}`:                                                                               "not string, integer or boolean",
 		`{"properties":{"a":{"type":"array","x-mcp-header":"A"}}}`:                                                                                "not string, integer or boolean",
 		`{"properties":{"a":{"type":"null","x-mcp-header":"A"}}}`:                                                                                 "not string, integer or boolean",
 		`{"properties":{"a":{"type":["string","integer"],"x-mcp-header":"A"}}}`:                                                                   "not string, integer or boolean",
 		`{"properties":{"a":{"x-mcp-header":"A"}}}`:                                                                                               "not string, integer or boolean",
-		`{"type":"string","x-mcp-header":"A"}`:                                                                                                    "no chain of properties",
-		`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}`:                                                                     "no chain of properties",
-		`{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`:                                                                   "no chain of properties",
-		`{"$defs":{"a":{"type":"string","x-mcp-header":"A"}}}`:                                                                                    "no chain of properties",
-		`{"if":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`:                                                                        "no chain of properties",
-		`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`:                                      `"a" is there twice`,
+		`{"type":"string","x-mcp-header":"A"}`:                                                                                                    "properties alone",
+		`{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}`:                                                                     "properties alone",
+		`{"oneOf":[{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}]}`:                                                                   "properties alone",
+		`{"$defs":{"a":{"type":"string","x-mcp-header":"A"}}}`:                                                                                    "properties alone",
+		`{"if":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`:                                                                        "properties alone",
+		`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}`:                                      `"a" occurs twice`,
 		`not JSON x-mcp-header`: "[]",
 	} {
 		found, err := mcp.HeaderParams(json.RawMessage(schema))
@@ -94,23 +96,28 @@ func TestHeaderParams(t *testing.T) {
 func TestHeaderParamValue(t *testing.T) {
 	p := mcp.HeaderParam{Header: "Mcp-Param-A", Path: []string{"in", "a"}}
 	for value, want := range map[string]string{
-		`"é\n"`: "é\n", `""`: "", `true`: "true", `false`: "false", `42`: "42", `-7`: "-7", `42.0`: "42", `1e3`: "1000", `0`: "0", `-0`: "0",
+		`"é\n"`: "é\n", `""`: "", `true`: "true", `false`: "false", `42`: "42", `-7`: "-7",
+		`42.0`: "42", `1e3`: "1000", `0`: "0", `-0`: "0",
 		`9007199254740991`: "9007199254740991",
 	} {
 		text, ok, err := p.Value(json.RawMessage(`{"in":{"b":1,"a":` + value + `}}`))
 		assert.NilError(t, err)
 		assert.Assert(t, ok)
 		assert.Equal(t, text, want, value)
-		assert.NilError(t, p.Check(mcp.EncodeHeaderValue(want), true, json.RawMessage(`{"in":{"a":`+value+`}}`)))
+		assert.NilError(t,
+			p.Check(mcp.EncodeHeaderValue(want), true, json.RawMessage(`{"in":{"a":`+value+`}}`)))
 	}
-	for _, arguments := range []string{``, `{}`, `{"in":1}`, `{"in":{}}`, `{"in":{"a":null}}`, `{"in":null}`} {
+	for _, arguments := range []string{``, `{}`, `{"in":1}`, `{"in":{}}`, `{"in":{"a":null}}`,
+		`{"in":null}`} {
 		_, ok, err := p.Value(json.RawMessage(arguments))
 		assert.NilError(t, err)
 		assert.Assert(t, !ok, arguments)
 		assert.NilError(t, p.Check("", false, json.RawMessage(arguments)))
-		assert.ErrorContains(t, p.Check("x", true, json.RawMessage(arguments)), "is there, but no argument in.a")
+		assert.ErrorContains(t, p.Check("x", true, json.RawMessage(arguments)),
+			"is present, but the argument in.a is not")
 	}
-	for _, value := range []string{`9007199254740992`, `-9007199254740992`, `1.5`, `1e400`, `[]`, `{}`} {
+	for _, value := range []string{`9007199254740992`, `-9007199254740992`, `1.5`, `1e400`, `[]`,
+		`{}`} {
 		_, _, err := p.Value(json.RawMessage(`{"in":{"a":` + value + `}}`))
 		assert.ErrorContains(t, err, "the argument in.a is neither a string", value)
 	}
@@ -121,7 +128,7 @@ func TestHeaderParamValue(t *testing.T) {
 	assert.ErrorContains(t, check("42.0", `"42"`), "differs from the argument")
 	assert.ErrorContains(t, check("43", `42`), "differs from the argument")
 	assert.ErrorContains(t, check("TRUE", `true`), "differs from the argument")
-	assert.ErrorContains(t, check("=?base64?x?=", `"x"`), "is not the base64")
+	assert.ErrorContains(t, check("=?base64?x?=", `"x"`), "is not valid base64")
 	assert.ErrorContains(t, p.Check("", false, json.RawMessage(`{"in":{"a":""}}`)), "is missing")
 }
 
@@ -136,7 +143,8 @@ func FuzzHeaderValue(f *testing.F) {
 				t.Fatalf("%q has %q", value, c)
 			}
 		}
-		if back, err := mcp.DecodeHeaderValue(value); strings.ToValidUTF8(text, "") == text && (err != nil || back != text) {
+		if back, err := mcp.DecodeHeaderValue(value); strings.ToValidUTF8(text, "") == text &&
+			(err != nil || back != text) {
 			t.Fatalf("%q became %q, %q, %v", text, value, back, err)
 		}
 	})

@@ -2,27 +2,29 @@ package mcp
 
 import "encoding/json"
 
-// An InputRequiredResult is how a modern server asks the client for something: it ends tools/call, prompts/get or
-// resources/read, and the client sends the request again, with a new id and [InputAnswers] (MCP 2026-07-28, Multi Round-Trip
-// Requests). One of InputRequests and RequestState is there; without InputRequests the client may try again at once.
+// An InputRequiredResult is how a modern server requests something from the client. It ends
+// tools/call, prompts/get or resources/read, and the client sends the request again with a new id
+// and [InputAnswers] (MCP 2026-07-28, Multi Round-Trip Requests). At least one of InputRequests and
+// RequestState is present. Without InputRequests the client may retry at once.
 type InputRequiredResult struct {
 	Result                      // with ResultType ResultInputRequired
 	InputRequests InputRequests `json:"inputRequests,omitzero"`
-	RequestState  string        `json:"requestState,omitempty"` // for the server only; comes back as it is
+	// opaque to the client, which sends it back unchanged
+	RequestState string `json:"requestState,omitempty"`
 }
 
-// InputRequests are requests to the client, each under a name that the server chose.
+// InputRequests are requests to the client, each under a key that the server chose.
 type InputRequests map[string]InputRequest
 
-// An InputRequest is a request without an id: elicitation/create with [ElicitParams], sampling/createMessage with
-// [CreateMessageParams] or roots/list with [EmptyParams].
+// An InputRequest is a request without an id: elicitation/create with [ElicitParams],
+// sampling/createMessage with [CreateMessageParams] or roots/list with [EmptyParams].
 type InputRequest struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitempty"`
 	Extra  Extra           `json:"-"`
 }
 
-// NewInputRequest returns the request for the method with the params; without any if params is nil.
+// NewInputRequest returns a request for method. If params is nil it has no params.
 func NewInputRequest(method string, params any) (InputRequest, error) {
 	r := InputRequest{Method: method}
 	var err error
@@ -32,13 +34,15 @@ func NewInputRequest(method string, params any) (InputRequest, error) {
 	return r, err
 }
 
-// InputResponses are the answers to [InputRequests], under the same names: an [ElicitResult], [CreateMessageResult] or
-// [ListRootsResult], whichever was asked for.
+// InputResponses are the results of [InputRequests], under the same keys: an [ElicitResult],
+// [CreateMessageResult] or [ListRootsResult] according to the request.
 type InputResponses map[string]json.RawMessage
 
-// InputAnswers are what a request has more when it is sent again after an [InputRequiredResult]. They come from the client: a
-// server treats them as an attacker's, RequestState included.
+// InputAnswers are the additional params of a request that is sent again after an
+// [InputRequiredResult]. They come from the client, so a server must treat them, RequestState
+// included, as untrusted.
 type InputAnswers struct {
 	InputResponses InputResponses `json:"inputResponses,omitzero"`
-	RequestState   string         `json:"requestState,omitempty"` // as in the InputRequiredResult; absent if absent there
+	// equal to that of the InputRequiredResult; absent if absent there
+	RequestState string `json:"requestState,omitempty"`
 }

@@ -1,6 +1,7 @@
 package mcp
 
-// Every type with a field Extra reads and writes itself with [Unmarshal] and [Marshal], so that encoding/json does too.
+// Every type with a field Extra implements json.Marshaler and json.Unmarshaler by [Marshal] and
+// [Unmarshal], so that encoding/json gives the same result.
 
 func (v EmptyParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
 func (v ListParams) MarshalJSON() ([]byte, error)  { return Marshal(v) }
@@ -186,16 +187,40 @@ func (v *ListRootsResult) UnmarshalJSON(data []byte) error { return Unmarshal(da
 func (v *InputRequiredResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 func (v *InputRequest) UnmarshalJSON(data []byte) error        { return Unmarshal(data, v) }
 
-func (v *SubscriptionFilter) UnmarshalJSON(data []byte) error              { return Unmarshal(data, v) }
-func (v *ListenParams) UnmarshalJSON(data []byte) error                    { return Unmarshal(data, v) }
-func (v *SubscriptionsAcknowledgedParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
+func (v *SubscriptionFilter) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *ListenParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *SubscriptionsAcknowledgedParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
 
-func (v *TaskParams) UnmarshalJSON(data []byte) error                   { return Unmarshal(data, v) }
-func (v *CreateTaskResult) UnmarshalJSON(data []byte) error             { return Unmarshal(data, v) }
-func (v *GetTaskResult) UnmarshalJSON(data []byte) error                { return Unmarshal(data, v) }
-func (v *UpdateTaskParams) UnmarshalJSON(data []byte) error             { return Unmarshal(data, v) }
-func (v *TaskNotificationParams) UnmarshalJSON(data []byte) error       { return Unmarshal(data, v) }
-func (v *CreateExperimentalTaskResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
-func (v *ExperimentalTaskResult) UnmarshalJSON(data []byte) error       { return Unmarshal(data, v) }
-func (v *ListExperimentalTasksResult) UnmarshalJSON(data []byte) error  { return Unmarshal(data, v) }
-func (v *ExperimentalTaskStatusParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
+func (v *TaskParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *CreateTaskResult) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *GetTaskResult) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *UpdateTaskParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *TaskNotificationParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *CreateExperimentalTaskResult) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *ExperimentalTaskResult) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *ListExperimentalTasksResult) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}
+func (v *ExperimentalTaskStatusParams) UnmarshalJSON(data []byte) error {
+	return Unmarshal(data, v)
+}

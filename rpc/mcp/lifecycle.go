@@ -2,7 +2,8 @@ package mcp
 
 import "encoding/json"
 
-// An Implementation is the name and version of a program. Nobody has verified it: it is for display and logs.
+// An Implementation is the name and version of a program, for display and logs. It is not
+// authenticated.
 type Implementation struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"` // since 2025-06-18
@@ -13,74 +14,83 @@ type Implementation struct {
 	Extra       Extra  `json:"-"`
 }
 
-// InitializeParams are the params of the legacy request initialize (MCP 2025-11-25, Lifecycle, "Initialization").
+// InitializeParams are the params of the legacy request initialize (MCP 2025-11-25, Lifecycle,
+// "Initialization").
 type InitializeParams struct {
 	Params
-	ProtocolVersion Revision           `json:"protocolVersion"` // the newest that the client speaks
+	// the newest that the client supports
+	ProtocolVersion Revision           `json:"protocolVersion"`
 	Capabilities    ClientCapabilities `json:"capabilities"`
 	ClientInfo      Implementation     `json:"clientInfo"`
 }
 
-// InitializeResult is the result of initialize. If the client does not speak ProtocolVersion it hangs up.
+// InitializeResult is the result of initialize. A client that does not support ProtocolVersion
+// disconnects.
 type InitializeResult struct {
 	Result
 	ProtocolVersion Revision           `json:"protocolVersion"` // see Negotiate
 	Capabilities    ServerCapabilities `json:"capabilities"`
 	ServerInfo      Implementation     `json:"serverInfo"`
-	Instructions    string             `json:"instructions,omitempty"` // for the model: how to use the server
+	// for the model: how to use the server
+	Instructions string `json:"instructions,omitempty"`
 }
 
-// DiscoverResult is the result of server/discover (MCP 2026-07-28, Discovery). The server's name is in its _meta, see
-// [Meta.ServerInfo].
+// DiscoverResult is the result of server/discover (MCP 2026-07-28, Discovery). The server's name is
+// in its _meta; see [Meta.ServerInfo].
 type DiscoverResult struct {
 	Result
 	SupportedVersions []string           `json:"supportedVersions"` // see NewestCommon
 	Capabilities      ServerCapabilities `json:"capabilities"`
-	Instructions      string             `json:"instructions,omitempty"` // for the model: how to use the server
+	// for the model: how to use the server
+	Instructions string `json:"instructions,omitempty"`
 	CacheHints
 }
 
-// ClientCapabilities are what a client can do: said once in initialize, or in every modern request. What is not there, it
-// cannot.
+// ClientCapabilities are what a client supports. They are sent in initialize, or in every modern
+// request. An absent capability is not supported.
 type ClientCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
 	Roots        *RootsCapability           `json:"roots,omitempty"`
 	Sampling     *SamplingCapability        `json:"sampling,omitempty"`
 	Elicitation  *ElicitationCapability     `json:"elicitation,omitempty"` // since 2025-06-18
 	Tasks        *TasksCapability           `json:"tasks,omitempty"`       // 2025-11-25
-	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"`   // since 2026-07-28: settings, objects; see CheckExtensionID
-	Extra        Extra                      `json:"-"`
+	// since 2026-07-28: settings, objects; see CheckExtensionID
+	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
+	Extra      Extra                      `json:"-"`
 }
 
-// RootsCapability: the client answers roots/list.
+// RootsCapability means that the client responds to roots/list.
 type RootsCapability struct {
-	ListChanged bool  `json:"listChanged,omitempty"` // legacy: it sends notifications/roots/list_changed
+	// legacy: the client sends notifications/roots/list_changed
+	ListChanged bool  `json:"listChanged,omitempty"`
 	Extra       Extra `json:"-"`
 }
 
-// SamplingCapability: the client answers sampling/createMessage.
+// SamplingCapability means that the client responds to sampling/createMessage.
 type SamplingCapability struct {
 	Context *Object `json:"context,omitempty"` // with any CreateMessageParams.IncludeContext
 	Tools   *Object `json:"tools,omitempty"`   // with CreateMessageParams.Tools and ToolChoice
 	Extra   Extra   `json:"-"`
 }
 
-// ElicitationCapability: the client answers elicitation/create.
+// ElicitationCapability means that the client responds to elicitation/create.
 type ElicitationCapability struct {
 	Form  *Object `json:"form,omitempty"`
 	URL   *Object `json:"url,omitempty"`
 	Extra Extra   `json:"-"`
 }
 
-// SupportsForm reports whether the client shows forms: if it says so, or says nothing about modes. A nil pointer will do.
+// SupportsForm reports whether the client supports form mode: it says so or names no mode. It
+// returns false for a nil pointer.
 func (c *ElicitationCapability) SupportsForm() bool {
 	return c != nil && (c.Form != nil || c.URL == nil)
 }
 
-// SupportsURL reports whether the client opens URLs. A nil pointer will do.
+// SupportsURL reports whether the client supports URL mode. It returns false for a nil pointer.
 func (c *ElicitationCapability) SupportsURL() bool { return c != nil && c.URL != nil }
 
-// ServerCapabilities are what a server can do. A client does not ask for what is not there.
+// ServerCapabilities are what a server supports. A client does not send requests for an absent
+// capability.
 type ServerCapabilities struct {
 	Experimental map[string]json.RawMessage `json:"experimental,omitzero"`
 	Logging      *Object                    `json:"logging,omitempty"`
@@ -88,25 +98,29 @@ type ServerCapabilities struct {
 	Prompts      *ListCapability            `json:"prompts,omitempty"`
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
 	Tools        *ListCapability            `json:"tools,omitempty"`
-	Tasks        *TasksCapability           `json:"tasks,omitempty"`     // 2025-11-25
-	Extensions   map[string]json.RawMessage `json:"extensions,omitzero"` // settings, objects; see CheckExtensionID; in older revisions by SEP-2133
-	Extra        Extra                      `json:"-"`
+	Tasks        *TasksCapability           `json:"tasks,omitempty"` // 2025-11-25
+	// settings, objects; see CheckExtensionID; in older revisions by SEP-2133
+	Extensions map[string]json.RawMessage `json:"extensions,omitzero"`
+	Extra      Extra                      `json:"-"`
 }
 
-// ListCapability: the server has tools, or prompts.
+// ListCapability means that the server has tools, or prompts.
 type ListCapability struct {
-	ListChanged bool  `json:"listChanged,omitempty"` // it tells when the list changes
+	// the server sends the list_changed notification
+	ListChanged bool  `json:"listChanged,omitempty"`
 	Extra       Extra `json:"-"`
 }
 
-// ResourcesCapability: the server has resources.
+// ResourcesCapability means that the server has resources.
 type ResourcesCapability struct {
-	Subscribe   bool  `json:"subscribe,omitempty"`   // it tells when a resource changes
-	ListChanged bool  `json:"listChanged,omitempty"` // it tells when the list changes
+	// the server sends notifications/resources/updated
+	Subscribe bool `json:"subscribe,omitempty"`
+	// the server sends the list_changed notification
+	ListChanged bool  `json:"listChanged,omitempty"`
 	Extra       Extra `json:"-"`
 }
 
-// TasksCapability: the peer runs requests as tasks, as 2025-11-25 has it (Tasks, "Capabilities").
+// TasksCapability means that the peer runs requests as 2025-11-25 tasks (Tasks, "Capabilities").
 type TasksCapability struct {
 	List     *Object       `json:"list,omitempty"`
 	Cancel   *Object       `json:"cancel,omitempty"`
@@ -114,7 +128,8 @@ type TasksCapability struct {
 	Extra    Extra         `json:"-"`
 }
 
-// TaskRequests are the requests that a peer runs as tasks: a server tools/call, a client the others.
+// TaskRequests are the requests that a peer runs as tasks: tools/call for a server, the others for
+// a client.
 type TaskRequests struct {
 	Tools       *ToolTasks        `json:"tools,omitempty"`
 	Sampling    *SamplingTasks    `json:"sampling,omitempty"`
@@ -122,19 +137,19 @@ type TaskRequests struct {
 	Extra       Extra             `json:"-"`
 }
 
-// ToolTasks: Call stands for tools/call.
+// ToolTasks: Call means tools/call.
 type ToolTasks struct {
 	Call  *Object `json:"call,omitempty"`
 	Extra Extra   `json:"-"`
 }
 
-// SamplingTasks: CreateMessage stands for sampling/createMessage.
+// SamplingTasks: CreateMessage means sampling/createMessage.
 type SamplingTasks struct {
 	CreateMessage *Object `json:"createMessage,omitempty"`
 	Extra         Extra   `json:"-"`
 }
 
-// ElicitationTasks: Create stands for elicitation/create.
+// ElicitationTasks: Create means elicitation/create.
 type ElicitationTasks struct {
 	Create *Object `json:"create,omitempty"`
 	Extra  Extra   `json:"-"`

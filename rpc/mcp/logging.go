@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A LoggingLevel is the severity of a log message, as in RFC 5424 (MCP 2026-07-28, Logging, "Log Levels"). The zero value is
-// no level. Levels are ordered by [LoggingLevel.AtLeast]; < is of no use.
+// A LoggingLevel is the severity of a log message, as in RFC 5424 (MCP 2026-07-28, Logging, "Log
+// Levels"). The zero value is no level. Compare levels with [LoggingLevel.AtLeast], not with <.
 type LoggingLevel string
 
 const (
@@ -21,7 +21,7 @@ const (
 	LevelEmergency LoggingLevel = "emergency"
 )
 
-// levels are in order of severity, with their places among the levels of log/slog.
+// levels lists the levels in order of severity, with the corresponding log/slog levels.
 var levels = [...]struct {
 	name LoggingLevel
 	slog slog.Level
@@ -45,16 +45,17 @@ func (l LoggingLevel) rank() int {
 	return -1
 }
 
-// Valid reports whether l is one of the eight levels. A request with another one is answered with invalid params (-32602).
+// Valid reports whether l is one of the eight levels. A request with another one is answered with
+// invalid params (-32602).
 func (l LoggingLevel) Valid() bool { return l.rank() >= 0 }
 
-// AtLeast reports whether a message of level l is wanted by who asked for level lowest and above. It is false if either is not
-// valid: who has asked for nothing gets nothing.
+// AtLeast reports whether l is as severe as lowest, or more. It returns false if either is not
+// valid: a peer that has not set a level gets no messages.
 func (l LoggingLevel) AtLeast(lowest LoggingLevel) bool {
 	return lowest.Valid() && l.rank() >= lowest.rank()
 }
 
-// Slog returns the level of log/slog for l; what is not valid counts as info.
+// Slog returns the log/slog level for l; that of info if l is not valid.
 func (l LoggingLevel) Slog() slog.Level {
 	if i := l.rank(); i >= 0 {
 		return levels[i].slog
@@ -62,7 +63,7 @@ func (l LoggingLevel) Slog() slog.Level {
 	return slog.LevelInfo
 }
 
-// LoggingLevelOf returns the highest level that l reaches; debug for all below.
+// LoggingLevelOf returns the highest level that is not above l; debug if all are.
 func LoggingLevelOf(l slog.Level) LoggingLevel {
 	for _, level := range slices.Backward(levels[:]) {
 		if l >= level.slog {
@@ -72,8 +73,8 @@ func LoggingLevelOf(l slog.Level) LoggingLevel {
 	return LevelDebug
 }
 
-// SetLevelParams are the params of the legacy request logging/setLevel. In the modern era each request has its own level, see
-// [Meta.LogLevel].
+// SetLevelParams are the params of the legacy request logging/setLevel. In the modern era each
+// request has its own level, see [Meta.LogLevel].
 type SetLevelParams struct {
 	Params
 	Level LoggingLevel `json:"level"`

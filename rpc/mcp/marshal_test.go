@@ -40,7 +40,8 @@ func types() []reflect.Type {
 	for _, v := range others {
 		visit(reflect.TypeOf(v))
 	}
-	return slices.SortedFunc(maps.Keys(found), func(a, b reflect.Type) int { return strings.Compare(a.Name(), b.Name()) })
+	return slices.SortedFunc(maps.Keys(found),
+		func(a, b reflect.Type) int { return strings.Compare(a.Name(), b.Name()) })
 }
 
 // A jsonField is a member that a struct type describes.
@@ -50,7 +51,8 @@ type jsonField struct {
 	path     []int
 }
 
-// fieldsOf returns the members of a struct type, and the path of its field Extra; nil if there is none.
+// fieldsOf returns the members of a struct type, and the path of its field Extra; nil if there is
+// none.
 func fieldsOf(t reflect.Type) (fields []jsonField, extra []int) {
 	for _, sf := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
@@ -58,7 +60,8 @@ func fieldsOf(t reflect.Type) (fields []jsonField, extra []int) {
 			extra = sf.Index
 		} else if name != "" {
 			_, unless := sf.Tag.Lookup("unless")
-			fields = append(fields, jsonField{name, unless || strings.HasPrefix(options, "omit"), sf.Index})
+			fields = append(fields,
+				jsonField{name, unless || strings.HasPrefix(options, "omit"), sf.Index})
 		}
 	}
 	return fields, extra
@@ -69,7 +72,8 @@ func hasType(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Content]())
 }
 
-// TestEveryTypeIsItsOwnJSON wants encoding/json to give what this package gives, for every type there is.
+// TestEveryTypeIsItsOwnJSON wants encoding/json to give what this package gives, for every type
+// there is.
 func TestEveryTypeIsItsOwnJSON(t *testing.T) {
 	n := 0
 	for _, typ := range types() {
@@ -79,21 +83,29 @@ func TestEveryTypeIsItsOwnJSON(t *testing.T) {
 		n++
 		fields, extraAt := fieldsOf(typ)
 		if extraAt != nil {
-			assert.Assert(t, typ.Implements(reflect.TypeFor[json.Marshaler]()), "%s has no MarshalJSON", typ)
-			assert.Assert(t, reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Unmarshaler]()), "%s has no UnmarshalJSON", typ)
+			assert.Assert(t, typ.Implements(reflect.TypeFor[json.Marshaler]()),
+				"%s has no MarshalJSON", typ)
+			assert.Assert(t, reflect.PointerTo(typ).Implements(reflect.TypeFor[json.Unmarshaler]()),
+				"%s has no UnmarshalJSON", typ)
 		}
 
 		zero := reflect.Zero(typ).Interface()
 		want, wantErr := Marshal(zero)
 		got, err := json.Marshal(zero)
 		assert.Equal(t, err == nil, wantErr == nil, "%s: %v, %v", typ, err, wantErr)
-		if err == nil && !slices.Contains([]string{"UnsupportedProtocolVersionData", "URLElicitationRequiredData"}, typ.Name()) {
+		if err == nil &&
+			!slices.Contains(
+				[]string{"UnsupportedProtocolVersionData", "URLElicitationRequiredData"},
+				typ.Name()) {
 			assert.Equal(t, string(got), string(want), typ.Name())
 		}
 		for member := range members(t, want) {
-			// Nothing that is required is null, but for the one field of which null means something.
-			assert.Assert(t, member != `"ttl":null` && member != `"ttlMs":null` || strings.Contains(typ.Name(), "Task"), "%s: %s", typ, want)
-			assert.Assert(t, !strings.HasSuffix(member, ":null") || strings.HasPrefix(member, `"ttl`), "%s: %s", typ, want)
+			// Nothing that is required is null, but for the one field of which null means
+			// something.
+			assert.Assert(t, member != `"ttl":null` && member != `"ttlMs":null` ||
+				strings.Contains(typ.Name(), "Task"), "%s: %s", typ, want)
+			assert.Assert(t, !strings.HasSuffix(member, ":null") ||
+				strings.HasPrefix(member, `"ttl`), "%s: %s", typ, want)
 		}
 
 		if extraAt == nil || wantErr != nil {
@@ -105,7 +117,9 @@ func TestEveryTypeIsItsOwnJSON(t *testing.T) {
 			v := reflect.New(typ)
 			assert.NilError(t, unmarshal(text, v.Interface()))
 			extra := v.Elem().FieldByIndex(extraAt).Interface().(Extra)
-			assert.DeepEqual(t, extra, Extra{"typ": json.RawMessage("[1]"), "x-new": json.RawMessage(`{"A":1e2}`), "été": json.RawMessage("null")})
+			assert.DeepEqual(t, extra,
+				Extra{"typ": json.RawMessage("[1]"), "x-new": json.RawMessage(`{"A":1e2}`),
+					"été": json.RawMessage("null")})
 			b, err := json.Marshal(v.Interface())
 			assert.NilError(t, err)
 			assert.Assert(t, strings.HasSuffix(string(b), string(text[1:])), "%s: %s", typ, b)
@@ -142,18 +156,23 @@ func TestRequiredFieldsAreWritten(t *testing.T) {
 		`{"type":"image","data":"","mimeType":""}`: &ImageContent{},
 		`{"uri":"","text":""}`:                     ResourceContents{},
 		`{"uri":"","blob":""}`:                     ResourceContents{Blob: []byte{}},
-		`{"uri":"","blob":"AA=="}`:                 ResourceContents{Blob: []byte{0}, Text: "not this"},
-		`{"completion":{"values":[]}}`:             CompleteResult{},
-		`{"messages":[],"maxTokens":0}`:            CreateMessageParams{},
-		`{"taskId":"","inputResponses":{}}`:        UpdateTaskParams{},
-		`{"supported":[],"requested":""}`:          UnsupportedProtocolVersionData{},
-		`{"type":"","properties":{}}`:              ElicitSchema{},
-		`{"supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`: DiscoverResult{CacheHints: CacheHints{new(int64(0)), CachePrivate}},
-		`{"type":"resource_link","uri":"u","name":"n"}`:                               &ResourceLink{Resource{URI: "u", Name: "n"}},
-		`{"logging":{},"tools":{"listChanged":true}}`:                                 ServerCapabilities{Logging: &Object{}, Tools: &ListCapability{ListChanged: true}},
-		`{"role":"user","content":{"type":"text","text":"<&>"}}`:                      SamplingMessage{Role: RoleUser, Content: SamplingContent{&TextContent{Text: "<&>"}}},
-		`{"role":"","content":[]}`:                                                    SamplingMessage{},
-		`{"type":"tool_result","toolUseId":"","content":[]}`:                          ToolResultContent{},
+		`{"uri":"","blob":"AA=="}`: ResourceContents{Blob: []byte{0},
+			Text: "not this"},
+		`{"completion":{"values":[]}}`:      CompleteResult{},
+		`{"messages":[],"maxTokens":0}`:     CreateMessageParams{},
+		`{"taskId":"","inputResponses":{}}`: UpdateTaskParams{},
+		`{"supported":[],"requested":""}`:   UnsupportedProtocolVersionData{},
+		`{"type":"","properties":{}}`:       ElicitSchema{},
+		`{"supportedVersions":[],"capabilities":{},"ttlMs":0,"cacheScope":"private"}`: DiscoverResult{
+			CacheHints: CacheHints{new(int64(0)), CachePrivate}},
+		`{"type":"resource_link","uri":"u","name":"n"}`: &ResourceLink{
+			Resource{URI: "u", Name: "n"}},
+		`{"logging":{},"tools":{"listChanged":true}}`: ServerCapabilities{
+			Logging: &Object{}, Tools: &ListCapability{ListChanged: true}},
+		`{"role":"user","content":{"type":"text","text":"<&>"}}`: SamplingMessage{Role: RoleUser,
+			Content: SamplingContent{&TextContent{Text: "<&>"}}},
+		`{"role":"","content":[]}`:                           SamplingMessage{},
+		`{"type":"tool_result","toolUseId":"","content":[]}`: ToolResultContent{},
 		"null": nil,
 	} {
 		got, err := Marshal(v)
@@ -164,19 +183,30 @@ func TestRequiredFieldsAreWritten(t *testing.T) {
 
 func TestEncodeErrors(t *testing.T) {
 	for want, v := range map[string]any{
-		"cannot encode mcp.Tool: inputSchema: a required value is missing":                                                                       Tool{Name: "t"},
-		"cannot encode *mcp.ListToolsResult: tools: [1]: a required value is missing":                                                            &ListToolsResult{Tools: []*Tool{{InputSchema: json.RawMessage("{}")}, nil}},
-		"cannot encode mcp.CallToolResult: content: [0]: a required value is missing":                                                            CallToolResult{Content: []Content{nil}},
-		"cannot encode mcp.PromptMessage: content: a required value is missing":                                                                  PromptMessage{Content: (*TextContent)(nil)},
-		"cannot encode mcp.GetPromptResult: messages: [0]: content: a required value is missing":                                                 GetPromptResult{Messages: []PromptMessage{{}}},
-		"cannot encode mcp.ProgressParams: progressToken: a required value is missing":                                                           ProgressParams{},
-		"cannot encode mcp.LoggingMessageParams: data: a required value is missing":                                                              LoggingMessageParams{},
-		"cannot encode mcp.Implementation: x: not JSON: wants true (at byte 0)":                                                                  Implementation{Extra: Extra{"x": json.RawMessage("tru")}},
-		"cannot encode mcp.Meta: k: not JSON: text after the value (at byte 1)":                                                                  Meta{"k": json.RawMessage("1,2")},
-		"cannot encode mcp.TextContent: Extra has \"type\", for which there is a field":                                                          TextContent{Extra: Extra{"type": json.RawMessage("1")}},
-		"cannot encode mcp.ProgressParams: progress: JSON has no number for NaN":                                                                 ProgressParams{ProgressToken: IntToken(1), Progress: math.NaN()},
-		"cannot encode mcp.InputRequests: k: params: not JSON: an object wants a string as a member's name here (at byte 1)":                     InputRequests{"k": {Params: json.RawMessage("{")}},
-		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: 'x' cannot start a value (at byte 0)": ElicitSchema{Properties: ElicitProperties{{"p", PrimitiveSchema{Default: json.RawMessage("x")}}}},
+		"cannot encode mcp.Tool: inputSchema: a required value is missing": Tool{
+			Name: "t"},
+		"cannot encode *mcp.ListToolsResult: tools: [1]: a required value is missing": &ListToolsResult{
+			Tools: []*Tool{{InputSchema: json.RawMessage("{}")}, nil}},
+		"cannot encode mcp.CallToolResult: content: [0]: a required value is missing": CallToolResult{
+			Content: []Content{nil}},
+		"cannot encode mcp.PromptMessage: content: a required value is missing": PromptMessage{
+			Content: (*TextContent)(nil)},
+		"cannot encode mcp.GetPromptResult: messages: [0]: content: a required value is missing": GetPromptResult{
+			Messages: []PromptMessage{{}}},
+		"cannot encode mcp.ProgressParams: progressToken: a required value is missing": ProgressParams{},
+		"cannot encode mcp.LoggingMessageParams: data: a required value is missing":    LoggingMessageParams{},
+		"cannot encode mcp.Implementation: x: not JSON: wants true (at byte 0)": Implementation{
+			Extra: Extra{"x": json.RawMessage("tru")}},
+		"cannot encode mcp.Meta: k: not JSON: text after the value (at byte 1)": Meta{
+			"k": json.RawMessage("1,2")},
+		"cannot encode mcp.TextContent: Extra has \"type\", for which there is a field": TextContent{
+			Extra: Extra{"type": json.RawMessage("1")}},
+		"cannot encode mcp.ProgressParams: progress: JSON has no number for NaN": ProgressParams{
+			ProgressToken: IntToken(1), Progress: math.NaN()},
+		"cannot encode mcp.InputRequests: k: params: not JSON: an object wants a string as a member's name here (at byte 1)": InputRequests{
+			"k": {Params: json.RawMessage("{")}},
+		"cannot encode mcp.ElicitSchema: properties: cannot encode mcp.PrimitiveSchema: default: not JSON: 'x' cannot start a value (at byte 0)": ElicitSchema{
+			Properties: ElicitProperties{{"p", PrimitiveSchema{Default: json.RawMessage("x")}}}},
 	} {
 		dst := []byte("kept")
 		got, err := Append(dst, v)
@@ -187,13 +217,18 @@ func TestEncodeErrors(t *testing.T) {
 
 // TestOneLine wants no line break in what is sent, whatever raw JSON was put into it.
 func TestOneLine(t *testing.T) {
-	b, err := Marshal(Tool{Name: "a\nb", InputSchema: json.RawMessage(" {\r\n \"type\": \"object\",\n\"description\":\"x\\ny\" }\n")})
+	b, err := Marshal(
+		Tool{Name: "a\nb",
+			InputSchema: json.RawMessage(
+				" {\r\n \"type\": \"object\",\n\"description\":\"x\\ny\" }\n")})
 	assert.NilError(t, err)
-	assert.Equal(t, string(b), `{"name":"a\nb","inputSchema":{ "type": "object","description":"x\ny" }}`)
+	assert.Equal(t, string(b),
+		`{"name":"a\nb","inputSchema":{ "type": "object","description":"x\ny" }}`)
 }
 
 func TestFloats(t *testing.T) {
-	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1.5, 1e-6, 1e-7, 1e20, 1e21, 1e22, math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53, 0.1} {
+	for _, f := range []float64{0, math.Copysign(0, -1), 1, -1.5, 1e-6, 1e-7, 1e20, 1e21, 1e22,
+		math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53, 0.1} {
 		b, err := Marshal(f)
 		assert.NilError(t, err)
 		var back float64

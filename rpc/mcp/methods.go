@@ -2,7 +2,7 @@ package mcp
 
 import "iter"
 
-// The methods of all revisions. [MethodAt] tells which of them a revision has.
+// The methods of all revisions. [MethodAt] reports which ones a revision has.
 const (
 	MethodInitialize            = "initialize"
 	MethodPing                  = "ping"
@@ -43,26 +43,27 @@ const (
 	NotificationTask                      = "notifications/tasks"        // the tasks extension
 )
 
-// ExtensionTasks names the tasks extension in the extensions capability.
+// ExtensionTasks is the id of the tasks extension in the extensions capability.
 const ExtensionTasks = "io.modelcontextprotocol/tasks"
 
-// A Sender is a set of the ways in which a message comes about.
+// A Sender is a set of ways to send a message.
 type Sender uint8
 
 const (
 	ByClient Sender = 1 << iota // the client sends it
 	ByServer                    // the server sends it
-	AsInput                     // the server puts it into an InputRequiredResult and never sends it by itself
+	AsInput                     // the server sends it only within an InputRequiredResult
 )
 
-// A Method tells what a method is in the revisions Since to Until, both included.
+// A Method describes a method in the revisions from Since to Until inclusive.
 type Method struct {
 	Name         string
 	Notification bool
 	Sender       Sender
 	Since, Until Revision
-	Extension    string // the extension that both sides must have agreed on, if any
-	Cacheable    bool   // its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
+	Extension    string // the extension that both sides must have negotiated, if any
+	// its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
+	Cacheable bool
 }
 
 const (
@@ -70,7 +71,7 @@ const (
 	both   = ByClient | ByServer
 )
 
-// A method of which the sender changed has a row for each stretch of revisions.
+// A method has a row for each range of revisions with the same properties.
 var methodTable = [...]Method{
 	{Name: MethodInitialize, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodPing, Sender: both, Since: oldest, Until: LatestLegacy},
@@ -81,11 +82,14 @@ var methodTable = [...]Method{
 	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
 	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: Latest},
 	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Cacheable: true},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Cacheable: true},
 	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
+	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Cacheable: true},
 	{Name: MethodSubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodUnsubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy},
@@ -102,31 +106,46 @@ var methodTable = [...]Method{
 	{Name: MethodListRoots, Sender: AsInput, Since: Rev20260728, Until: Latest},
 
 	{Name: MethodGetTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
-	{Name: MethodGetTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
-	{Name: MethodUpdateTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: MethodGetTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionTasks},
+	{Name: MethodUpdateTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionTasks},
 	{Name: MethodCancelTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
-	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionTasks},
 	{Name: MethodTaskResult, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodListTasks, Sender: both, Since: Rev20251125, Until: Rev20251125},
 
-	{Name: NotificationInitialized, Notification: true, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: NotificationInitialized, Notification: true, Sender: ByClient, Since: oldest,
+		Until: LatestLegacy},
 	{Name: NotificationCancelled, Notification: true, Sender: both, Since: oldest, Until: Latest},
-	{Name: NotificationProgress, Notification: true, Sender: both, Since: oldest, Until: LatestLegacy},
-	{Name: NotificationProgress, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest},
+	{Name: NotificationProgress, Notification: true, Sender: both, Since: oldest,
+		Until: LatestLegacy},
+	{Name: NotificationProgress, Notification: true, Sender: ByServer, Since: Rev20260728,
+		Until: Latest},
 	{Name: NotificationMessage, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
-	{Name: NotificationToolListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
-	{Name: NotificationResourceListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
-	{Name: NotificationResourceUpdated, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
-	{Name: NotificationPromptListChanged, Notification: true, Sender: ByServer, Since: oldest, Until: Latest},
-	{Name: NotificationRootsListChanged, Notification: true, Sender: ByClient, Since: oldest, Until: LatestLegacy},
-	{Name: NotificationElicitationComplete, Notification: true, Sender: ByServer, Since: Rev20251125, Until: Rev20251125},
-	{Name: NotificationSubscriptionsAcknowledged, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest},
-	{Name: NotificationTaskStatus, Notification: true, Sender: both, Since: Rev20251125, Until: Rev20251125},
-	{Name: NotificationTask, Notification: true, Sender: ByServer, Since: Rev20260728, Until: Latest, Extension: ExtensionTasks},
+	{Name: NotificationToolListChanged, Notification: true, Sender: ByServer, Since: oldest,
+		Until: Latest},
+	{Name: NotificationResourceListChanged, Notification: true, Sender: ByServer, Since: oldest,
+		Until: Latest},
+	{Name: NotificationResourceUpdated, Notification: true, Sender: ByServer, Since: oldest,
+		Until: Latest},
+	{Name: NotificationPromptListChanged, Notification: true, Sender: ByServer, Since: oldest,
+		Until: Latest},
+	{Name: NotificationRootsListChanged, Notification: true, Sender: ByClient, Since: oldest,
+		Until: LatestLegacy},
+	{Name: NotificationElicitationComplete, Notification: true, Sender: ByServer,
+		Since: Rev20251125, Until: Rev20251125},
+	{Name: NotificationSubscriptionsAcknowledged, Notification: true, Sender: ByServer,
+		Since: Rev20260728, Until: Latest},
+	{Name: NotificationTaskStatus, Notification: true, Sender: both, Since: Rev20251125,
+		Until: Rev20251125},
+	{Name: NotificationTask, Notification: true, Sender: ByServer, Since: Rev20260728,
+		Until: Latest, Extension: ExtensionTasks},
 }
 
-// MethodAt tells what the method of that name is in revision r; ok is false if r has none. A request for a method that the
-// revision lacks is answered with "method not found", however well another revision knows it.
+// MethodAt returns the method of that name in revision r; false if r does not have it. A request
+// for such a method is answered with method not found, even if another revision has it.
 func MethodAt(name string, r Revision) (m Method, ok bool) {
 	for i := range methodTable {
 		if m := &methodTable[i]; m.Name == name && m.Since <= r && r <= m.Until {
@@ -136,7 +155,7 @@ func MethodAt(name string, r Revision) (m Method, ok bool) {
 	return Method{}, false
 }
 
-// Methods yields every method of revision r, those of extensions included, each once.
+// Methods yields every method of revision r once, including those of extensions.
 func Methods(r Revision) iter.Seq[Method] {
 	return func(yield func(Method) bool) {
 		for _, m := range methodTable {

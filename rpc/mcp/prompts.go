@@ -1,6 +1,7 @@
 package mcp
 
-// A Prompt is a template for messages to a model that a user may choose (MCP 2026-07-28, Prompts, "Prompt").
+// A Prompt is a template of messages to a model, for users to choose (MCP 2026-07-28, Prompts,
+// "Prompt").
 type Prompt struct {
 	Name        string           `json:"name"`
 	Title       string           `json:"title,omitempty"` // since 2025-06-18
@@ -20,7 +21,8 @@ type PromptArgument struct {
 	Extra       Extra  `json:"-"`
 }
 
-// A PromptMessage is a message of a prompt. It may have any content but tool use and tool results.
+// A PromptMessage is a message of a prompt. Its content may be of any type except tool use and tool
+// result.
 type PromptMessage struct {
 	Role    Role    `json:"role"`
 	Content Content `json:"content"`
@@ -43,7 +45,8 @@ type GetPromptParams struct {
 	InputAnswers
 }
 
-// GetPromptResult is the result of prompts/get, if its Type is [ResultComplete]; else see [InputRequiredResult].
+// GetPromptResult is the result of prompts/get, if its Type is [ResultComplete]. Otherwise see
+// [InputRequiredResult].
 type GetPromptResult struct {
 	Result
 	Description string          `json:"description,omitempty"`

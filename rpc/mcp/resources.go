@@ -1,6 +1,6 @@
 package mcp
 
-// A Resource is something that a server lets the client read (MCP 2026-07-28, Resources, "Resource").
+// A Resource is data that a server lets the client read (MCP 2026-07-28, Resources, "Resource").
 type Resource struct {
 	URI         string       `json:"uri"`
 	Name        string       `json:"name"`
@@ -14,25 +14,28 @@ type Resource struct {
 	Extra       Extra        `json:"-"`
 }
 
-// A ResourceTemplate stands for many resources (MCP 2026-07-28, Resources, "Resource Templates").
+// A ResourceTemplate describes a set of resources (MCP 2026-07-28, Resources, "Resource
+// Templates").
 type ResourceTemplate struct {
-	URITemplate string       `json:"uriTemplate"` // RFC 6570
-	Name        string       `json:"name"`
-	Title       string       `json:"title,omitempty"` // since 2025-06-18
-	Description string       `json:"description,omitempty"`
-	MIMEType    string       `json:"mimeType,omitempty"` // if all resources of the template have it
+	URITemplate string `json:"uriTemplate"` // RFC 6570
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"` // since 2025-06-18
+	Description string `json:"description,omitempty"`
+	// if all resources of the template have the same
+	MIMEType    string       `json:"mimeType,omitempty"`
 	Annotations *Annotations `json:"annotations,omitempty"`
 	Icons       []Icon       `json:"icons,omitzero"` // since 2025-11-25
 	Meta        Meta         `json:"_meta,omitzero"`
 	Extra       Extra        `json:"-"`
 }
 
-// ResourceContents are what a resource has in it: bytes if Blob is not nil, else text. Empty bytes are []byte{}.
+// ResourceContents are the contents of a resource: bytes if Blob is not nil, else text. Empty bytes
+// are []byte{}.
 type ResourceContents struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitempty"`
 	Text     string `json:"text" unless:"Blob"`
-	Blob     []byte `json:"blob,omitzero"` // in JSON in base64
+	Blob     []byte `json:"blob,omitzero"` // base64 in JSON
 	Meta     Meta   `json:"_meta,omitzero"`
 	Extra    Extra  `json:"-"`
 }
@@ -45,7 +48,8 @@ type ListResourcesResult struct {
 	CacheHints
 }
 
-// ListResourceTemplatesResult is the result of resources/templates/list; the params are [ListParams].
+// ListResourceTemplatesResult is the result of resources/templates/list; the params are
+// [ListParams].
 type ListResourceTemplatesResult struct {
 	Result
 	ResourceTemplates []*ResourceTemplate `json:"resourceTemplates"`
@@ -60,22 +64,24 @@ type ReadResourceParams struct {
 	InputAnswers
 }
 
-// ReadResourceResult is the result of resources/read, if its Type is [ResultComplete]; else see [InputRequiredResult]. A
-// resource that is a directory may have several contents, with URIs of their own.
+// ReadResourceResult is the result of resources/read if its Type is [ResultComplete]. Otherwise see
+// [InputRequiredResult]. A resource that is a directory may have several contents with their own
+// URIs.
 type ReadResourceResult struct {
 	Result
 	Contents []ResourceContents `json:"contents"`
 	CacheHints
 }
 
-// SubscribeParams are the params of the legacy requests resources/subscribe and resources/unsubscribe. The modern era has
-// [SubscriptionFilter].
+// SubscribeParams are the params of the legacy requests resources/subscribe and
+// resources/unsubscribe. The modern era has [SubscriptionFilter].
 type SubscribeParams struct {
 	Params
 	URI string `json:"uri"`
 }
 
-// ResourceUpdatedParams are the params of notifications/resources/updated. The URI may lie below the one subscribed to.
+// ResourceUpdatedParams are the params of notifications/resources/updated. The URI may be that of a
+// subresource of the one subscribed to.
 type ResourceUpdatedParams struct {
 	Params
 	URI string `json:"uri"`

@@ -2,7 +2,7 @@ package mcp
 
 import "slices"
 
-// A Revision is a version of the specification, named by its date. Revisions compare by age with < and >.
+// A Revision is a version of the specification, named by its date. Compare revisions with < and >.
 type Revision string
 
 // The revisions, newest first.
@@ -18,12 +18,12 @@ const (
 	LatestModern = Rev20260728 // the newest that does not
 )
 
-// An Era is one of the two ways in which MCP is spoken (MCP 2026-07-28, Versioning, "Terminology").
+// An Era is one of the two forms of MCP (MCP 2026-07-28, Versioning, "Terminology").
 type Era uint8
 
 const (
 	Legacy Era = iota + 1 // initialize, then a session
-	Modern                // stateless; every request tells all in its _meta
+	Modern                // stateless; every request is self-contained by its _meta
 )
 
 func (e Era) String() string {
@@ -36,32 +36,37 @@ func (e Era) String() string {
 	return "unknown era"
 }
 
-// Features tells what a revision has. A peer must not be sent what its revision lacks.
+// Features lists what a revision has. A peer must not be sent anything that its revision does not
+// have.
 type Features struct {
 	Revision Revision
 	Era      Era
 
-	Batch                 bool // JSON-RPC batches: 2025-03-26 alone
-	ToolAnnotations       bool // Tool.Annotations
-	Audio                 bool // AudioContent
-	Completions           bool // the completions capability (completion/complete is older than it)
-	ProgressMessage       bool // ProgressParams.Message
-	StructuredOutput      bool // Tool.OutputSchema and CallToolResult.StructuredContent
-	ResourceLinks         bool // ResourceLink
-	Title                 bool // Title beside Name
-	ObjectMeta            bool // Meta on tools, resources, prompts, roots and content, not only on params and results
+	Batch            bool // only 2025-03-26
+	ToolAnnotations  bool // Tool.Annotations
+	Audio            bool // AudioContent
+	Completions      bool // the completions capability (completion/complete is older than it)
+	ProgressMessage  bool // ProgressParams.Message
+	StructuredOutput bool // Tool.OutputSchema and CallToolResult.StructuredContent
+	ResourceLinks    bool // ResourceLink
+	Title            bool // Title beside Name
+	// Meta on tools, resources, prompts, roots and content, not only on params and results
+	ObjectMeta            bool
 	LastModified          bool // Annotations.LastModified
 	CompletionContext     bool // CompleteParams.Context
 	Elicitation           bool // elicitation/create, form mode
 	ProtocolVersionHeader bool // the MCP-Protocol-Version header of HTTP requests
 	Icons                 bool // Icons; also Implementation.Description and WebsiteURL
 	URLElicitation        bool // elicitation/create, URL mode
-	ElicitationComplete   bool // ElicitParams.ElicitationID, notifications/elicitation/complete, CodeURLElicitationRequired
-	EnumSchemas           bool // titled and multiple choice in elicitation, defaults for every type
-	SamplingTools         bool // CreateMessageParams.Tools, tool_use and tool_result blocks, several blocks in a message
-	ExperimentalTasks     bool // the task field and tasks/… of 2025-11-25
+	// ElicitParams.ElicitationID, notifications/elicitation/complete, CodeURLElicitationRequired
+	ElicitationComplete bool
+	EnumSchemas         bool // titled and multiple choice in elicitation, defaults for every type
+	// CreateMessageParams.Tools, tool_use and tool_result blocks, several blocks in a message
+	SamplingTools     bool
+	ExperimentalTasks bool // the task field and tasks/… of 2025-11-25
 
-	Sessions            bool // initialize, ping, logging/setLevel, resources/subscribe; the server sends requests
+	// initialize, ping, logging/setLevel, resources/subscribe; the server sends requests
+	Sessions            bool
 	RequestMeta         bool // revision, capabilities and log level in each request's _meta
 	Discover            bool // server/discover
 	ResultType          bool // every result has a resultType
@@ -70,7 +75,9 @@ type Features struct {
 	CacheHints          bool // ttlMs and cacheScope are required on cacheable results
 	Extensions          bool // the extensions capability
 	AnyStructuredOutput bool // structured content of any JSON type; before, an object
-	StandardErrorCodes  bool // CodeHeaderMismatch and its neighbours; a missing resource is invalid params, not CodeResourceNotFound
+	// CodeHeaderMismatch and its neighbours; a missing resource is invalid params, not
+	// CodeResourceNotFound
+	StandardErrorCodes bool
 }
 
 var revisionTable = func() [5]Features {
@@ -78,27 +85,31 @@ var revisionTable = func() [5]Features {
 	v20241105 := f
 
 	f.Revision = Rev20250326
-	f.Batch, f.ToolAnnotations, f.Audio, f.Completions, f.ProgressMessage = true, true, true, true, true
+	f.Batch, f.ToolAnnotations, f.Audio, f.Completions, f.ProgressMessage = true, true, true, true,
+		true
 	v20250326 := f
 
 	f.Revision, f.Batch = Rev20250618, false
-	f.StructuredOutput, f.ResourceLinks, f.Title, f.ObjectMeta, f.LastModified = true, true, true, true, true
+	f.StructuredOutput, f.ResourceLinks, f.Title, f.ObjectMeta, f.LastModified = true, true, true,
+		true, true
 	f.CompletionContext, f.Elicitation, f.ProtocolVersionHeader = true, true, true
 	v20250618 := f
 
 	f.Revision = Rev20251125
-	f.Icons, f.URLElicitation, f.ElicitationComplete, f.EnumSchemas, f.SamplingTools = true, true, true, true, true
+	f.Icons, f.URLElicitation, f.ElicitationComplete, f.EnumSchemas, f.SamplingTools = true, true,
+		true, true, true
 	f.ExperimentalTasks = true
 	v20251125 := f
 
 	f.Revision, f.Era = Rev20260728, Modern
 	f.ElicitationComplete, f.ExperimentalTasks, f.Sessions = false, false, false
-	f.RequestMeta, f.Discover, f.ResultType, f.InputRequired, f.Listen = true, true, true, true, true
+	f.RequestMeta, f.Discover, f.ResultType, f.InputRequired, f.Listen = true, true, true, true,
+		true
 	f.CacheHints, f.Extensions, f.AnyStructuredOutput, f.StandardErrorCodes = true, true, true, true
 	return [5]Features{f, v20251125, v20250618, v20250326, v20241105}
 }()
 
-// FeaturesOf tells what r has; ok is false if r is not a revision known here.
+// FeaturesOf returns the features of r; false if r is not a known revision.
 func FeaturesOf(r Revision) (f Features, ok bool) {
 	for i := range revisionTable {
 		if revisionTable[i].Revision == r {
@@ -108,14 +119,14 @@ func FeaturesOf(r Revision) (f Features, ok bool) {
 	return Features{}, false
 }
 
-// EraOf tells the era of r; zero if r is not a revision known here.
+// EraOf returns the era of r; zero if r is not a known revision.
 func EraOf(r Revision) Era {
 	f, _ := FeaturesOf(r)
 	return f.Era
 }
 
-// Supported returns the known revisions of the given eras, newest first; of both without an argument. The slice is the
-// caller's.
+// Supported returns the known revisions of the given eras, or of both without an argument, newest
+// first. The caller owns the slice.
 func Supported(eras ...Era) []Revision {
 	var list []Revision
 	for _, f := range revisionTable {
@@ -126,9 +137,9 @@ func Supported(eras ...Era) []Revision {
 	return list
 }
 
-// Negotiate returns the revision with which a server answers an initialize request for the given one: the same if it is a
-// legacy revision known here, else [LatestLegacy]. A modern revision cannot be had by initialize (MCP 2025-11-25, Lifecycle,
-// "Version Negotiation").
+// Negotiate returns the revision with which a server answers an initialize request: the requested
+// one if it is a known legacy revision, else [LatestLegacy]. A modern revision cannot be negotiated
+// by initialize (MCP 2025-11-25, Lifecycle, "Version Negotiation").
 func Negotiate(requested string) Revision {
 	if r := Revision(requested); EraOf(r) == Legacy {
 		return r
@@ -136,8 +147,9 @@ func Negotiate(requested string) Revision {
 	return LatestLegacy
 }
 
-// NewestCommon returns the newest known revision among those that a peer offers, as in [DiscoverResult.SupportedVersions] or
-// [UnsupportedProtocolVersionData.Supported]; ok is false if there is none.
+// NewestCommon returns the newest known revision among those offered by a peer, as in
+// [DiscoverResult.SupportedVersions] or [UnsupportedProtocolVersionData.Supported]; false if there
+// is none.
 func NewestCommon(offered []string) (r Revision, ok bool) {
 	for _, o := range offered {
 		if o := Revision(o); o > r && EraOf(o) != 0 {

@@ -1,6 +1,6 @@
 package mcp
 
-// A Root is a place that the client lets the server work in (MCP 2026-07-28, Roots).
+// A Root is a directory or file that the client lets the server work on (MCP 2026-07-28, Roots).
 type Root struct {
 	URI   string `json:"uri"` // a file: URI
 	Name  string `json:"name,omitempty"`

@@ -6,20 +6,25 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// CreateMessageParams are the params of sampling/createMessage: the server asks the client's model (MCP 2026-07-28, Sampling).
+// CreateMessageParams are the params of sampling/createMessage: a request to the client's model
+// (MCP 2026-07-28, Sampling).
 type CreateMessageParams struct {
 	Params
 	Messages         []SamplingMessage `json:"messages"`
 	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
 	SystemPrompt     string            `json:"systemPrompt,omitempty"`
-	IncludeContext   string            `json:"includeContext,omitempty"` // "none", or the deprecated "thisServer", "allServers"
-	Temperature      *float64          `json:"temperature,omitempty"`
-	MaxTokens        int64             `json:"maxTokens"`
-	StopSequences    []string          `json:"stopSequences,omitzero"`
-	Metadata         json.RawMessage   `json:"metadata,omitempty"`   // an object for the model's provider
-	Tools            []*Tool           `json:"tools,omitzero"`       // since 2025-11-25; needs SamplingCapability.Tools
-	ToolChoice       *ToolChoice       `json:"toolChoice,omitempty"` // likewise
-	Task             *TaskMetadata     `json:"task,omitempty"`       // 2025-11-25: makes the request a task
+	// "none", or the deprecated "thisServer", "allServers"
+	IncludeContext string   `json:"includeContext,omitempty"`
+	Temperature    *float64 `json:"temperature,omitempty"`
+	MaxTokens      int64    `json:"maxTokens"`
+	StopSequences  []string `json:"stopSequences,omitzero"`
+	// an object for the model's provider
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// since 2025-11-25; needs SamplingCapability.Tools
+	Tools      []*Tool     `json:"tools,omitzero"`
+	ToolChoice *ToolChoice `json:"toolChoice,omitempty"` // likewise
+	// 2025-11-25: makes the request a task
+	Task *TaskMetadata `json:"task,omitempty"`
 }
 
 // A SamplingMessage is a message to or from a model.
@@ -30,11 +35,12 @@ type SamplingMessage struct {
 	Extra   Extra           `json:"-"`
 }
 
-// SamplingContent is what a [SamplingMessage] says. In JSON it is a block or, since 2025-11-25, an array of blocks; one block
-// alone is always encoded as itself, which every revision understands.
+// SamplingContent is the content of a [SamplingMessage]. In JSON it is a block or, since
+// 2025-11-25, an array of blocks. A single block is always encoded without an array, which every
+// revision understands.
 type SamplingContent []Content
 
-// MarshalJSON writes the one form that every revision understands, if it can.
+// MarshalJSON encodes a single block as itself, and any other number of blocks as an array.
 func (c SamplingContent) MarshalJSON() ([]byte, error) {
 	if len(c) == 1 {
 		return Marshal(&c[0])
@@ -42,7 +48,7 @@ func (c SamplingContent) MarshalJSON() ([]byte, error) {
 	return Marshal([]Content(c))
 }
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON accepts either form.
 func (c *SamplingContent) UnmarshalJSON(data []byte) error {
 	if i := jsonscan.Space(data, 0); i < len(data) && data[i] == '[' {
 		return Unmarshal(data, (*[]Content)(c))
@@ -55,14 +61,15 @@ func (c *SamplingContent) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ToolChoice says whether the model may or must use tools: Mode is "auto", "required" or "none"; "" is "auto".
+// ToolChoice is whether the model may or must use tools: Mode is "auto", "required" or "none"; ""
+// means "auto".
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"`
 }
 
-// ModelPreferences say which model the server would like. The client decides.
+// ModelPreferences describe the model that the server prefers. The client decides.
 type ModelPreferences struct {
-	Hints                []ModelHint `json:"hints,omitzero"` // in order: the first that fits
+	Hints                []ModelHint `json:"hints,omitzero"` // in order of preference
 	CostPriority         *float64    `json:"costPriority,omitempty"`
 	SpeedPriority        *float64    `json:"speedPriority,omitempty"`
 	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
@@ -74,7 +81,8 @@ type ModelHint struct {
 	Extra Extra  `json:"-"`
 }
 
-// The values of [CreateMessageResult.StopReason] that the specification knows; there may be others.
+// The values of [CreateMessageResult.StopReason] that the specification defines; others are
+// allowed.
 const (
 	StopEndTurn   = "endTurn"
 	StopSequence  = "stopSequence"
@@ -82,7 +90,7 @@ const (
 	StopToolUse   = "toolUse"
 )
 
-// CreateMessageResult is the result of sampling/createMessage: what the model said.
+// CreateMessageResult is the result of sampling/createMessage: the message of the model.
 type CreateMessageResult struct {
 	Result
 	Role       Role            `json:"role"`

@@ -52,8 +52,8 @@ func (d schemaDef) method() string {
 	return ""
 }
 
-// TestFieldsAgainstSchemas wants a field for every property that any revision defines, and that what is required everywhere is
-// never left out.
+// TestFieldsAgainstSchemas wants a field for every property that any revision defines, and that
+// what is required everywhere is never left out.
 func TestFieldsAgainstSchemas(t *testing.T) {
 	checked := map[string]bool{}
 	for _, name := range append(revisionNames(), "ext-tasks-draft") {
@@ -73,22 +73,27 @@ func TestFieldsAgainstSchemas(t *testing.T) {
 			checkFields(t, name+": "+kind, def, reflect.TypeOf(zero))
 			for _, f := range fields {
 				if name == string(Rev20260728) && !f.optional {
-					assert.Assert(t, len(def.Required) == 0 || slices.Contains(def.Required, f.name), "%s.%s is always written, but not required", kind, f.name)
+					assert.Assert(t, len(def.Required) == 0 ||
+						slices.Contains(def.Required, f.name),
+						"%s.%s is always written, but not required", kind, f.name)
 				}
 			}
 		}
 	}
 	for kind := range definitions {
 		if reflect.TypeOf(definitions[kind]).Kind() == reflect.Struct && !checked[kind] {
-			assert.Assert(t, kind == "EmptyResult" || kind == "CacheableResult", "no schema defines %s", kind)
+			assert.Assert(t, kind == "EmptyResult" ||
+				kind == "CacheableResult", "no schema defines %s", kind)
 		}
 	}
 }
 
-// checkFields wants a field of typ for every property of def, and goes on inside of those that are objects described in place.
+// checkFields wants a field of typ for every property of def, and goes on inside of those that are
+// objects described in place.
 func checkFields(t *testing.T, where string, def schemaDef, typ reflect.Type) {
 	t.Helper()
-	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice && typ != reflect.TypeFor[json.RawMessage]() {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice &&
+		typ != reflect.TypeFor[json.RawMessage]() {
 		typ = typ.Elem()
 	}
 	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[Object]() {
@@ -97,14 +102,16 @@ func checkFields(t *testing.T, where string, def schemaDef, typ reflect.Type) {
 	fields, _ := fieldsOf(typ)
 	for name, property := range def.all() {
 		i := slices.IndexFunc(fields, func(f jsonField) bool { return f.name == name })
-		assert.Assert(t, i >= 0 || name == "type" && hasType(typ), "%s.%s has no field in %s", where, name, typ)
+		assert.Assert(t, i >= 0 || name == "type" &&
+			hasType(typ), "%s.%s has no field in %s", where, name, typ)
 		if i >= 0 {
 			checkFields(t, where+"."+name, property, typ.FieldByIndex(fields[i].path).Type)
 		}
 	}
 }
 
-// params is the definition of the params where it stands inside of the request's, as in the older revisions.
+// params is the definition of the params where it stands inside of the request's, as in the older
+// revisions.
 func (d schemaDef) params() schemaDef {
 	if p, ok := d.Properties["params"]; ok {
 		return p
@@ -137,8 +144,8 @@ func revisionNames() []string {
 	return names
 }
 
-// TestMethodsAgainstSchemas wants the method table to say of each revision what its schema says: these methods, no others, sent
-// by whom the schema lets send them.
+// TestMethodsAgainstSchemas wants the method table to say of each revision what its schema says:
+// these methods, no others, sent by whom the schema lets send them.
 func TestMethodsAgainstSchemas(t *testing.T) {
 	for _, r := range Supported() {
 		defs := readSchema(t, string(r))

@@ -10,7 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// definitions are the definitions of the revisions' schemas and of the tasks extension's, with the Go types that stand for them.
+// definitions are the definitions of the revisions' schemas and of the tasks extension's, with the
+// Go types that stand for them.
 var definitions = map[string]any{
 	"Annotations":          Annotations{},
 	"AudioContent":         AudioContent{},
@@ -160,7 +161,8 @@ var paramsOf = map[string]any{
 }
 
 // others are the messages that no definition of the schemas stands for by itself.
-var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{}, UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
+var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
+	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 
 var errorData = map[string]any{
 	"MissingRequiredClientCapabilityError": MissingRequiredClientCapabilityData{},
@@ -176,12 +178,14 @@ func suite(t *testing.T) string {
 	return filepath.Join(root, "mcp-schema")
 }
 
-// roundTrip decodes data into the type of zero, encodes that, and wants the same JSON. It returns what was decoded.
+// roundTrip decodes data into the type of zero, encodes that, and wants the same JSON. It returns
+// what was decoded.
 func roundTrip(t *testing.T, zero any, data []byte) any {
 	t.Helper()
 	v := reflect.New(reflect.TypeOf(zero))
 	assert.NilError(t, Unmarshal(data, v.Interface()))
-	for name, marshal := range map[string]func(any) ([]byte, error){"Marshal": Marshal, "json.Marshal": json.Marshal} {
+	for name, marshal := range map[string]func(any) ([]byte, error){"Marshal": Marshal,
+		"json.Marshal": json.Marshal} {
 		got, err := marshal(v.Elem().Interface())
 		assert.NilError(t, err, name)
 		assert.DeepEqual(t, tree(t, got), tree(t, data))
@@ -189,12 +193,14 @@ func roundTrip(t *testing.T, zero any, data []byte) any {
 	again := reflect.New(v.Elem().Type())
 	if _, ok := zero.(Content); !ok {
 		assert.NilError(t, json.Unmarshal(data, again.Interface()))
-		assert.Assert(t, reflect.DeepEqual(again.Interface(), v.Interface()), "json.Unmarshal and Unmarshal differ")
+		assert.Assert(t, reflect.DeepEqual(again.Interface(), v.Interface()),
+			"json.Unmarshal and Unmarshal differ")
 	}
 	return v.Elem().Interface()
 }
 
-// tree is data as a tree, without the members that may as well be absent: false where that is the default.
+// tree is data as a tree, without the members that may as well be absent: false where that is the
+// default.
 func tree(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any
@@ -203,7 +209,8 @@ func tree(t *testing.T, data []byte) any {
 	prune = func(v any) {
 		switch v := v.(type) {
 		case map[string]any:
-			for _, name := range []string{"isError", "listChanged", "subscribe", "required", "hasMore"} {
+			for _, name := range []string{"isError", "listChanged", "subscribe", "required",
+				"hasMore"} {
 				if v[name] == false {
 					delete(v, name)
 				}

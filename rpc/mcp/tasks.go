@@ -2,12 +2,14 @@ package mcp
 
 import "encoding/json"
 
-// Tasks exist twice. 2025-11-25 has them experimentally in the protocol: the request that becomes a task says so ([TaskMetadata]),
-// either side may ask the other, tasks/result waits for the result. Those types are called ExperimentalTask…. The modern era has
-// the extension [ExtensionTasks]: the server decides, answers with a [CreateTaskResult] and is asked with tasks/get, whose result
-// has all. The methods tasks/get and tasks/cancel exist in both.
+// There are two kinds of tasks. Those of 2025-11-25 are an experimental part of the protocol: the
+// sender of a request asks for a task ([TaskMetadata]), either side may send such requests, and
+// tasks/result waits for the result. Their types are called ExperimentalTask…. The modern era has
+// the extension
+// [ExtensionTasks]: the server decides, responds with a [CreateTaskResult], and the client calls
+// tasks/get, whose result contains everything. Both have the methods tasks/get and tasks/cancel.
 
-// A TaskStatus is how far a task is, in both.
+// A TaskStatus is the state of a task of either kind.
 type TaskStatus string
 
 const (
@@ -18,7 +20,7 @@ const (
 	TaskCancelled     TaskStatus = "cancelled"
 )
 
-// Terminal reports whether the task has ended: its status never changes again.
+// Terminal reports whether the task has ended. Its status never changes after that.
 func (s TaskStatus) Terminal() bool {
 	return s == TaskCompleted || s == TaskFailed || s == TaskCancelled
 }
@@ -29,22 +31,27 @@ type TaskParams struct {
 	TaskID string `json:"taskId"`
 }
 
-// A Task is the state of a task of the tasks extension. Times are ISO 8601. At most one of InputRequests, Result and Error is
-// there, as the status says; in a [CreateTaskResult] none.
+// A Task is the state of a task of the tasks extension. Times are ISO 8601. At most one of
+// InputRequests, Result and Error is present, depending on the status; in a [CreateTaskResult] none
+// is.
 type Task struct {
-	TaskID         string          `json:"taskId"`
-	Status         TaskStatus      `json:"status"`
-	StatusMessage  string          `json:"statusMessage,omitempty"`
-	CreatedAt      string          `json:"createdAt"`
-	LastUpdatedAt  string          `json:"lastUpdatedAt"`
-	TTLMs          *int64          `json:"ttlMs"` // how long it is kept, from its creation; nil for ever
-	PollIntervalMs *int64          `json:"pollIntervalMs,omitempty"`
-	InputRequests  InputRequests   `json:"inputRequests,omitzero"` // TaskInputRequired: answer them with tasks/update
-	Result         json.RawMessage `json:"result,omitempty"`       // TaskCompleted: what the request would have returned
-	Error          *ErrorObject    `json:"error,omitempty"`        // TaskFailed
+	TaskID        string     `json:"taskId"`
+	Status        TaskStatus `json:"status"`
+	StatusMessage string     `json:"statusMessage,omitempty"`
+	CreatedAt     string     `json:"createdAt"`
+	LastUpdatedAt string     `json:"lastUpdatedAt"`
+	// how long it is kept after its creation, in milliseconds; nil means forever
+	TTLMs          *int64 `json:"ttlMs"`
+	PollIntervalMs *int64 `json:"pollIntervalMs,omitempty"`
+	// TaskInputRequired: respond with tasks/update
+	InputRequests InputRequests `json:"inputRequests,omitzero"`
+	// TaskCompleted: the result of the request
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *ErrorObject    `json:"error,omitempty"` // TaskFailed
 }
 
-// CreateTaskResult is what a request returns that has become a task of the tasks extension: with ResultType [ResultTask].
+// CreateTaskResult is the result of a request that became a task of the tasks extension. Its
+// ResultType is [ResultTask].
 type CreateTaskResult struct {
 	Result
 	Task
@@ -63,15 +70,17 @@ type UpdateTaskParams struct {
 	InputResponses InputResponses `json:"inputResponses"`
 }
 
-// TaskNotificationParams are the params of notifications/tasks, the extension's notification about a task.
+// TaskNotificationParams are the params of notifications/tasks, the extension's notification about
+// a task.
 type TaskNotificationParams struct {
 	Params
 	Task
 }
 
-// TaskMetadata in the params of a 2025-11-25 request ask for it to become a task.
+// TaskMetadata in the params of a 2025-11-25 request asks the receiver to run it as a task.
 type TaskMetadata struct {
-	TTL *int64 `json:"ttl,omitempty"` // how long to keep it, in milliseconds; the receiver decides
+	// how long to keep the task, in milliseconds; the receiver decides
+	TTL *int64 `json:"ttl,omitempty"`
 }
 
 // RelatedTask is the value of [MetaRelatedTask].
@@ -79,26 +88,26 @@ type RelatedTask struct {
 	TaskID string `json:"taskId"`
 }
 
-// An ExperimentalTask is the state of a 2025-11-25 task (MCP 2025-11-25, Tasks, "Task"). Times are ISO 8601, the rest
-// milliseconds.
+// An ExperimentalTask is the state of a 2025-11-25 task (MCP 2025-11-25, Tasks, "Task"). Times are
+// ISO 8601; durations are milliseconds.
 type ExperimentalTask struct {
 	TaskID        string     `json:"taskId"`
 	Status        TaskStatus `json:"status"`
 	StatusMessage string     `json:"statusMessage,omitempty"`
 	CreatedAt     string     `json:"createdAt"`
 	LastUpdatedAt string     `json:"lastUpdatedAt"`
-	TTL           *int64     `json:"ttl"` // nil for ever
+	TTL           *int64     `json:"ttl"` // nil means forever
 	PollInterval  *int64     `json:"pollInterval,omitempty"`
 }
 
-// CreateExperimentalTaskResult is what a request returns that has become a 2025-11-25 task.
+// CreateExperimentalTaskResult is the result of a request that became a 2025-11-25 task.
 type CreateExperimentalTaskResult struct {
 	Result
 	Task ExperimentalTask `json:"task"`
 }
 
-// ExperimentalTaskResult is the result of tasks/get and tasks/cancel in 2025-11-25. The result of tasks/result is the one of the
-// request that became the task.
+// ExperimentalTaskResult is the result of tasks/get and tasks/cancel in 2025-11-25. The result of
+// tasks/result is that of the request that became the task.
 type ExperimentalTaskResult struct {
 	Result
 	ExperimentalTask

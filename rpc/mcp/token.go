@@ -8,35 +8,38 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A ProgressToken connects progress notifications to the request that asked for them: a JSON string or number, kept as it
-// was written so that it goes back byte for byte. It is comparable; the zero value is no token.
+// A ProgressToken relates progress notifications to a request: a JSON string or number, kept as it
+// was received so that it is sent back byte for byte. It is comparable; the zero value is no token.
 type ProgressToken struct{ text string }
 
-// A RequestID is the id of a JSON-RPC request where a message speaks of another one: a JSON string or number, kept as it was
-// written. It is comparable; the zero value is no id.
+// A RequestID is the id of a JSON-RPC request inside another message: a JSON string or number, kept
+// as it was received. It is comparable; the zero value is no id.
 type RequestID struct{ text string }
 
 var errNotToken = errors.New("want a string or a number")
 
-// StringToken returns the token that is the string s.
-func StringToken(s string) ProgressToken { return ProgressToken{string(jsonscan.AppendString(nil, s))} }
+// StringToken returns the token with the text s.
+func StringToken(s string) ProgressToken {
+	return ProgressToken{string(jsonscan.AppendString(nil, s))}
+}
 
-// IntToken returns the token that is the number n.
+// IntToken returns the token with the number n.
 func IntToken(n int64) ProgressToken { return ProgressToken{strconv.FormatInt(n, 10)} }
 
-// ParseProgressToken returns the token that a JSON text spells. It fails if that is neither a string nor a number.
+// ParseProgressToken parses the JSON text of a token. It fails if that is neither a string nor a
+// number.
 func ParseProgressToken(text []byte) (ProgressToken, error) {
 	s, err := scalar(text)
 	return ProgressToken{s}, err
 }
 
-// ParseRequestID returns the id that a JSON text spells. It fails if that is neither a string nor a number.
+// ParseRequestID parses the JSON text of an id. It fails if that is neither a string nor a number.
 func ParseRequestID(text []byte) (RequestID, error) {
 	s, err := scalar(text)
 	return RequestID{s}, err
 }
 
-// scalar returns text without the white space around it, if that is one JSON string or number.
+// scalar returns text without surrounding white space if it is one JSON string or number.
 func scalar(text []byte) (string, error) {
 	i := jsonscan.Space(text, 0)
 	if i == len(text) || text[i] != '"' && text[i] != '-' && (text[i] < '0' || text[i] > '9') {
@@ -49,10 +52,10 @@ func scalar(text []byte) (string, error) {
 	return string(text[i:end]), nil
 }
 
-// JSON returns the token's JSON text, "" if there is none.
+// JSON returns the token's JSON text; "" for the zero token.
 func (t ProgressToken) JSON() string { return t.text }
 
-// IsZero reports whether there is no token.
+// IsZero reports whether t is the zero token.
 func (t ProgressToken) IsZero() bool { return t.text == "" }
 
 // String returns the token's JSON text.
@@ -61,13 +64,13 @@ func (t ProgressToken) String() string { return t.text }
 // MarshalJSON fails for the zero token.
 func (t ProgressToken) MarshalJSON() ([]byte, error) { return marshalScalar(t.text) }
 
-// UnmarshalJSON accepts what [ParseProgressToken] does; null leaves t as it is.
+// UnmarshalJSON accepts what [ParseProgressToken] does. Null leaves t unchanged.
 func (t *ProgressToken) UnmarshalJSON(text []byte) error { return unmarshalScalar(text, &t.text) }
 
-// JSON returns the id's JSON text, "" if there is none.
+// JSON returns the id's JSON text; "" for the zero id.
 func (id RequestID) JSON() string { return id.text }
 
-// IsZero reports whether there is no id.
+// IsZero reports whether id is the zero id.
 func (id RequestID) IsZero() bool { return id.text == "" }
 
 // String returns the id's JSON text.
@@ -76,7 +79,7 @@ func (id RequestID) String() string { return id.text }
 // MarshalJSON fails for the zero id.
 func (id RequestID) MarshalJSON() ([]byte, error) { return marshalScalar(id.text) }
 
-// UnmarshalJSON accepts what [ParseRequestID] does; null leaves id as it is.
+// UnmarshalJSON accepts what [ParseRequestID] does. Null leaves id unchanged.
 func (id *RequestID) UnmarshalJSON(text []byte) error { return unmarshalScalar(text, &id.text) }
 
 func marshalScalar(text string) ([]byte, error) {

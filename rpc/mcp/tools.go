@@ -2,12 +2,13 @@ package mcp
 
 import "encoding/json"
 
-// A Tool is what a server lets a model call (MCP 2026-07-28, Tools, "Tool").
+// A Tool is a function of a server that a model can call (MCP 2026-07-28, Tools, "Tool").
 type Tool struct {
-	Name         string           `json:"name"` // see ValidToolName
-	Title        string           `json:"title,omitempty"`
-	Description  string           `json:"description,omitempty"`
-	InputSchema  json.RawMessage  `json:"inputSchema"`            // a JSON Schema with "type":"object"
+	Name        string `json:"name"` // see ValidToolName
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	// a JSON Schema with "type":"object"
+	InputSchema  json.RawMessage  `json:"inputSchema"`
 	OutputSchema json.RawMessage  `json:"outputSchema,omitempty"` // a JSON Schema; since 2025-06-18
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`  // since 2025-03-26
 	Execution    *ToolExecution   `json:"execution,omitempty"`    // 2025-11-25
@@ -16,7 +17,7 @@ type Tool struct {
 	Extra        Extra            `json:"-"`
 }
 
-// DisplayName returns what to show a user: the title, the title among the annotations, or the name.
+// DisplayName returns the name to show: the title, the title in the annotations, or the name.
 func (t *Tool) DisplayName() string {
 	switch {
 	case t.Title != "":
@@ -27,14 +28,14 @@ func (t *Tool) DisplayName() string {
 	return t.Name
 }
 
-// ValidToolName reports whether name is 1 to 128 letters, digits, '_', '-' and '.', as names of tools should be
-// (MCP 2026-07-28, Tools, "Tool Names").
+// ValidToolName reports whether name has 1 to 128 letters, digits, '_', '-' and '.', as the names
+// of tools should (MCP 2026-07-28, Tools, "Tool Names").
 func ValidToolName(name string) bool {
 	return name != "" && len(name) <= 128 && consistsOf(name, "_-.")
 }
 
-// ToolAnnotations are hints about a tool. An untrusted server's are worth nothing. The methods, for which a nil pointer will
-// do, give the value that a missing hint stands for.
+// ToolAnnotations are hints about a tool. Those of an untrusted server must not be relied on. The
+// methods return the specified default for a missing hint and may be called on a nil pointer.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
 	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`
@@ -44,33 +45,37 @@ type ToolAnnotations struct {
 	Extra           Extra  `json:"-"`
 }
 
-// ReadOnly reports whether the tool changes nothing: only if it says so.
+// ReadOnly reports whether readOnlyHint is true: the tool changes nothing.
 func (a *ToolAnnotations) ReadOnly() bool {
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
 
-// Destructive reports whether the tool may undo or overwrite something: unless it says that it does not, or is read-only.
+// Destructive reports whether destructiveHint is true or absent and the tool is not read-only: it
+// may undo or overwrite something.
 func (a *ToolAnnotations) Destructive() bool {
 	return !a.ReadOnly() && (a == nil || a.DestructiveHint == nil || *a.DestructiveHint)
 }
 
-// Idempotent reports whether a second call with the same arguments changes nothing more: only if it says so, or is read-only.
+// Idempotent reports whether idempotentHint is true or the tool is read-only: a second call with
+// the same arguments has no further effect.
 func (a *ToolAnnotations) Idempotent() bool {
 	return a.ReadOnly() || a != nil && a.IdempotentHint != nil && *a.IdempotentHint
 }
 
-// OpenWorld reports whether the tool reaches beyond a closed domain: unless it says that it does not.
+// OpenWorld reports whether openWorldHint is true or absent: the tool interacts with entities
+// outside of a closed domain.
 func (a *ToolAnnotations) OpenWorld() bool {
 	return a == nil || a.OpenWorldHint == nil || *a.OpenWorldHint
 }
 
-// ToolExecution says how a tool may be called in 2025-11-25.
+// ToolExecution is how a tool may be called in 2025-11-25.
 type ToolExecution struct {
-	TaskSupport TaskSupport `json:"taskSupport,omitempty"` // "" is forbidden
+	TaskSupport TaskSupport `json:"taskSupport,omitempty"` // "" means TaskForbidden
 	Extra       Extra       `json:"-"`
 }
 
-// TaskSupport says whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level Negotiation").
+// TaskSupport is whether a call of a tool may be a task (MCP 2025-11-25, Tasks, "Tool-Level
+// Negotiation").
 type TaskSupport string
 
 const (
@@ -96,13 +101,16 @@ type CallToolParams struct {
 	InputAnswers
 }
 
-// CallToolResult is the result of tools/call, if its Type is [ResultComplete] (MCP 2026-07-28, Tools, "Tool Result").
+// CallToolResult is the result of tools/call if its Type is [ResultComplete] (MCP 2026-07-28,
+// Tools, "Tool Result").
 //
-// A tool that failed says so with IsError, so that the model can see it. Where Type is [ResultInputRequired] or
-// [ResultTask], decode the same bytes into an [InputRequiredResult] or a [CreateTaskResult].
+// A tool that fails sets IsError, so that the model can see the error. If Type is
+// [ResultInputRequired] or [ResultTask], decode the same bytes into an [InputRequiredResult] or a
+// [CreateTaskResult].
 type CallToolResult struct {
 	Result
-	Content           []Content       `json:"content"`
-	StructuredContent json.RawMessage `json:"structuredContent,omitempty"` // since 2025-06-18; before 2026-07-28 an object
+	Content []Content `json:"content"`
+	// since 2025-06-18; before 2026-07-28 an object
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
 	IsError           bool            `json:"isError,omitempty"`
 }

@@ -15,20 +15,25 @@ import (
 
 func TestKeysMatchExactly(t *testing.T) {
 	var p CallToolParams
-	assert.NilError(t, Unmarshal([]byte(`{"NAME":"evil","name":"good","Arguments":{},"_Meta":{}}`), &p))
+	assert.NilError(t,
+		Unmarshal([]byte(`{"NAME":"evil","name":"good","Arguments":{},"_Meta":{}}`), &p))
 	assert.Equal(t, p.Name, "good")
 	assert.Assert(t, p.Arguments == nil && p.Meta == nil)
 	assert.Equal(t, len(p.Extra), 3)
 
 	// The order does not matter, and neither do the letters that encoding/json takes for k and s.
 	p = CallToolParams{}
-	assert.NilError(t, Unmarshal([]byte(`{"name":"good","Name":"evil","argumentſ":{"a":1},"ta\u212ak":{}}`), &p))
+	assert.NilError(t,
+		Unmarshal([]byte(`{"name":"good","Name":"evil","argumentſ":{"a":1},"ta\u212ak":{}}`), &p))
 	assert.Equal(t, p.Name, "good")
 	assert.Assert(t, p.Arguments == nil && p.Task == nil)
 
 	// Inside as well, where there is no Extra too.
 	var c CompleteParams
-	assert.NilError(t, Unmarshal([]byte(`{"ref":{"type":"ref/prompt","NAME":"x"},"argument":{"Name":"a","name":"b","value":""}}`), &c))
+	assert.NilError(t,
+		Unmarshal([]byte(
+			`{"ref":{"type":"ref/prompt","NAME":"x"},"argument":{"Name":"a","name":"b","value":""}}`),
+			&c))
 	assert.Equal(t, c.Ref.Name, "")
 	assert.Equal(t, c.Argument.Name, "b")
 
@@ -46,29 +51,44 @@ func TestDuplicateKeys(t *testing.T) {
 		{CallToolParams{}, `{"name":"a","n\u0061me":"b"}`, "name"},
 		{CallToolParams{}, `{"x":1,"x":2}`, "x"},
 		{CallToolParams{}, `{"x":1,"name":"a","\u0078":2}`, "x"},
-		{CallToolParams{}, `{"_meta":{"progressToken":1,"progressToken":2}}`, "_meta.progressToken"},
-		{CallToolParams{}, `{"_meta":{"io.modelcontextprotocol/logLevel":1,"io.modelcontextprotocol/logLevel":2}}`, `_meta["io.modelcontextprotocol/logLevel"]`},
+		{CallToolParams{}, `{"_meta":{"progressToken":1,"progressToken":2}}`,
+			"_meta.progressToken"},
+		{CallToolParams{},
+			`{"_meta":{"io.modelcontextprotocol/logLevel":1,"io.modelcontextprotocol/logLevel":2}}`,
+			`_meta["io.modelcontextprotocol/logLevel"]`},
 		{GetPromptParams{}, `{"name":"p","arguments":{"a":"1","a":"2"}}`, "arguments.a"},
 		{CompleteParams{}, `{"argument":{"name":"a","name":"b"}}`, "argument.name"},
-		{CompleteParams{}, `{"argument":{"x":"a","x":"b"}}`, "argument.x"}, // unknown, and there is no Extra
-		{CallToolResult{}, `{"content":[{"type":"text","text":""},{"type":"text","text":"","text":""}]}`, "content[1].text"},
-		{CallToolResult{}, `{"content":[{"type":"text","text":"","type":"image"}]}`, "content[0].type"},
-		{CallToolResult{}, `{"content":[{"type":"text","text":"","type":"text"}]}`, "content[0].type"},
+		// unknown, and there is no Extra
+		{CompleteParams{}, `{"argument":{"x":"a","x":"b"}}`, "argument.x"},
+		{CallToolResult{},
+			`{"content":[{"type":"text","text":""},{"type":"text","text":"","text":""}]}`,
+			"content[1].text"},
+		{CallToolResult{}, `{"content":[{"type":"text","text":"","type":"image"}]}`,
+			"content[0].type"},
+		{CallToolResult{}, `{"content":[{"type":"text","text":"","type":"text"}]}`,
+			"content[0].type"},
 		{TextContent{}, `{"type":"text","type":"text"}`, "type"},
-		{ListToolsResult{}, `{"tools":[{"name":"a"},{"name":"b","annotations":{"title":"","title":""}}]}`, "tools[1].annotations.title"},
-		{ElicitSchema{}, `{"properties":{"a":{"type":"string"},"a":{"type":"string"}}}`, "properties.a"},
-		{ElicitSchema{}, `{"properties":{"a":{"type":"string","enum":[],"enum":[]}}}`, "properties.a.enum"},
-		{InputRequiredResult{}, `{"inputRequests":{"k":{"method":"a"},"k":{"method":"b"}}}`, "inputRequests.k"},
+		{ListToolsResult{},
+			`{"tools":[{"name":"a"},{"name":"b","annotations":{"title":"","title":""}}]}`,
+			"tools[1].annotations.title"},
+		{ElicitSchema{}, `{"properties":{"a":{"type":"string"},"a":{"type":"string"}}}`,
+			"properties.a"},
+		{ElicitSchema{}, `{"properties":{"a":{"type":"string","enum":[],"enum":[]}}}`,
+			"properties.a.enum"},
+		{InputRequiredResult{}, `{"inputRequests":{"k":{"method":"a"},"k":{"method":"b"}}}`,
+			"inputRequests.k"},
 	} {
 		err := Unmarshal([]byte(tc.text), reflect.New(reflect.TypeOf(tc.zero)).Interface())
 		var de *DecodeError
-		assert.Assert(t, errors.Is(err, ErrDuplicateKey) && errors.As(err, &de), "%s: %v", tc.text, err)
+		assert.Assert(t, errors.Is(err, ErrDuplicateKey) &&
+			errors.As(err, &de), "%s: %v", tc.text, err)
 		assert.Equal(t, de.Path, tc.path)
 	}
 
 	// What the types do not describe is nobody's business here.
 	var p CallToolParams
-	assert.NilError(t, Unmarshal([]byte(`{"name":"a","arguments":{"x":1,"x":2},"future":{"y":1,"y":2}}`), &p))
+	assert.NilError(t,
+		Unmarshal([]byte(`{"name":"a","arguments":{"x":1,"x":2},"future":{"y":1,"y":2}}`), &p))
 	assert.Equal(t, string(p.Arguments), `{"x":1,"x":2}`)
 	assert.Equal(t, string(p.Extra["future"]), `{"y":1,"y":2}`)
 }
@@ -84,26 +104,41 @@ func TestDecodeErrors(t *testing.T) {
 		{CallToolParams{}, `{"name":1}`, "name: want a string, not a number (at byte 8)"},
 		{CallToolParams{}, `{"name":"a"} x`, "not JSON: text after the value (at byte 13)"},
 		{CallToolParams{}, `{"name":tru}`, "name: not JSON: wants true (at byte 8)"},
-		{CallToolParams{}, `{"name":"a",}`, "not JSON: an object wants a string as a member's name here (at byte 12)"},
-		{CallToolParams{}, `{"task":{"ttl":1.5}}`, "task.ttl: 1.5 does not fit in int64 (at byte 15)"},
+		{CallToolParams{}, `{"name":"a",}`,
+			"not JSON: an object wants a string as a member's name here (at byte 12)"},
+		{CallToolParams{}, `{"task":{"ttl":1.5}}`,
+			"task.ttl: 1.5 does not fit in int64 (at byte 15)"},
 		{CallToolParams{}, `{"_meta":[]}`, "_meta: want an object, not an array (at byte 9)"},
 		{ListToolsResult{}, `{"tools":{}}`, "tools: want an array, not an object (at byte 9)"},
 		{ListToolsResult{}, `{"tools":[null]}`, "tools[0]: want an object, not null (at byte 10)"},
-		{ListToolsResult{}, `{"tools":[{"annotations":{"readOnlyHint":"yes"}}]}`, "tools[0].annotations.readOnlyHint: want a boolean, not a string (at byte 41)"},
-		{CallToolResult{}, `{"content":[null]}`, "content[0]: want an object, not null (at byte 12)"},
-		{CallToolResult{}, `{"content":["text"]}`, "content[0]: want an object, not a string (at byte 12)"},
-		{CallToolResult{}, `{"content":[{"text":"x"}]}`, "content[0].type: a required value is missing (at byte 12)"},
-		{CallToolResult{}, `{"content":[{"type":7}]}`, "content[0].type: want a string, not a number (at byte 20)"},
-		{CallToolResult{}, `{"content":[{"type":"text","text":null,"type":"x"}]}`, "content[0].type: the key occurs twice (at byte 46)"},
-		{CallToolResult{}, `{"content":[{"type":"image","data":"%%"}]}`, "content[0].data: want standard base64: illegal base64 data at input byte 0 (at byte 35)"},
-		{CallToolResult{}, `{"content":[{"type":"new","x":nul}]}`, "content[0]: not JSON: wants null (at byte 30)"},
+		{ListToolsResult{}, `{"tools":[{"annotations":{"readOnlyHint":"yes"}}]}`,
+			"tools[0].annotations.readOnlyHint: want a boolean, not a string (at byte 41)"},
+		{CallToolResult{}, `{"content":[null]}`,
+			"content[0]: want an object, not null (at byte 12)"},
+		{CallToolResult{}, `{"content":["text"]}`,
+			"content[0]: want an object, not a string (at byte 12)"},
+		{CallToolResult{}, `{"content":[{"text":"x"}]}`,
+			"content[0].type: a required value is missing (at byte 12)"},
+		{CallToolResult{}, `{"content":[{"type":7}]}`,
+			"content[0].type: want a string, not a number (at byte 20)"},
+		{CallToolResult{}, `{"content":[{"type":"text","text":null,"type":"x"}]}`,
+			"content[0].type: the key occurs twice (at byte 46)"},
+		{CallToolResult{}, `{"content":[{"type":"image","data":"%%"}]}`,
+			"content[0].data: want standard base64: illegal base64 data at input byte 0 (at byte 35)"},
+		{CallToolResult{}, `{"content":[{"type":"new","x":nul}]}`,
+			"content[0]: not JSON: wants null (at byte 30)"},
 		{TextContent{}, `{"type":"image"}`, `type: want "text", not "image" (at byte 8)`},
 		{SamplingMessage{}, `{"content":null}`, "content: want an object, not null (at byte 11)"},
-		{ProgressParams{}, `{"progressToken":{}}`, "progressToken: want a string or a number (at byte 17)"},
-		{ProgressParams{}, `{"progress":1e999}`, "progress: 1e999 does not fit in float64 (at byte 12)"},
-		{CancelledParams{}, `{"requestId":[1]}`, "requestId: want a string or a number (at byte 13)"},
-		{GetPromptParams{}, `{"arguments":{"` + long + `":1}}`, "arguments." + long[:64] + "…: want a string, not a number (at byte 1017)"},
-		{GetPromptParams{}, `{"arguments":{"a\n b":1}}`, `arguments["a\n b"]: want a string, not a number (at byte 22)`},
+		{ProgressParams{}, `{"progressToken":{}}`,
+			"progressToken: want a string or a number (at byte 17)"},
+		{ProgressParams{}, `{"progress":1e999}`,
+			"progress: 1e999 does not fit in float64 (at byte 12)"},
+		{CancelledParams{}, `{"requestId":[1]}`,
+			"requestId: want a string or a number (at byte 13)"},
+		{GetPromptParams{}, `{"arguments":{"` + long + `":1}}`, "arguments." + long[:64] +
+			"…: want a string, not a number (at byte 1017)"},
+		{GetPromptParams{}, `{"arguments":{"a\n b":1}}`,
+			`arguments["a\n b"]: want a string, not a number (at byte 22)`},
 	} {
 		v := reflect.New(reflect.TypeOf(tc.zero))
 		assert.Error(t, Unmarshal([]byte(tc.text), v.Interface()), tc.want)
@@ -141,8 +176,10 @@ func TestContentBlocks(t *testing.T) {
 			&EmbeddedResource{Resource: ResourceContents{URI: "u", Blob: []byte{}}},
 			&EmbeddedResource{Resource: ResourceContents{URI: "u"}},
 			&ToolUseContent{ID: "1", Name: "t", Input: json.RawMessage(`{ "a" : 1 }`)},
-			&ToolResultContent{ToolUseID: "1", Content: []Content{&TextContent{Text: "x"}}, StructuredContent: json.RawMessage("null")},
-			&UnknownContent{Kind: "video", Raw: json.RawMessage(`{"type":"video","url":"u","nested":{"type":"text"}}`)},
+			&ToolResultContent{ToolUseID: "1", Content: []Content{&TextContent{Text: "x"}},
+				StructuredContent: json.RawMessage("null")},
+			&UnknownContent{Kind: "video",
+				Raw: json.RawMessage(`{"type":"video","url":"u","nested":{"type":"text"}}`)},
 		},
 	})
 	for _, c := range r.Content {
@@ -152,7 +189,8 @@ func TestContentBlocks(t *testing.T) {
 
 func TestNull(t *testing.T) {
 	r := ListToolsResult{Tools: []*Tool{{}}, NextCursor: "kept"}
-	assert.NilError(t, Unmarshal([]byte(`{"_meta":null,"tools":null,"nextCursor":null,"ttlMs":null}`), &r))
+	assert.NilError(t,
+		Unmarshal([]byte(`{"_meta":null,"tools":null,"nextCursor":null,"ttlMs":null}`), &r))
 	assert.Assert(t, r.Tools == nil && r.Meta == nil && r.TTLMs == nil)
 	assert.Equal(t, r.NextCursor, "kept") // as encoding/json has it
 	p := ProgressParams{}
@@ -166,13 +204,19 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 	var raw json.RawMessage
 	assert.NilError(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth), &raw))
-	assert.ErrorContains(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth+1), &raw), "nested too deeply")
-	assert.ErrorContains(t, Unmarshal(nest(`{"a":`, "1", "}", jsonscan.MaxDepth+1), &raw), "nested too deeply")
-	// Each level of content nests two. Only the first is followed, or the last "type" would be looked for as often as there are levels.
+	assert.ErrorContains(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth+1), &raw),
+		"nested too deeply")
+	assert.ErrorContains(t, Unmarshal(nest(`{"a":`, "1", "}", jsonscan.MaxDepth+1), &raw),
+		"nested too deeply")
+	// Each level of content nests two. Only the first is followed, or the last "type" would be
+	// looked for as often as there are levels.
 	var c ToolResultContent
-	err := Unmarshal(nest(`{"content":[`, "", `],"type":"tool_result","toolUseId":""}`, jsonscan.MaxDepth), &c)
+	err := Unmarshal(
+		nest(`{"content":[`, "", `],"type":"tool_result","toolUseId":""}`, jsonscan.MaxDepth), &c)
 	assert.Assert(t, strings.Contains(err.Error(), "nested too deeply"), "%.200s", err)
-	assert.NilError(t, Unmarshal(nest(`{"content":[`, "", `],"type":"tool_result","toolUseId":""}`, jsonscan.MaxDepth/2), &c))
+	assert.NilError(t,
+		Unmarshal(nest(`{"content":[`, "", `],"type":"tool_result","toolUseId":""}`,
+			jsonscan.MaxDepth/2), &c))
 	assert.Equal(t, c.Content[0].(*UnknownContent).Kind, "tool_result")
 	// A million of anything costs no more stack.
 	for _, open := range []string{"[", `{"a":`, `{"type":"tool_result","content":[`} {
@@ -181,13 +225,15 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzMessages wants that nothing that decodes as a message fails to encode, and that it comes back the same.
+// FuzzMessages wants that nothing that decodes as a message fails to encode, and that it comes back
+// the same.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"content":[{"type":"text","text":""},{"type":"tool_result","toolUseId":"","content":[{"type":"x"}]}],"isError":true}`))
 	f.Add([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":{"readOnlyHint":false},"x":1}],"ttlMs":0,"_meta":{"a":1}}`))
 	f.Add([]byte(`{"role":"user","content":[{"type":"resource","resource":{"uri":"","blob":""}}],"model":""}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range []any{new(CallToolResult), new(ListToolsResult), new(CreateMessageResult), new(InitializeParams), new(ElicitSchema)} {
+		for _, v := range []any{new(CallToolResult), new(ListToolsResult), new(CreateMessageResult),
+			new(InitializeParams), new(ElicitSchema)} {
 			if Unmarshal(data, v) != nil {
 				continue
 			}

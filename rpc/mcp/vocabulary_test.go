@@ -12,8 +12,11 @@ import (
 
 func TestRevisions(t *testing.T) {
 	all := Supported()
-	assert.DeepEqual(t, all, []Revision{Rev20260728, Rev20251125, Rev20250618, Rev20250326, Rev20241105})
-	assert.Assert(t, slices.IsSortedFunc(all, func(a, b Revision) int { return strings.Compare(string(b), string(a)) }))
+	assert.DeepEqual(t, all,
+		[]Revision{Rev20260728, Rev20251125, Rev20250618, Rev20250326, Rev20241105})
+	assert.Assert(t, slices.IsSortedFunc(all, func(a, b Revision) int {
+		return strings.Compare(string(b), string(a))
+	}))
 	assert.DeepEqual(t, Supported(Legacy), all[1:])
 	assert.DeepEqual(t, Supported(Modern), all[:1])
 	assert.DeepEqual(t, Supported(Legacy, Modern), all)
@@ -42,13 +45,16 @@ func TestRevisions(t *testing.T) {
 		_, ok := FeaturesOf(r)
 		assert.Assert(t, !ok && EraOf(r) == 0)
 	}
-	assert.Equal(t, EraOf(LatestLegacy).String()+" "+EraOf(LatestModern).String()+" "+Era(0).String(), "legacy modern unknown era")
+	assert.Equal(t, EraOf(LatestLegacy).String()+" "+EraOf(LatestModern).String()+" "+
+		Era(0).String(), "legacy modern unknown era")
 }
 
 func TestNegotiate(t *testing.T) {
 	for requested, want := range map[string]Revision{
-		"2024-11-05": Rev20241105, "2025-03-26": Rev20250326, "2025-06-18": Rev20250618, "2025-11-25": Rev20251125,
-		"2026-07-28": LatestLegacy, "2099-01-01": LatestLegacy, "1900-01-01": LatestLegacy, "": LatestLegacy, "2025-11-25\n": LatestLegacy,
+		"2024-11-05": Rev20241105, "2025-03-26": Rev20250326, "2025-06-18": Rev20250618,
+		"2025-11-25": Rev20251125,
+		"2026-07-28": LatestLegacy, "2099-01-01": LatestLegacy, "1900-01-01": LatestLegacy,
+		"": LatestLegacy, "2025-11-25\n": LatestLegacy,
 	} {
 		assert.Equal(t, Negotiate(requested), want, "%q", requested)
 	}
@@ -98,7 +104,9 @@ func TestMethodAt(t *testing.T) {
 		}
 	}
 	slices.Sort(cacheable)
-	assert.DeepEqual(t, cacheable, []string{"prompts/list", "resources/list", "resources/read", "resources/templates/list", "server/discover", "tools/list"})
+	assert.DeepEqual(t, cacheable,
+		[]string{"prompts/list", "resources/list", "resources/read", "resources/templates/list",
+			"server/discover", "tools/list"})
 	for range Methods(Latest) {
 		break // stopping early is allowed
 	}
@@ -114,15 +122,18 @@ func TestMethodAt(t *testing.T) {
 
 func TestErrorCodes(t *testing.T) {
 	for code, modern := range map[int64]bool{
-		CodeHeaderMismatch: true, CodeMissingRequiredClientCapability: true, CodeUnsupportedProtocolVersion: true,
-		CodeResourceNotFound: false, CodeURLElicitationRequired: false, -32601: false, -32023: false, 0: false,
+		CodeHeaderMismatch: true, CodeMissingRequiredClientCapability: true,
+		CodeUnsupportedProtocolVersion: true,
+		CodeResourceNotFound:           false, CodeURLElicitationRequired: false, -32601: false,
+		-32023: false, 0: false,
 	} {
 		assert.Equal(t, IsModernError(code), modern, "%d", code)
 	}
 }
 
 func TestTokens(t *testing.T) {
-	for _, text := range []string{`"abc"`, `""`, `"\u0061"`, `0`, `-1`, `1.5`, `9007199254740993`, `1e3`} {
+	for _, text := range []string{`"abc"`, `""`, `"\u0061"`, `0`, `-1`, `1.5`, `9007199254740993`,
+		`1e3`} {
 		token, err := ParseProgressToken([]byte(" " + text + "\n"))
 		assert.NilError(t, err)
 		assert.Equal(t, token.JSON(), text)
@@ -133,7 +144,8 @@ func TestTokens(t *testing.T) {
 		assert.Equal(t, id.String(), text)
 		assert.Assert(t, !id.IsZero() && !token.IsZero())
 
-		v := map[string]any{"_meta": Meta{MetaProgressToken: json.RawMessage(text)}, "progressToken": token, "progress": 1, "requestId": id}
+		v := map[string]any{"_meta": Meta{MetaProgressToken: json.RawMessage(text)},
+			"progressToken": token, "progress": 1, "requestId": id}
 		b, err := json.Marshal(v)
 		assert.NilError(t, err)
 		var p struct {
@@ -147,7 +159,8 @@ func TestTokens(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, fromMeta, token)
 	}
-	for _, text := range []string{``, ` `, `null`, `true`, `{}`, `[1]`, `"a`, `1 2`, `01`, `-`, `"a" x`} {
+	for _, text := range []string{``, ` `, `null`, `true`, `{}`, `[1]`, `"a`, `1 2`, `01`, `-`,
+		`"a" x`} {
 		_, err := ParseProgressToken([]byte(text))
 		assert.Error(t, err, "want a string or a number")
 		_, err = ParseRequestID([]byte(text))
@@ -177,7 +190,8 @@ func TestMeta(t *testing.T) {
 	assert.Equal(t, revision, Latest)
 	info, err := m.ClientInfo()
 	assert.NilError(t, err)
-	assert.DeepEqual(t, info, &Implementation{Name: "c", Version: "1", Extra: Extra{"x": json.RawMessage("1")}})
+	assert.DeepEqual(t, info,
+		&Implementation{Name: "c", Version: "1", Extra: Extra{"x": json.RawMessage("1")}})
 	server, err := m.ServerInfo()
 	assert.NilError(t, err)
 	assert.Equal(t, server.Name, "s")
@@ -208,23 +222,29 @@ func TestMeta(t *testing.T) {
 
 	assert.NilError(t, m.Set(MetaProtocolVersion, Latest))
 	assert.NilError(t, m.Set(MetaClientCapabilities, ClientCapabilities{}))
-	assert.DeepEqual(t, m, Meta{MetaProtocolVersion: json.RawMessage(`"2026-07-28"`), MetaClientCapabilities: json.RawMessage(`{}`)})
+	assert.DeepEqual(t, m,
+		Meta{MetaProtocolVersion: json.RawMessage(`"2026-07-28"`),
+			MetaClientCapabilities: json.RawMessage(`{}`)})
 	assert.ErrorContains(t, m.Set("k", Tool{}), `_meta["k"]`)
 	_, has := m["k"]
 	assert.Assert(t, !has)
 
-	m = Meta{MetaProtocolVersion: json.RawMessage(`1`), MetaClientInfo: json.RawMessage(`{"name":"a","name":"b"}`)}
+	m = Meta{MetaProtocolVersion: json.RawMessage(`1`),
+		MetaClientInfo: json.RawMessage(`{"name":"a","name":"b"}`)}
 	_, err = m.ProtocolVersion()
-	assert.Error(t, err, `_meta["io.modelcontextprotocol/protocolVersion"]: want a string, not a number (at byte 0)`)
+	assert.Error(t, err,
+		`_meta["io.modelcontextprotocol/protocolVersion"]: want a string, not a number (at byte 0)`)
 	_, err = m.ClientInfo()
 	assert.Assert(t, errors.Is(err, ErrDuplicateKey))
 }
 
 func TestMetaKeys(t *testing.T) {
 	for key, want := range map[string]string{
-		"": "", "a": "", "0": "", "a-b_c.d": "", "com.example/": "", "com.example/x": "", "io.modelcontextprotocol/related-task": "", "a/b": "", "x1-y.z/A": "",
+		"": "", "a": "", "0": "", "a-b_c.d": "", "com.example/": "", "com.example/x": "",
+		"io.modelcontextprotocol/related-task": "", "a/b": "", "x1-y.z/A": "",
 		"-a": "bad name", "a.": "bad name", "a b": "bad name", "é": "bad name", "a/b/c": "bad name",
-		"/x": "bad label", ".a/x": "bad label", "1a/x": "bad label", "a-/x": "bad label", "a..b/x": "bad label", "a_b/x": "bad label", "com.exämple/x": "bad label",
+		"/x": "bad label", ".a/x": "bad label", "1a/x": "bad label", "a-/x": "bad label",
+		"a..b/x": "bad label", "a_b/x": "bad label", "com.exämple/x": "bad label",
 	} {
 		if err := CheckMetaKey(key); want == "" {
 			assert.NilError(t, err, key)
@@ -236,13 +256,16 @@ func TestMetaKeys(t *testing.T) {
 	assert.ErrorContains(t, CheckExtensionID("tasks"), "has no prefix")
 	assert.ErrorContains(t, CheckExtensionID("a_b/c"), "bad label")
 	for key, want := range map[string]bool{
-		"io.modelcontextprotocol/x": true, "dev.mcp/": true, "org.modelcontextprotocol.api/x": true, "com.mcp.tools/x": true,
-		"com.example.mcp/x": false, "mcp/x": false, "modelcontextprotocol/x": false, "com.example/mcp": false, "x": false,
+		"io.modelcontextprotocol/x": true, "dev.mcp/": true, "org.modelcontextprotocol.api/x": true,
+		"com.mcp.tools/x":   true,
+		"com.example.mcp/x": false, "mcp/x": false, "modelcontextprotocol/x": false,
+		"com.example/mcp": false, "x": false,
 		"progressToken": true, "traceparent": true, "tracestate": true, "baggage": true,
 	} {
 		assert.Equal(t, IsReservedMetaKey(key), want, key)
 	}
-	for _, key := range []string{MetaProgressToken, MetaProtocolVersion, MetaClientCapabilities, MetaClientInfo, MetaLogLevel, MetaServerInfo, MetaSubscriptionID,
+	for _, key := range []string{MetaProgressToken, MetaProtocolVersion, MetaClientCapabilities,
+		MetaClientInfo, MetaLogLevel, MetaServerInfo, MetaSubscriptionID,
 		MetaRelatedTask, MetaModelImmediateResponse, MetaTraceparent, MetaTracestate, MetaBaggage} {
 		assert.NilError(t, CheckMetaKey(key))
 		assert.Assert(t, IsReservedMetaKey(key), key)

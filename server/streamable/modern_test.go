@@ -46,7 +46,7 @@ func TestModernStatuses(t *testing.T) {
 		"Mcp-Name in base64 for something else": {echo, version + "Mcp-Method: tools/call\nMcp-Name: =?base64?ZWNobyE=?=", 400,
 			mismatch("1", "Mcp-Name is not what the body says")},
 		"Mcp-Name in broken base64": {echo, version + "Mcp-Method: tools/call\nMcp-Name: =?base64?ZWNobw?=", 400,
-			mismatch("1", "Mcp-Name is not the base64 that it says it is")},
+			mismatch("1", "Mcp-Name is not valid base64 of UTF-8 text")},
 		"Mcp-Name with bytes that are not ASCII": {echo, version + "Mcp-Method: tools/call\nMcp-Name: \xc3\xa9cho", 400,
 			mismatch("1", "Mcp-Name has characters that are not visible ASCII")},
 		"Mcp-Name missing":            {echo, version + "Mcp-Method: tools/call", 400, mismatch("1", "Mcp-Name is missing")},

@@ -146,7 +146,7 @@ func TestBadDefinitions(t *testing.T) {
 	l := lock(t)
 	for _, tt := range []struct{ tool, want string }{
 		{`{`, "is no JSON"}, {`{}`, "has no name"}, {`{"name":1}`, "has no name"}, {`[]`, "has no name"},
-		{`{"name":"a","name":"b"}`, `"name" is there twice`}, {`{"name":"a","x":{"k":1,"\u006b":2}}`, `"k" is there twice`},
+		{`{"name":"a","name":"b"}`, `"name" occurs twice`}, {`{"name":"a","x":{"k":1,"\u006b":2}}`, `"k" occurs twice`},
 		{`{"name":"a","x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, "nested more than 200 deep"},
 	} {
 		_, err := l.Check(files, Tool, raw(tt.tool))
