@@ -110,8 +110,8 @@ func TestBadResourceMetadata(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"half":          {says(200, `{"resource":`), "the document is none"},
-		"a type":        {says(200, `{"resource":["`+endpoint+`"]}`), "the document is none"},
+		"half":          {says(200, `{"resource":`), "the document is not valid"},
+		"a type":        {says(200, `{"resource":["`+endpoint+`"]}`), "the document is not valid"},
 		"twice":         {says(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`), "the key occurs twice"},
 		"no resource":   {says(200, `{"authorization_servers":["`+issuer+`"]}`), "resource is missing"},
 		"no server":     {says(200, `{"resource":"`+endpoint+`"}`), "it names no authorization server"},
@@ -214,7 +214,7 @@ func TestBadServerMetadata(t *testing.T) {
 		"a scheme":            {map[string]any{"authorization_endpoint": "javascript:alert(1)"}, "names no host"},
 		"a file":              {map[string]any{"authorization_endpoint": "file:///etc/passwd"}, "names no host"},
 		"a user":              {map[string]any{"authorization_endpoint": "https://as.example@evil.example/"}, "a URL with a user in it is not used"},
-		"a type":              {map[string]any{"scopes_supported": "all"}, "the document is none"},
+		"a type":              {map[string]any{"scopes_supported": "all"}, "the document is not valid"},
 		"no way to register":  {map[string]any{"registration_endpoint": nil}, "it wants one that was registered beforehand"},
 		"http registration":   {map[string]any{"registration_endpoint": "http://as.example/register"}, "only https is used"},
 		"nothing to be shown": {map[string]any{"token_endpoint_auth_methods_supported": []string{"tls_client_auth"}, "registration_endpoint": nil}, "registered beforehand"},

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Claims are what a JWT says (RFC 7519, section 4.1). A claim that is not there has the zero value.
+// Claims are the claims of a JWT (RFC 7519, section 4.1). An absent claim has the zero value.
 type Claims struct {
 	Issuer    string          `json:"iss,omitempty"`
 	Subject   string          `json:"sub,omitempty"`
@@ -18,22 +18,25 @@ type Claims struct {
 	NotBefore NumericDate     `json:"nbf,omitzero"`
 	IssuedAt  NumericDate     `json:"iat,omitzero"`
 	ID        string          `json:"jti,omitempty"`
-	Others    jsonexact.Extra // by name
+	Others    jsonexact.Extra // the other claims, by name
 }
 
-// ParseClaims reads the payload of a token that has been verified. No claim may be there twice. The error is [ErrMalformed].
+// ParseClaims parses the payload of a verified token. A claim may occur once. The error matches
+// [ErrMalformed].
 func ParseClaims(payload []byte) (*Claims, error) {
 	c := &Claims{}
 	if err := codec.Unmarshal(payload, c); err != nil {
 		if e, ok := errors.AsType[*jsonexact.DecodeError](err); ok && e.Path != "" {
-			return nil, malformed("claims", "%q is not what it may be, or is there twice", e.Path) // without the value
+			// the value may be secret
+			return nil, malformed("claims", "%q has the wrong type or occurs twice", e.Path)
 		}
 		return nil, malformed("claims", "not the JSON that is wanted")
 	}
 	return c, nil
 }
 
-// Text returns a claim of [Claims.Others] that is a string, or "" if it is not there or null. The error is [ErrMalformed].
+// Text returns a string claim of [Claims.Others], or "" if it is absent or null. The error matches
+// [ErrMalformed].
 func (c *Claims) Text(name string) (string, error) {
 	raw := c.Others[name]
 	if raw == nil || string(raw) == "null" {
@@ -46,9 +49,9 @@ func (c *Claims) Text(name string) (string, error) {
 	return text, nil
 }
 
-const maxAudience = 64 // resources that one token is for
+const maxAudience = 64 // resources that a token may be for
 
-// An Audience is whom a token is for: in JSON one string, or an array.
+// An Audience is the audience of a token: in JSON a string or an array of strings.
 type Audience []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -84,7 +87,7 @@ type NumericDate struct{ time.Time }
 func (d *NumericDate) UnmarshalJSON(text []byte) error {
 	const last = 1 << 38 // beyond the year 10000
 	seconds, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || !(0 <= seconds && seconds < last) { // not a number is neither
+	if err != nil || !(0 <= seconds && seconds < last) { // false for NaN
 		return errors.New("want a number of seconds since 1970")
 	}
 	d.Time = time.Unix(int64(seconds), 0)
@@ -92,4 +95,6 @@ func (d *NumericDate) UnmarshalJSON(text []byte) error {
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (d NumericDate) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, d.Unix(), 10), nil }
+func (d NumericDate) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, d.Unix(), 10), nil
+}

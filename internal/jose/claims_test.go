@@ -9,18 +9,21 @@ import (
 )
 
 func TestClaims(t *testing.T) {
-	c, err := ParseClaims([]byte(`{"iss":"https://a","sub":"s","aud":["x","y"],"exp":1300819380.9,"nbf":0,"iat":1e9,"jti":"j","scope":"a b","cnf":{"jkt":"t"}}`))
+	c, err := ParseClaims(
+		[]byte(`{"iss":"https://a","sub":"s","aud":["x","y"],"exp":1300819380.9,"nbf":0,"iat":1e9,"jti":"j","scope":"a b","cnf":{"jkt":"t"}}`))
 	assert.NilError(t, err)
 	assert.Equal(t, c.Issuer+" "+c.Subject+" "+c.ID, "https://a s j")
 	assert.DeepEqual(t, c.Audience, Audience{"x", "y"})
-	assert.Assert(t, c.Expires.Equal(time.Unix(1300819380, 0)) && c.NotBefore.Equal(time.Unix(0, 0)) && c.IssuedAt.Equal(time.Unix(1e9, 0)))
+	assert.Assert(t, c.Expires.Equal(time.Unix(1300819380, 0)) &&
+		c.NotBefore.Equal(time.Unix(0, 0)) && c.IssuedAt.Equal(time.Unix(1e9, 0)))
 	assert.Assert(t, !c.NotBefore.IsZero(), "a claim of 0 is there")
 	assert.Equal(t, len(c.Others), 2)
 	assert.Equal(t, string(c.Others["cnf"]), `{"jkt":"t"}`)
 
 	text, err := codec.Append(nil, c)
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"iss":"https://a","sub":"s","aud":["x","y"],"exp":1300819380,"nbf":0,"iat":1000000000,"jti":"j","cnf":{"jkt":"t"},"scope":"a b"}`)
+	assert.Equal(t, string(text),
+		`{"iss":"https://a","sub":"s","aud":["x","y"],"exp":1300819380,"nbf":0,"iat":1000000000,"jti":"j","cnf":{"jkt":"t"},"scope":"a b"}`)
 	text, err = codec.Append(nil, &Claims{Audience: Audience{"one"}})
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `{"aud":"one"}`)
@@ -32,9 +35,12 @@ func TestClaims(t *testing.T) {
 
 func TestRefusedClaims(t *testing.T) {
 	for _, text := range []string{
-		``, `[]`, `"x"`, `{} {}`, `{"sub":"a","sub":"b"}`, `{"x":1,"x":1}`, `{"s\u0075b":"a","sub":"b"}`, `{"sub":1}`, `{"iss":{}}`,
-		`{"exp":"1"}`, `{"exp":-1}`, `{"exp":1e99}`, `{"exp":null}`, `{"exp":true}`, `{"aud":1}`, `{"aud":null}`, `{"aud":["a",1]}`, `{"aud":{}}`,
-		`{"aud":["` + strings.Repeat(`a","`, maxAudience) + `a"]}`, "{\"sub\":\"\xff\"}", `{"sub":"\ud800"}`,
+		``, `[]`, `"x"`, `{} {}`, `{"sub":"a","sub":"b"}`, `{"x":1,"x":1}`,
+		`{"s\u0075b":"a","sub":"b"}`, `{"sub":1}`, `{"iss":{}}`,
+		`{"exp":"1"}`, `{"exp":-1}`, `{"exp":1e99}`, `{"exp":null}`, `{"exp":true}`, `{"aud":1}`,
+		`{"aud":null}`, `{"aud":["a",1]}`, `{"aud":{}}`,
+		`{"aud":["` + strings.Repeat(`a","`, maxAudience) + `a"]}`, "{\"sub\":\"\xff\"}",
+		`{"sub":"\ud800"}`,
 	} {
 		_, err := ParseClaims([]byte(text))
 		assert.ErrorIs(t, err, ErrMalformed, text)

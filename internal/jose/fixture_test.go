@@ -51,7 +51,8 @@ func sign(t testing.TB, s *Signer, header Header, claims any) string {
 
 // token returns one with a header and payload as they are written here, signed by nobody.
 func unsigned(header, payload string) string {
-	return encoding.EncodeToString([]byte(header)) + "." + encoding.EncodeToString([]byte(payload)) + "." + encoding.EncodeToString(make([]byte, 64))
+	return encoding.EncodeToString([]byte(header)) + "." +
+		encoding.EncodeToString([]byte(payload)) + "." + encoding.EncodeToString(make([]byte, 64))
 }
 
 func verify(text string, key *Key, allowed ...Algorithm) (string, error) {
@@ -79,4 +80,6 @@ func otherCurve(t testing.TB) *ecdsa.PrivateKey {
 }
 
 // with puts a member into a JSON object.
-func with(object, member string) string { return strings.TrimSuffix(object, "}") + "," + member + "}" }
+func with(object, member string) string {
+	return strings.TrimSuffix(object, "}") + "," + member + "}"
+}

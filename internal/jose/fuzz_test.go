@@ -33,7 +33,8 @@ func FuzzToken(f *testing.F) {
 
 func FuzzKeySet(f *testing.F) {
 	f.Add([]byte(`{"keys":[` + rfc7638 + `]}`))
-	f.Add([]byte(`{"keys":[` + jwkOf(f, signer(f, ES256).Key()) + `,` + jwkOf(f, signer(f, EdDSA).Key()) + `,{"kty":"oct"}]}`))
+	f.Add([]byte(`{"keys":[` + jwkOf(f, signer(f, ES256).Key()) + `,` +
+		jwkOf(f, signer(f, EdDSA).Key()) + `,{"kty":"oct"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		set, err := ParseKeySet(text)
 		if err != nil {

@@ -1,5 +1,6 @@
-// Package jose has what OAuth needs of JSON Object Signing: keys as JWK (RFC 7517, 7518, 8037), signed tokens in the compact form of JWS (RFC 7515), the claims
-// of a JWT (RFC 7519), and thumbprints of keys (RFC 7638).
+// Package jose has the parts of JSON Object Signing that OAuth needs: keys as JWK (RFC 7517, 7518,
+// 8037), signed tokens in the compact form of JWS (RFC 7515), the claims of a JWT (RFC 7519), and
+// thumbprints of keys (RFC 7638).
 //
 //	set, err := jose.ParseKeySet(document)
 //	token, err := jose.Parse(text)
@@ -7,11 +8,13 @@
 //		payload, err := token.Verify(key, jose.ES256, jose.RS256)
 //	}
 //
-// There are only signatures with a private key. Neither "none" nor a shared secret can be expressed, and a payload can only be had by verifying it. What a token says of
-// its algorithm is compared, never obeyed: the key and the caller say which ones there are, and a token with another is refused. Where a token says a key may be found,
-// nobody looks.
+// Signatures are made with a private key only: there is no "none" and no shared secret. Only Verify
+// returns the payload of a token. The algorithm in a token is not trusted: the key and the caller
+// determine the allowed ones, and a token with another one is rejected. Keys or URLs of keys in a
+// token are not used.
 //
-// JSON is read to the letter: no key twice, and none in another case. Everything has a limit that holds before anything is decoded.
+// JSON is decoded strictly: no key may occur twice, and keys are case-sensitive. All sizes are
+// limited before anything is decoded.
 package jose
 
 import (
@@ -23,7 +26,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// An Algorithm makes signatures (RFC 7518, section 3.1, and RFC 8037, section 3.1).
+// An Algorithm is a signature algorithm (RFC 7518, section 3.1, and RFC 8037, section 3.1).
 type Algorithm string
 
 const (
@@ -34,26 +37,27 @@ const (
 )
 
 const (
-	// MaxToken is how many bytes a token may have.
+	// MaxToken is the maximal size of a token in bytes.
 	MaxToken = 16 << 10
-	// MaxKeySet is how many bytes a set of keys may have.
+	// MaxKeySet is the maximal size of a key set in bytes.
 	MaxKeySet = 256 << 10
 
-	maxHeader = 6 << 10 // bytes of a token's header, as it is sent
+	maxHeader = 6 << 10 // encoded
 	maxKey    = 16 << 10
 	maxKeys   = 100 // in a set
 	maxKeyID  = 256 // bytes
-	maxTry    = 4   // keys that a token is worth trying
+	maxTry    = 4   // keys to try per token
 
 	minRSA, maxRSA = 2048, 8192 // bits
 )
 
 var (
-	// ErrMalformed is the cause of an error for what is no token, key or set of keys in the forms that are spoken here.
+	// ErrMalformed is the cause of an error for an invalid or unsupported token, key or key set.
 	ErrMalformed = errors.New("malformed")
-	// ErrAlgorithm is the cause of an error for a token whose algorithm is not one that the key and the caller have in common.
+	// ErrAlgorithm is the cause of an error for a token whose algorithm the key or the caller does
+	// not allow.
 	ErrAlgorithm = errors.New("the algorithm is not allowed")
-	// ErrSignature is the cause of an error for a token that the key has not signed.
+	// ErrSignature is the cause of an error for a token that was not signed by the key.
 	ErrSignature = errors.New("the signature is not by this key")
 )
 
@@ -61,12 +65,13 @@ func malformed(what, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", what, ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// codec reads and writes headers, claims and keys. It keeps the claims that have no field.
+// codec encodes and decodes headers, claims and keys. It keeps unknown claims.
 var codec = jsonexact.NewMessages(jsonexact.Union{})
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// decode decodes base64url without padding, in its one form: the package base64 would skip line breaks.
+// decode decodes base64url without padding, in canonical form only. Package base64 alone would skip
+// line breaks.
 func decode(text string) ([]byte, error) {
 	if strings.IndexByte(text, '\r') >= 0 || strings.IndexByte(text, '\n') >= 0 {
 		return nil, errors.New("not base64url")

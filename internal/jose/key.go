@@ -16,15 +16,16 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// A Key is a public key that verifies signatures: RSA of 2048 to 8192 bits, ECDSA on P-256, or Ed25519. It is safe for concurrent use.
+// A Key is a public key that verifies signatures: RSA of 2048 to 8192 bits, ECDSA on P-256, or
+// Ed25519. It is safe for concurrent use.
 type Key struct {
-	ID     string // "": none
-	public crypto.PublicKey
-	may    []Algorithm // that its signatures are made with
-	jwk    jwk
+	ID         string // "" if it has none
+	public     crypto.PublicKey
+	algorithms []Algorithm // allowed algorithms
+	jwk        jwk
 }
 
-// A jwk is a key as RFC 7517 has it. What is private is only looked for.
+// A jwk is a key in the format of RFC 7517. Private members are only detected.
 type jwk struct {
 	Type       string   `json:"kty"`
 	Use        string   `json:"use,omitempty"`
@@ -38,7 +39,7 @@ type jwk struct {
 	Y          string   `json:"y,omitempty"`
 }
 
-// secrets are the members that only a private or shared key has.
+// secrets are the members of private and symmetric keys.
 type secrets struct {
 	D   json.RawMessage `json:"d"`
 	P   json.RawMessage `json:"p"`
@@ -50,7 +51,8 @@ type secrets struct {
 	K   json.RawMessage `json:"k"`
 }
 
-// NewKey returns the key of a [*rsa.PublicKey], [*ecdsa.PublicKey] or [ed25519.PublicKey]. An RSA key takes part in both RS256 and PS256.
+// NewKey returns the key for a [*rsa.PublicKey], [*ecdsa.PublicKey] or [ed25519.PublicKey]. An RSA
+// key allows both RS256 and PS256.
 func NewKey(public crypto.PublicKey) (*Key, error) {
 	switch public := public.(type) {
 	case *rsa.PublicKey:
@@ -60,25 +62,30 @@ func NewKey(public crypto.PublicKey) (*Key, error) {
 		if public.E < 3 || public.E%2 == 0 || public.N.Bit(0) == 0 {
 			return nil, malformed("key", "it is no RSA key")
 		}
-		j := jwk{Type: "RSA", N: encoding.EncodeToString(public.N.Bytes()), E: encoding.EncodeToString(big.NewInt(int64(public.E)).Bytes())}
-		return &Key{public: public, may: []Algorithm{RS256, PS256}, jwk: j}, nil
+		j := jwk{Type: "RSA", N: encoding.EncodeToString(public.N.Bytes()),
+			E: encoding.EncodeToString(big.NewInt(int64(public.E)).Bytes())}
+		return &Key{public: public, algorithms: []Algorithm{RS256, PS256}, jwk: j}, nil
 	case *ecdsa.PublicKey:
 		point, err := public.Bytes()
 		if err != nil || public.Curve != elliptic.P256() {
-			return nil, malformed("key", "it is no point on P-256")
+			return nil, malformed("key", "the point is not on P-256")
 		}
-		j := jwk{Type: "EC", Curve: "P-256", X: encoding.EncodeToString(point[1:33]), Y: encoding.EncodeToString(point[33:])}
-		return &Key{public: public, may: []Algorithm{ES256}, jwk: j}, nil
+		j := jwk{Type: "EC", Curve: "P-256", X: encoding.EncodeToString(point[1:33]),
+			Y: encoding.EncodeToString(point[33:])}
+		return &Key{public: public, algorithms: []Algorithm{ES256}, jwk: j}, nil
 	case ed25519.PublicKey:
 		if len(public) != ed25519.PublicKeySize {
-			return nil, malformed("key", "it has %d bytes; want %d", len(public), ed25519.PublicKeySize)
+			return nil, malformed("key", "it has %d bytes; want %d", len(public),
+				ed25519.PublicKeySize)
 		}
-		return &Key{public: public, may: []Algorithm{EdDSA}, jwk: jwk{Type: "OKP", Curve: "Ed25519", X: encoding.EncodeToString(public)}}, nil
+		return &Key{public: public, algorithms: []Algorithm{EdDSA},
+			jwk: jwk{Type: "OKP", Curve: "Ed25519", X: encoding.EncodeToString(public)}}, nil
 	}
 	return nil, malformed("key", "%T is of a type that is not spoken here", public)
 }
 
-// ParseKey reads a public key. The error is [ErrMalformed] also for one of another type, one that is not meant for signatures, and one that is not only public.
+// ParseKey parses a public key. The error matches [ErrMalformed], also for keys of other types,
+// keys that are not for signatures, and private keys.
 func ParseKey(text []byte) (*Key, error) {
 	if len(text) > maxKey {
 		return nil, malformed("key", "it has more than %d bytes", maxKey)
@@ -95,7 +102,8 @@ func ParseKey(text []byte) (*Key, error) {
 		return nil, malformed("key", "its kid has more than %d bytes", maxKeyID)
 	case j.secrets.any():
 		return nil, malformed("key", "it is not only public")
-	case j.Use != "" && j.Use != "sig", j.Operations != nil && !slices.Contains(j.Operations, "verify"):
+	case j.Use != "" && j.Use != "sig",
+		j.Operations != nil && !slices.Contains(j.Operations, "verify"):
 		return nil, malformed("key", "it is not for signatures")
 	}
 	public, err := j.public()
@@ -109,10 +117,10 @@ func ParseKey(text []byte) (*Key, error) {
 	key.ID, key.jwk.ID = j.ID, j.ID
 	if j.Algorithm != "" {
 		only := Algorithm(j.Algorithm)
-		if !slices.Contains(key.may, only) {
+		if !slices.Contains(key.algorithms, only) {
 			return nil, malformed("key", "its alg is not one that a key of this type has here")
 		}
-		key.may, key.jwk.Algorithm = []Algorithm{only}, j.Algorithm
+		key.algorithms, key.jwk.Algorithm = []Algorithm{only}, j.Algorithm
 	}
 	return key, nil
 }
@@ -130,12 +138,12 @@ func (j *jwk) public() (crypto.PublicKey, error) {
 	switch {
 	case j.Type == "RSA":
 		n, err := decode(j.N)
-		if err != nil || len(n) > maxRSA/8+1 { // some write a zero before it
-			return nil, errors.New("n is no modulus of a length that is taken here")
+		if err != nil || len(n) > maxRSA/8+1 { // some implementations write a leading zero
+			return nil, errors.New("n is not a modulus of 2048 to 8192 bits")
 		}
 		e, err := decode(j.E)
 		if err != nil || len(e) > 4 {
-			return nil, errors.New("e is no exponent of a length that is taken here")
+			return nil, errors.New("e is not an exponent of at most 4 bytes")
 		}
 		exponent := new(big.Int).SetBytes(e).Int64()
 		if exponent > 1<<31-1 {
@@ -146,11 +154,12 @@ func (j *jwk) public() (crypto.PublicKey, error) {
 		x, err1 := decode(j.X)
 		y, err2 := decode(j.Y)
 		if err1 != nil || err2 != nil || len(x) != 32 || len(y) != 32 {
-			return nil, errors.New("x and y are not of 32 bytes")
+			return nil, errors.New("x and y do not have 32 bytes")
 		}
-		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
+		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(),
+			slices.Concat([]byte{4}, x, y))
 		if err != nil {
-			return nil, errors.New("it is no point on P-256")
+			return nil, errors.New("the point is not on P-256")
 		}
 		return public, nil
 	case j.Type == "OKP" && j.Curve == "Ed25519":
@@ -160,7 +169,8 @@ func (j *jwk) public() (crypto.PublicKey, error) {
 		}
 		return ed25519.PublicKey(x), nil
 	}
-	return nil, errors.New("its type is not spoken here; there are RSA, EC with P-256, and OKP with Ed25519")
+	return nil, errors.New(
+		"the type is not supported; want RSA, EC with P-256, or OKP with Ed25519")
 }
 
 // MarshalJSON implements [json.Marshaler]: the key as a JWK.
@@ -175,17 +185,18 @@ func (k *Key) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// WithID returns the same key under a name.
+// WithID returns the key with that key id.
 func (k *Key) WithID(id string) *Key {
 	named := *k
 	named.ID, named.jwk.ID = id, id
 	return &named
 }
 
-// Thumbprint returns the hash that tells the key from all others, with SHA-256 and in base64url (RFC 7638, and RFC 8037, section 2).
+// Thumbprint returns the SHA-256 thumbprint of the key in base64url (RFC 7638, and RFC 8037,
+// section 2).
 func (k *Key) Thumbprint() string {
 	var text string
-	switch j := &k.jwk; j.Type { // all values are base64url, or words without anything to escape
+	switch j := &k.jwk; j.Type { // all values are base64url or words that need no escape
 	case "RSA":
 		text = `{"e":"` + j.E + `","kty":"RSA","n":"` + j.N + `"}`
 	case "EC":

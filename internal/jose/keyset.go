@@ -7,11 +7,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// A KeySet has the public keys of somebody who signs. It does not change, and is safe for concurrent use.
+// A KeySet holds the public keys of an issuer. It is immutable and safe for concurrent use.
 type KeySet struct{ keys []*Key }
 
-// ParseKeySet reads a set of at most 100 keys and [MaxKeySet] bytes. Keys that are of no use here, of other types or for encryption, are left out (RFC 7517, section 5), and so
-// is one that has its private half beside it, as it is no secret any more. A set without any key is not an error.
+// ParseKeySet parses a set of at most 100 keys and [MaxKeySet] bytes. It ignores keys that it does
+// not support and keys for encryption (RFC 7517, section 5), and keys with private members, which
+// are compromised. An empty set is not an error.
 func ParseKeySet(text []byte) (*KeySet, error) {
 	if len(text) > MaxKeySet {
 		return nil, malformed("key set", "it has more than %d bytes", MaxKeySet)
@@ -26,7 +27,7 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 	case set.Keys == nil:
 		return nil, malformed("key set", "it has no keys")
 	case len(set.Keys) > maxKeys:
-		return nil, malformed("key set", "it has %d keys, and may have %d", len(set.Keys), maxKeys)
+		return nil, malformed("key set", "it has %d keys; the limit is %d", len(set.Keys), maxKeys)
 	}
 	parsed := &KeySet{}
 	for _, text := range set.Keys {
@@ -37,15 +38,16 @@ func ParseKeySet(text []byte) (*KeySet, error) {
 	return parsed, nil
 }
 
-// Len returns how many keys there are.
+// Len returns the number of keys.
 func (s *KeySet) Len() int { return len(s.keys) }
 
-// Candidates returns the keys that may have made a signature: those with that name, or all if a token names none, that are good for the algorithm. There are at most four, so
-// that nobody has many tried by naming none.
+// Candidates returns the keys that may have made a signature: those that allow the algorithm and
+// have that id, or any id if id is "". It returns at most four, so that a token without a key id
+// cannot cause many verifications.
 func (s *KeySet) Candidates(id string, alg Algorithm) []*Key {
 	var found []*Key
 	for _, key := range s.keys {
-		if (id == "" || key.ID == id) && slices.Contains(key.may, alg) {
+		if (id == "" || key.ID == id) && slices.Contains(key.algorithms, alg) {
 			if found = append(found, key); len(found) == maxTry {
 				break
 			}

@@ -21,18 +21,19 @@ type Signer struct {
 	alg     Algorithm
 }
 
-// NewSigner returns a signer with a private key, which may be in other hands than this program's. The algorithm "" is the only one there is for such a key; an RSA key needs
-// one to be named.
+// NewSigner returns a signer for a private key, which may be held by another program. The algorithm
+// may be "" if the key allows only one; an RSA key needs one.
 func NewSigner(private crypto.Signer, alg Algorithm) (*Signer, error) {
 	key, err := NewKey(private.Public())
 	if err != nil {
 		return nil, err
 	}
-	if alg == "" && len(key.may) == 1 {
-		alg = key.may[0]
+	if alg == "" && len(key.algorithms) == 1 {
+		alg = key.algorithms[0]
 	}
-	if !slices.Contains(key.may, alg) {
-		return nil, fmt.Errorf("key: %w: %q; want one of %v", ErrAlgorithm, string(alg), key.may)
+	if !slices.Contains(key.algorithms, alg) {
+		return nil, fmt.Errorf("key: %w: %q; want one of %v", ErrAlgorithm, string(alg),
+			key.algorithms)
 	}
 	return &Signer{private, key, alg}, nil
 }
@@ -49,10 +50,10 @@ func Generate() (*Signer, error) {
 // Key returns the public key.
 func (s *Signer) Key() *Key { return s.key }
 
-// Algorithm returns the one that it signs with.
+// Algorithm returns the algorithm of its signatures.
 func (s *Signer) Algorithm() Algorithm { return s.alg }
 
-// Sign returns a token. The header's algorithm is the signer's, whatever it says; claims are encoded as JSON.
+// Sign returns a token. It sets the algorithm of the header and encodes claims as JSON.
 func (s *Signer) Sign(header Header, claims any) (string, error) {
 	header.Algorithm = s.alg
 	head, err := codec.Append(nil, header)
@@ -92,10 +93,11 @@ func (s *Signer) sign(text []byte) ([]byte, error) {
 	}
 	var rs struct{ R, S *big.Int }
 	rest, err := asn1.Unmarshal(der, &rs)
-	if err != nil || len(rest) > 0 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 || rs.R.BitLen() > 256 || rs.S.BitLen() > 256 {
+	if err != nil || len(rest) > 0 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 || rs.R.BitLen() > 256 ||
+		rs.S.BitLen() > 256 {
 		return nil, errors.New("the private key has made no signature on P-256")
 	}
-	signature := make([]byte, 64) // both numbers at their full length (RFC 7518, section 3.4)
+	signature := make([]byte, 64) // both numbers at full length (RFC 7518, section 3.4)
 	rs.R.FillBytes(signature[:32])
 	rs.S.FillBytes(signature[32:])
 	return signature, nil

@@ -16,23 +16,24 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// A Header is the protected header of a token. Whatever else it has means nothing here.
+// A Header is the protected header of a token. Other members are ignored.
 type Header struct {
-	Algorithm Algorithm `json:"alg"`           // as the token has it: see [Token.Verify]
-	Type      string    `json:"typ,omitempty"` // of the token, such as "at+jwt" or "dpop+jwt"
+	Algorithm Algorithm `json:"alg"`           // not trusted: see [Token.Verify]
+	Type      string    `json:"typ,omitempty"` // type of the token, such as "at+jwt" or "dpop+jwt"
 	KeyID     string    `json:"kid,omitempty"`
-	Key       *Key      `json:"jwk,omitempty"` // which anybody may have written there
+	Key       *Key      `json:"jwk,omitempty"` // not trusted: anyone may have put it there
 }
 
 // A Token is a signed token that has not been verified.
 type Token struct {
 	Header    Header
-	signed    string // header and payload
+	signed    string // header and payload, encoded
 	payload   string
 	signature []byte
 }
 
-// Parse takes a token apart: its form and its header are checked, and nothing else. The error is [ErrMalformed], and never has a part of the token in it.
+// Parse parses a token. It validates its form and its header only. The error matches [ErrMalformed]
+// and never contains a part of the token.
 func Parse(text string) (*Token, error) {
 	if len(text) > MaxToken {
 		return nil, malformed("token", "it has more than %d bytes", MaxToken)
@@ -54,14 +55,16 @@ func Parse(text string) (*Token, error) {
 		Critical json.RawMessage `json:"crit"`
 	}
 	switch err := jsonexact.Unmarshal(plain, &h); {
-	case errors.Is(err, ErrMalformed): // the key
+	case errors.Is(err, ErrMalformed): // from the key in the header
 		return nil, fmt.Errorf("token: %w", err)
 	case err != nil:
-		return nil, malformed("token", "its header is not the JSON that is wanted") // the cause might have a part of it
+		// err might contain a part of it
+		return nil, malformed("token", "its header is not the JSON that is wanted")
 	}
 	switch {
 	case h.Critical != nil:
-		return nil, malformed("token", "its header has extensions that are critical, and none is known here")
+		return nil, malformed("token",
+			"its header has extensions that are critical, and none is known here")
 	case len(h.KeyID) > maxKeyID:
 		return nil, malformed("token", "its kid has more than %d bytes", maxKeyID)
 	}
@@ -72,12 +75,15 @@ func Parse(text string) (*Token, error) {
 	return t, nil
 }
 
-// Verify returns the payload if the key has signed the token, with one of the allowed algorithms. The key settles which ones there can be: an RSA key that does not say more
-// leaves two, and the token one of those. The error is [ErrAlgorithm], [ErrSignature], or [ErrMalformed] if what was signed is no base64url.
+// Verify returns the payload if the key has signed the token with one of the allowed algorithms.
+// The key determines the possible ones; for an RSA key without an algorithm there are two, and the
+// token selects one. The error matches [ErrAlgorithm], [ErrSignature], or [ErrMalformed] if the
+// signed payload is not base64url.
 func (t *Token) Verify(key *Key, allowed ...Algorithm) (payload []byte, err error) {
 	alg := t.Header.Algorithm
-	if !slices.Contains(key.may, alg) || !slices.Contains(allowed, alg) {
-		return nil, fmt.Errorf("token: %w: it has %.20q, for a key that makes %v, where %v may be", ErrAlgorithm, string(alg), key.may, allowed)
+	if !slices.Contains(key.algorithms, alg) || !slices.Contains(allowed, alg) {
+		return nil, fmt.Errorf("token: %w: it has %.20q; the key allows %v, the caller %v",
+			ErrAlgorithm, string(alg), key.algorithms, allowed)
 	}
 	if !key.verifies(alg, t.signed, t.signature) {
 		return nil, fmt.Errorf("token: %w", ErrSignature)
@@ -96,7 +102,8 @@ func (k *Key) verifies(alg Algorithm, signed string, signature []byte) bool {
 	sum := sha256.Sum256([]byte(signed))
 	switch public := k.public.(type) {
 	case *ecdsa.PublicKey:
-		return alg == ES256 && len(signature) == 64 && ecdsa.VerifyASN1(public, sum[:], asDER(signature))
+		return alg == ES256 && len(signature) == 64 &&
+			ecdsa.VerifyASN1(public, sum[:], asDER(signature))
 	case *rsa.PublicKey:
 		switch alg {
 		case RS256:
@@ -108,7 +115,7 @@ func (k *Key) verifies(alg Algorithm, signed string, signature []byte) bool {
 	return false
 }
 
-// asDER writes the two numbers of a signature as ASN.1 has them. Each is positive, and as short as can be.
+// asDER encodes the two numbers of a signature in ASN.1: positive and as short as possible.
 func asDER(signature []byte) []byte {
 	der := append(make([]byte, 0, 72), 0x30, 0)
 	for number := range slices.Chunk(signature, len(signature)/2) {
@@ -121,5 +128,5 @@ func asDER(signature []byte) []byte {
 	return der
 }
 
-// pss has the salt as long as the hash (RFC 7518, section 3.5).
+// pss has a salt of the length of the hash (RFC 7518, section 3.5).
 var pss = rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}

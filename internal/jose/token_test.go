@@ -21,7 +21,8 @@ func TestSignedIsVerified(t *testing.T) {
 	for _, alg := range all {
 		t.Run(string(alg), func(t *testing.T) {
 			s := signer(t, alg)
-			text := sign(t, s, Header{Type: "at+jwt", KeyID: "k1", Algorithm: "none"}, map[string]any{"sub": "a<b"})
+			text := sign(t, s, Header{Type: "at+jwt", KeyID: "k1", Algorithm: "none"},
+				map[string]any{"sub": "a<b"})
 			token, err := Parse(text)
 			assert.NilError(t, err)
 			assert.DeepEqual(t, token.Header, Header{Algorithm: alg, Type: "at+jwt", KeyID: "k1"})
@@ -29,7 +30,10 @@ func TestSignedIsVerified(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, string(payload), `{"sub":"a<b"}`)
 
-			_, err = token.Verify(s.Key(), slices.DeleteFunc(slices.Clone(all), func(a Algorithm) bool { return a == alg })...)
+			_, err = token.Verify(s.Key(),
+				slices.DeleteFunc(slices.Clone(all), func(a Algorithm) bool {
+					return a == alg
+				})...)
 			assert.ErrorIs(t, err, ErrAlgorithm)
 			_, err = token.Verify(s.Key())
 			assert.ErrorIs(t, err, ErrAlgorithm)
@@ -52,7 +56,8 @@ func TestAlgorithmConfusion(t *testing.T) {
 	rs, es, ed := signer(t, RS256), signer(t, ES256), signer(t, EdDSA)
 	keys := []*Key{rs.Key(), es.Key(), ed.Key()}
 
-	for _, alg := range []string{"none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512", "RS384", "RS512", "ES384", "ES512", "PS384", "es256", "ES256K", "dir"} {
+	for _, alg := range []string{"none", "None", "NONE", "nOnE", "", "HS256", "HS384", "HS512",
+		"RS384", "RS512", "ES384", "ES512", "PS384", "es256", "ES256K", "dir"} {
 		for _, key := range keys {
 			text := unsigned(`{"alg":"`+alg+`"}`, `{"sub":"x"}`)
 			_, err := verify(text, key, all...)
@@ -69,9 +74,12 @@ func TestAlgorithmConfusion(t *testing.T) {
 	// The public key as the secret of an HMAC, in the forms that it is found in.
 	der, err := x509.MarshalPKIXPublicKey(&rsaKey().PublicKey)
 	assert.NilError(t, err)
-	for _, secret := range [][]byte{der, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), rsaKey().N.Bytes(), []byte(jwkOf(t, rs.Key()))} {
+	for _, secret := range [][]byte{der,
+		pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), rsaKey().N.Bytes(),
+		[]byte(jwkOf(t, rs.Key()))} {
 		for _, alg := range []string{"HS256", "RS256"} {
-			signed := encoding.EncodeToString([]byte(`{"alg":"`+alg+`"}`)) + "." + encoding.EncodeToString([]byte(`{"sub":"x"}`))
+			signed := encoding.EncodeToString([]byte(`{"alg":"`+alg+`"}`)) + "." +
+				encoding.EncodeToString([]byte(`{"sub":"x"}`))
 			mac := hmac.New(sha256.New, secret)
 			mac.Write([]byte(signed))
 			_, err := verify(signed+"."+encoding.EncodeToString(mac.Sum(nil)), rs.Key(), all...)
@@ -110,7 +118,8 @@ func TestAlgorithmConfusion(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// The key that a token brings along is not the one it is verified with, unless the caller wants that.
+// The key that a token brings along is not the one it is verified with, unless the caller wants
+// that.
 func TestKeysInHeadersAreNotUsed(t *testing.T) {
 	own, stranger := signer(t, ES256), signer(t, ES256)
 	text := sign(t, stranger, Header{Key: stranger.Key()}, map[string]any{})
@@ -143,11 +152,14 @@ func TestMalformedTokens(t *testing.T) {
 		"crit":                 {header(`{"alg":"ES256","crit":["exp"],"exp":1}`), "critical"},
 		"crit, empty":          {header(`{"alg":"ES256","crit":[]}`), "critical"},
 		"crit, null":           {header(`{"alg":"ES256","crit":null}`), "critical"},
-		"huge kid":             {header(`{"alg":"ES256","kid":"` + strings.Repeat("k", maxKeyID+1) + `"}`), "kid"},
-		"huge header":          {header(`{"alg":"ES256","x":"` + strings.Repeat("k", maxHeader) + `"}`), "header has more"},
-		"huge":                 {head + "." + strings.Repeat("A", MaxToken), "more than 16384 bytes"},
-		"private jwk":          {header(`{"alg":"ES256","jwk":` + with(jwkOf(t, key), `"d":"AA"`) + `}`), "not only public"},
-		"shared jwk":           {header(`{"alg":"ES256","jwk":{"kty":"oct","k":"AAAA"}}`), "not only public"},
+		"huge kid": {
+			header(`{"alg":"ES256","kid":"` + strings.Repeat("k", maxKeyID+1) + `"}`), "kid"},
+		"huge header": {header(`{"alg":"ES256","x":"` + strings.Repeat("k", maxHeader) + `"}`),
+			"header has more"},
+		"huge": {head + "." + strings.Repeat("A", MaxToken), "more than 16384 bytes"},
+		"private jwk": {header(`{"alg":"ES256","jwk":` + with(jwkOf(t, key), `"d":"AA"`) + `}`),
+			"not only public"},
+		"shared jwk": {header(`{"alg":"ES256","jwk":{"kty":"oct","k":"AAAA"}}`), "not only public"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse(tc.text)
@@ -173,7 +185,8 @@ func TestECSignatureForms(t *testing.T) {
 	at := strings.LastIndexByte(text, '.') + 1
 	signature, err := decode(text[at:])
 	assert.NilError(t, err)
-	for _, bad := range [][]byte{nil, signature[:63], append(slices.Clone(signature), 0), make([]byte, 64), bytes.Repeat([]byte{0xff}, 64), {0x30, 6, 2, 1, 1, 2, 1, 1}} {
+	for _, bad := range [][]byte{nil, signature[:63], append(slices.Clone(signature), 0),
+		make([]byte, 64), bytes.Repeat([]byte{0xff}, 64), {0x30, 6, 2, 1, 1, 2, 1, 1}} {
 		_, err := verify(text[:at]+encoding.EncodeToString(bad), s.Key(), ES256)
 		assert.ErrorIs(t, err, ErrSignature)
 	}
@@ -183,8 +196,11 @@ func TestECSignatureForms(t *testing.T) {
 func TestSignaturesAsDER(t *testing.T) {
 	ones, top := bytes.Repeat([]byte{1}, 32), append([]byte{0x80}, make([]byte, 31)...)
 	short := append(make([]byte, 31), 0x7f)
-	for _, numbers := range [][2][]byte{{ones, top}, {top, top}, {short, ones}, {append(make([]byte, 31), 0x80), short}, {make([]byte, 32), ones}} {
-		want, err := asn1.Marshal(struct{ R, S *big.Int }{new(big.Int).SetBytes(numbers[0]), new(big.Int).SetBytes(numbers[1])})
+	for _, numbers := range [][2][]byte{{ones, top}, {top, top}, {short, ones},
+		{append(make([]byte, 31), 0x80), short}, {make([]byte, 32), ones}} {
+		want, err := asn1.Marshal(
+			struct{ R, S *big.Int }{new(big.Int).SetBytes(numbers[0]),
+				new(big.Int).SetBytes(numbers[1])})
 		assert.NilError(t, err)
 		assert.DeepEqual(t, asDER(slices.Concat(numbers[0], numbers[1])), want)
 	}

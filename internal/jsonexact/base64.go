@@ -6,7 +6,8 @@ import (
 	"reflect"
 )
 
-// bytes decodes base64; or else, unless it is a message, numbers.
+// bytes decodes a base64 string into rv. Unless it is part of a message, it also accepts an array
+// of numbers.
 func (d decoder) bytes(i, depth int, rv reflect.Value) (int, error) {
 	if d.first(i) == '[' && !d.codec.messages {
 		return d.slice(i, depth, rv)

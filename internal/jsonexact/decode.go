@@ -8,15 +8,16 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A decoder checks the text as it goes. Its methods take the offset of a value's first byte and how many arrays and objects the value stands in, and
-// return the offset behind its last byte. Errors are *DecodeError.
+// A decoder validates the text while it decodes. Its methods take the offset of the first byte of a
+// value and the number of arrays and objects around it, and return the offset after its last byte.
+// Their errors are *DecodeError.
 type decoder struct {
 	codec  *Codec
 	data   []byte
-	nested bool // inside of an object of the union
+	nested bool // inside an object of the union
 }
 
-// first returns the byte at i, 0 if the text is at its end.
+// first returns the byte at i, or 0 at the end of the text.
 func (d decoder) first(i int) byte {
 	if i < len(d.data) {
 		return d.data[i]
@@ -24,13 +25,13 @@ func (d decoder) first(i int) byte {
 	return 0
 }
 
-// skip returns the end of a value of which nothing is wanted but that it is one.
+// skip validates a value that is not decoded, and returns its end.
 func (d decoder) skip(i, depth int) (int, error) {
 	end, err := jsonscan.Inner(d.data, i, depth)
 	return end, syntax(err)
 }
 
-// mismatch is the error for a value that is not of the wanted type; or not JSON at all.
+// mismatch returns the error for a value of the wrong type, or for invalid JSON.
 func (d decoder) mismatch(i, depth int, t reflect.Type, want string) error {
 	if _, err := d.skip(i, depth); err != nil {
 		return err
@@ -57,8 +58,10 @@ func nameOf(first byte) string {
 // value decodes the value at i into rv.
 func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 	p := d.codec.planOf(rv.Type())
-	if !rv.CanSet() && p.read != kindStruct { // whose fields may be exported
-		return i, fail(i, fmt.Errorf("%s is embedded and not exported: it cannot be set", rv.Type()))
+	if !rv.CanSet() && p.read != kindStruct {
+		// the fields of an unexported embedded struct may be exported
+		return i, fail(i,
+			fmt.Errorf("%s is embedded and not exported: it cannot be set", rv.Type()))
 	}
 	if p.read == kindRaw || p.read == kindLeaf {
 		return d.whole(i, depth, rv, p.read)
@@ -123,7 +126,7 @@ func (d decoder) null(i, depth int, rv reflect.Value, k kind) (int, error) {
 	return end, err
 }
 
-// whole takes a value as it stands.
+// whole decodes a value by its own methods, by encoding/json, or as raw JSON.
 func (d decoder) whole(i, depth int, rv reflect.Value, k kind) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
@@ -140,7 +143,7 @@ func (d decoder) whole(i, depth int, rv reflect.Value, k kind) (int, error) {
 	} else {
 		err = json.Unmarshal(text, v)
 	}
-	if inner, ok := err.(*DecodeError); ok { // from a type that came back here
+	if inner, ok := err.(*DecodeError); ok { // from a method that called this package
 		moved := *inner
 		moved.Offset += int64(i)
 		return end, &moved
@@ -151,7 +154,8 @@ func (d decoder) whole(i, depth int, rv reflect.Value, k kind) (int, error) {
 	return end, nil
 }
 
-// next returns the offset of the next member or element, and whether there is one, from the end of the one before it.
+// next returns the offset of the next member or element, and whether there is one, given the end of
+// the previous one.
 func (d decoder) next(end int, closing byte) (i int, more bool, err error) {
 	switch i = jsonscan.Space(d.data, end); d.first(i) {
 	case closing:
@@ -166,8 +170,11 @@ func (d decoder) next(end int, closing byte) (i int, more bool, err error) {
 	return i, false, syntax(&jsonscan.Error{Offset: i, Reason: reason})
 }
 
-// members walks an object; f takes each member's name, and the offset and depth of its value.
-func (d decoder) members(i, depth int, f func(name []byte, at, depth int) (int, error)) (int, error) {
+// members walks an object. It calls f with the name of each member, and the offset and depth of its
+// value.
+func (d decoder) members(
+	i, depth int, f func(name []byte, at, depth int) (int, error),
+) (int, error) {
 	if err := tooDeep(i, depth); err != nil {
 		return i, err
 	}
@@ -194,7 +201,7 @@ func (d decoder) members(i, depth int, f func(name []byte, at, depth int) (int, 
 	return i, nil
 }
 
-// elements walks an array; f takes each element's index, offset and depth.
+// elements walks an array. It calls f with the index, offset and depth of each element.
 func (d decoder) elements(i, depth int, f func(n, at, depth int) (int, error)) (int, error) {
 	if err := tooDeep(i, depth); err != nil {
 		return i, err
@@ -226,7 +233,8 @@ func (d decoder) slice(i, depth int, rv reflect.Value) (int, error) {
 		return i, d.mismatch(i, depth, rv.Type(), "an array")
 	}
 	rv.SetZero()
-	required := d.codec.messages && rv.Type().Elem().Kind() == reflect.Pointer // nobody looks for nil in a list of tools
+	// callers do not expect nil in a list
+	required := d.codec.messages && rv.Type().Elem().Kind() == reflect.Pointer
 	end, err := d.elements(i, depth, func(n, at, depth int) (int, error) {
 		if required && d.first(at) == 'n' {
 			return at, d.mismatch(at, depth, rv.Type().Elem(), "an object")
@@ -241,7 +249,8 @@ func (d decoder) slice(i, depth int, rv reflect.Value) (int, error) {
 	return end, err
 }
 
-// array leaves out what is too much, and what is not there zero, as encoding/json does.
+// array decodes into a Go array as encoding/json does: it ignores excess elements and sets missing
+// ones to zero.
 func (d decoder) array(i, depth int, rv reflect.Value) (int, error) {
 	if d.first(i) != '[' {
 		return i, d.mismatch(i, depth, rv.Type(), "an array")
@@ -255,7 +264,8 @@ func (d decoder) array(i, depth int, rv reflect.Value) (int, error) {
 	})
 }
 
-// any decodes into what an empty interface holds: as no Go type says anything of its objects, the last of the same keys counts.
+// any decodes into the value of an empty interface. As no Go type describes its objects, the last
+// of several equal keys counts.
 func (d decoder) any(i, depth int) (v any, end int, err error) {
 	switch d.first(i) {
 	case '{':

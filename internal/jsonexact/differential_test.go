@@ -53,13 +53,18 @@ type (
 	number    = json.Number
 )
 
-func (t text) MarshalText() ([]byte, error)      { return []byte("<" + t + ">"), nil }
-func (t *text) UnmarshalText(b []byte) error     { *t = text(bytes.Trim(b, "<>")); return nil }
-func (l level) MarshalText() ([]byte, error)     { return fmt.Appendf(nil, "L%d", int(l)), nil }
-func (l *level) UnmarshalText(b []byte) error    { _, err := fmt.Sscanf(string(b), "L%d", l); return err }
+func (t text) MarshalText() ([]byte, error)  { return []byte("<" + t + ">"), nil }
+func (t *text) UnmarshalText(b []byte) error { *t = text(bytes.Trim(b, "<>")); return nil }
+func (l level) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "L%d", int(l)), nil }
+func (l *level) UnmarshalText(b []byte) error {
+	_, err := fmt.Sscanf(string(b), "L%d", l)
+	return err
+}
 func (s shouting) MarshalJSON() ([]byte, error)  { return json.Marshal(strings.ToUpper(s.s)) }
 func (s *shouting) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &s.s) }
-func (p *pointing) MarshalJSON() ([]byte, error) { return []byte("{\n\"p\" : \"" + p.S + "\"}"), nil }
+func (p *pointing) MarshalJSON() ([]byte, error) {
+	return []byte("{\n\"p\" : \"" + p.S + "\"}"), nil
+}
 func (o *onlyReads) UnmarshalJSON(b []byte) error {
 	o.N = len(b)
 	return nil
@@ -102,7 +107,10 @@ var awkward = []struct {
 	}](), []string{`{"A":"x","a":"y","b":{"A":1}}`}},
 	{"two tags for one name", func() any {
 		n := reflect.TypeFor[int]()
-		return reflect.New(reflect.StructOf([]reflect.StructField{{Name: "X", Type: n, Tag: `json:"n"`}, {Name: "Y", Type: n, Tag: `json:"n"`}})).Interface()
+		return reflect.New(
+			reflect.StructOf(
+				[]reflect.StructField{{Name: "X", Type: n, Tag: `json:"n"`},
+					{Name: "Y", Type: n, Tag: `json:"n"`}})).Interface()
 	}, []string{`{"n":1}`}},
 	{"tag beats name", of[struct {
 		N int
@@ -121,7 +129,8 @@ var awkward = []struct {
 		text
 		Level level
 	}](), []string{`{"text":"x","Level":"L3"}`}},
-	{"embedded interface", of[struct{ fmt.Stringer }](), []string{`{"Stringer":null}`, `{"Stringer":1}`}},
+	{"embedded interface", of[struct{ fmt.Stringer }](),
+		[]string{`{"Stringer":null}`, `{"Stringer":1}`}},
 	{"embedded itself", of[Looping](), []string{`{"X":1}`, `{"Looping":{}}`}},
 	{"embedded twice on a level", of[struct {
 		Deep
@@ -131,7 +140,9 @@ var awkward = []struct {
 		Left
 		Right
 	}](), []string{`{"A":1,"B":2,"L":3,"R":4}`}},
-	{"recursive", of[Loop](), []string{`{"name":"a","next":{"name":"b","next":null},"all":[{"name":"c"},null]}`, `{"all":[]}`}},
+	{"recursive", of[Loop](),
+		[]string{`{"name":"a","next":{"name":"b","next":null},"all":[{"name":"c"},null]}`,
+			`{"all":[]}`}},
 	{"string option", of[struct {
 		I int      `json:"i,string"`
 		P *int     `json:"p,string"`
@@ -142,7 +153,9 @@ var awkward = []struct {
 		U *uint8   `json:"u,string,omitempty"`
 		T text     `json:"t,string"`
 		N *float32 `json:"n,omitempty,string"`
-	}](), []string{`{"i":"1","p":"2","f":"1e-7","b":"true","s":"\"<x>\"","l":[1],"u":"255","n":"0.1"}`, `{"i":1}`, `{"i":"x"}`, `{"s":"x"}`, `{"p":null,"i":null}`, `{"u":"256"}`, `{"b":""}`, `{"p":"null"}`}},
+	}](), []string{`{"i":"1","p":"2","f":"1e-7","b":"true","s":"\"<x>\"","l":[1],"u":"255","n":"0.1"}`,
+		`{"i":1}`, `{"i":"x"}`, `{"s":"x"}`, `{"p":null,"i":null}`, `{"u":"256"}`, `{"b":""}`,
+		`{"p":"null"}`}},
 	{"omitempty", of[struct {
 		I int            `json:"i,omitempty"`
 		S []int          `json:"s,omitempty"`
@@ -151,7 +164,8 @@ var awkward = []struct {
 		T time.Time      `json:"t,omitempty"`
 		P *int           `json:"p,omitempty"`
 		X any            `json:"x,omitempty"`
-	}](), []string{`{}`, `{"i":0,"s":[],"m":{},"p":null,"x":null}`, `{"i":1,"s":[1],"m":{"a":1},"p":0,"x":0,"t":"2026-01-02T03:04:05.6+02:00"}`, `{"t":"x"}`}},
+	}](), []string{`{}`, `{"i":0,"s":[],"m":{},"p":null,"x":null}`,
+		`{"i":1,"s":[1],"m":{"a":1},"p":0,"x":0,"t":"2026-01-02T03:04:05.6+02:00"}`, `{"t":"x"}`}},
 	{"omitzero", of[struct {
 		I int             `json:"i,omitzero"`
 		S []int           `json:"s,omitzero"`
@@ -162,7 +176,8 @@ var awkward = []struct {
 		R *maybePtr       `json:"r,omitzero"`
 		A [2]int          `json:"arr,omitzero"`
 		W json.RawMessage `json:"w,omitzero"`
-	}](), []string{`{}`, `{"m":{"N":7},"q":{"N":7},"p":{"N":7},"r":{"N":7}}`, `{"s":[],"m":{"N":1},"q":{"N":1},"p":{"N":0},"arr":[1],"w":null}`}},
+	}](), []string{`{}`, `{"m":{"N":7},"q":{"N":7},"p":{"N":7},"r":{"N":7}}`,
+		`{"s":[],"m":{"N":1},"q":{"N":1},"p":{"N":0},"arr":[1],"w":null}`}},
 	{"odd tags", of[struct {
 		A int `json:"-"`
 		B int `json:"-,"`
@@ -177,32 +192,42 @@ var awkward = []struct {
 		A int
 		b int
 	}](), []string{`{"A":1,"b":2}`}},
-	{"map of strings", of[map[string]string](), []string{`{"b":"1","a":"2","":"3"}`, `{}`, `null`, `{"a":1}`, `[]`}},
+	{"map of strings", of[map[string]string](),
+		[]string{`{"b":"1","a":"2","":"3"}`, `{}`, `null`, `{"a":1}`, `[]`}},
 	{"map of named strings", of[map[text]Inner](), []string{`{"<b>":{"A":1}}`}},
-	{"map of integers", of[map[int8]bool](), []string{`{"1":true,"-2":false,"10":true}`, `{"128":true}`, `{"x":true}`}},
+	{"map of integers", of[map[int8]bool](),
+		[]string{`{"1":true,"-2":false,"10":true}`, `{"128":true}`, `{"x":true}`}},
 	{"map of unsigned", of[map[uint16]*int](), []string{`{"1":null,"65535":2}`, `{"-1":1}`}},
 	{"map of text", of[map[level]int](), []string{`{"L2":1,"L10":2}`, `{"2":1}`}},
 	{"map of times", of[map[time.Time]int](), []string{`{"2026-01-02T03:04:05Z":1}`, `{"x":1}`}},
 	{"map of floats", of[map[float64]int](), []string{`{"1":1}`, `{}`}},
-	{"map of anything", of[map[string]any](), []string{`{"a":[1,"x",{"b":null,"c":1e300}],"b":true}`, `{"a":1e999}`}},
-	{"anything", of[any](), []string{`null`, `1`, `-0`, `"x"`, `[]`, `[[1],{}]`, `{"a":{"b":[]}}`, `true`, `12345678901234567890`}},
-	{"interface with methods", of[struct{ S fmt.Stringer }](), []string{`{"S":null}`, `{"S":"x"}`, `{"S":{}}`}},
-	{"array", of[[3]int](), []string{`[1,2,3]`, `[1]`, `[]`, `[1,2,3,"x"]`, `null`, `{}`, `[1,"x"]`}},
+	{"map of anything", of[map[string]any](),
+		[]string{`{"a":[1,"x",{"b":null,"c":1e300}],"b":true}`, `{"a":1e999}`}},
+	{"anything", of[any](),
+		[]string{`null`, `1`, `-0`, `"x"`, `[]`, `[[1],{}]`, `{"a":{"b":[]}}`, `true`,
+			`12345678901234567890`}},
+	{"interface with methods", of[struct{ S fmt.Stringer }](),
+		[]string{`{"S":null}`, `{"S":"x"}`, `{"S":{}}`}},
+	{"array", of[[3]int](),
+		[]string{`[1,2,3]`, `[1]`, `[]`, `[1,2,3,"x"]`, `null`, `{}`, `[1,"x"]`}},
 	{"array of bytes", of[[4]byte](), []string{`[1,2,3,4]`, `"AAAA"`}},
 	{"slices", of[struct {
 		A []int
 		B [][]string
 		C []*Inner
 		D []any
-	}](), []string{`{"A":[],"B":[["x"],null],"C":[null,{"A":1}],"D":[null,1]}`, `{"A":null}`, `{"A":{}}`, `{"A":[1.5]}`}},
-	{"bytes", of[[]byte](), []string{`"AAE="`, `""`, `null`, `[1,2,255]`, `[256]`, `"A"`, `"AA\nE="`, `"A\n"`, `{}`}},
+	}](), []string{`{"A":[],"B":[["x"],null],"C":[null,{"A":1}],"D":[null,1]}`, `{"A":null}`,
+		`{"A":{}}`, `{"A":[1.5]}`}},
+	{"bytes", of[[]byte](),
+		[]string{`"AAE="`, `""`, `null`, `[1,2,255]`, `[256]`, `"A"`, `"AA\nE="`, `"A\n"`, `{}`}},
 	{"named bytes", of[[]byteKind](), []string{`"AAE="`, `[1,2]`, `null`}},
 	{"pointers", of[struct {
 		A *int
 		B **string
 		C *[]int
 		D *map[string]*int
-	}](), []string{`{"A":1,"B":"x","C":[1],"D":{"a":null,"b":2}}`, `{"A":null,"B":null,"C":null,"D":null}`, `{"A":"x"}`}},
+	}](), []string{`{"A":1,"B":"x","C":[1],"D":{"a":null,"b":2}}`,
+		`{"A":null,"B":null,"C":null,"D":null}`, `{"A":"x"}`}},
 	{"numbers", of[struct {
 		A int8
 		B uint8
@@ -211,34 +236,40 @@ var awkward = []struct {
 		E uintptr
 		F []number
 		G float64
-	}](), []string{`{"A":-128,"B":255,"C":3.4e38,"D":1e400,"E":1,"F":["1",2],"G":1e-9}`, `{"A":128}`, `{"B":-1}`, `{"C":1e39}`, `{"D":"x"}`, `{"D":"1"}`, `{"A":1.0}`, `{"A":1e1}`, `{"D":null}`,
+	}](), []string{`{"A":-128,"B":255,"C":3.4e38,"D":1e400,"E":1,"F":["1",2],"G":1e-9}`,
+		`{"A":128}`, `{"B":-1}`, `{"C":1e39}`, `{"D":"x"}`, `{"D":"1"}`, `{"A":1.0}`, `{"A":1e1}`,
+		`{"D":null}`,
 		`{"C":1e-7,"G":1e21}`, `{"C":16777216.5,"G":123456789012345678}`}},
 	{"raw", of[struct {
 		A json.RawMessage
 		B *json.RawMessage
 		C []json.RawMessage `json:",omitempty"`
 		D map[string]json.RawMessage
-	}](), []string{`{"A": { "x" : 1 } ,"B":[1, 2],"C":[null,1],"D":{"a":"<"}}`, `{"A":null,"B":null}`}},
+	}](), []string{`{"A": { "x" : 1 } ,"B":[1, 2],"C":[null,1],"D":{"a":"<"}}`,
+		`{"A":null,"B":null}`}},
 	{"text", of[struct {
 		A text
 		B *text
 		C []text
 		D level
-	}](), []string{`{"A":"<x>","B":"y","C":["z"],"D":"L7"}`, `{"A":null,"B":null}`, `{"A":1}`, `{"D":"7"}`}},
+	}](), []string{`{"A":"<x>","B":"y","C":["z"],"D":"L7"}`, `{"A":null,"B":null}`, `{"A":1}`,
+		`{"D":"7"}`}},
 	{"own methods", of[struct {
 		A shouting
 		B *shouting
 		C []shouting
 		D map[string]shouting
 		E any
-	}](), []string{`{"A":"x","B":"y","C":["z"],"D":{"k":"v"}}`, `{"A":null,"B":null,"C":[null]}`, `{"A":1}`}},
+	}](), []string{`{"A":"x","B":"y","C":["z"],"D":{"k":"v"}}`, `{"A":null,"B":null,"C":[null]}`,
+		`{"A":1}`}},
 	{"own methods of the pointer", of[struct {
 		A pointing
 		B *pointing
 		C []pointing
 		D map[string]pointing
 		E [1]pointing
-	}](), []string{`{"A":{"S":"x"},"B":{"S":"y"},"C":[{"S":"z"}],"D":{"k":{"S":"v"}}}`, `{"B":null}`}},
+	}](), []string{`{"A":{"S":"x"},"B":{"S":"y"},"C":[{"S":"z"}],"D":{"k":{"S":"v"}}}`,
+		`{"B":null}`}},
 	{"methods one way", of[struct {
 		A onlyReads
 		B *onlyReads
@@ -255,7 +286,8 @@ var awkward = []struct {
 		D time.Duration
 		E big.Int
 		F *big.Float
-	}](), []string{`{"A":123456789012345678901234567890,"B":"::1","C":{"Host":"h"},"D":5,"E":7,"F":"1.5"}`, `{"B":"x"}`, `{"A":null}`}},
+	}](), []string{`{"A":123456789012345678901234567890,"B":"::1","C":{"Host":"h"},"D":5,"E":7,"F":"1.5"}`,
+		`{"B":"x"}`, `{"A":null}`}},
 	{"channel", of[struct {
 		A chan int
 		B int
@@ -264,8 +296,12 @@ var awkward = []struct {
 		F func() `json:"f,omitempty"`
 	}](), []string{`{}`, `{"f":1}`}},
 	{"complex", of[struct{ C complex128 }](), []string{`{"C":1}`, `{}`}},
-	{"many fields", func() any { return reflect.New(reflect.StructOf(manyFields(130))).Interface() }, []string{`{"F":1,"Fx":2}`, `{"F` + strings.Repeat("x", 129) + `":3,"F` + strings.Repeat("x", 64) + `":4}`}},
-	{"scalars", of[string](), []string{`"a\u00e9\ud83d\ude00\n\/\"\\\b"`, `1`, `null`, `"<>&\u2028"`}},
+	{"many fields", func() any {
+		return reflect.New(reflect.StructOf(manyFields(130))).Interface()
+	}, []string{`{"F":1,"Fx":2}`, `{"F` + strings.Repeat("x", 129) + `":3,"F` +
+		strings.Repeat("x", 64) + `":4}`}},
+	{"scalars", of[string](),
+		[]string{`"a\u00e9\ud83d\ude00\n\/\"\\\b"`, `1`, `null`, `"<>&\u2028"`}},
 	{"boolean", of[bool](), []string{`true`, `false`, `null`, `"true"`, `1`}},
 	{"empty struct", of[struct{}](), []string{`{}`, `{"a":1}`, `null`, `[]`, `1`}},
 }
@@ -273,12 +309,14 @@ var awkward = []struct {
 func manyFields(n int) []reflect.StructField {
 	fields := make([]reflect.StructField, n)
 	for i := range fields {
-		fields[i] = reflect.StructField{Name: "F" + strings.Repeat("x", i), Type: reflect.TypeFor[int]()}
+		fields[i] = reflect.StructField{Name: "F" + strings.Repeat("x", i),
+			Type: reflect.TypeFor[int]()}
 	}
 	return fields
 }
 
-// TestAgreesWithEncodingJSON wants the same values and, but for the escapes in strings, the same texts.
+// TestAgreesWithEncodingJSON wants the same values and, but for the escapes in strings, the same
+// texts.
 func TestAgreesWithEncodingJSON(t *testing.T) {
 	assert.Assert(t, len(awkward) > 45)
 	for _, tc := range awkward {
@@ -288,7 +326,8 @@ func TestAgreesWithEncodingJSON(t *testing.T) {
 				agree(t, []byte(text), tc.zero)
 			}
 			// A text of the wrong form, at the top and inside.
-			for _, text := range []string{`"x"`, `1`, `[1]`, `{"A":[{}]}`, `{"A":{"A":[]}}`, `[{"A":1}]`, `true`, ``, `{`, `{"A":1,}`, `[1,]`, `null`} {
+			for _, text := range []string{`"x"`, `1`, `[1]`, `{"A":[{}]}`, `{"A":{"A":[]}}`,
+				`[{"A":1}]`, `true`, ``, `{`, `{"A":1,}`, `[1,]`, `null`} {
 				agree(t, []byte(text), tc.zero)
 			}
 		})
@@ -314,7 +353,8 @@ func agree(t *testing.T, data []byte, zero func() any) {
 
 func agreeOnEncoding(t *testing.T, pointer any) {
 	t.Helper()
-	for _, v := range []any{pointer, reflect.ValueOf(pointer).Elem().Interface()} { // what is addressable may have other methods
+	for _, v := range []any{pointer, reflect.ValueOf(pointer).Elem().Interface()} {
+		// what is addressable may have other methods
 		got, gotErr := Marshal(v)
 		want, wantErr := standardJSON(v)
 		assert.Equal(t, gotErr == nil, wantErr == nil, "%+v: got %v, want %v", v, gotErr, wantErr)

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// maxNesting bounds the recursion into pointers, slices, maps and structs: no value that a text of MaxDepth can fill comes near it.
+// maxNesting limits the recursion into pointers, slices, maps and structs. Values decoded from a
+// text of MaxDepth stay far below it.
 const maxNesting = 4 * jsonscan.MaxDepth
 
 func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
@@ -64,13 +65,13 @@ func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, er
 	return appendLeaf(dst, rv)
 }
 
-// appendLeaf appends what the value's own methods, or encoding/json, say.
+// appendLeaf appends a value by its own methods or by encoding/json.
 func appendLeaf(dst []byte, rv reflect.Value) ([]byte, error) {
 	if !rv.CanInterface() {
 		return dst, fmt.Errorf("%s is embedded and not exported: it cannot be read", rv.Type())
 	}
 	v := rv.Interface()
-	if rv.CanAddr() { // for methods of the pointer
+	if rv.CanAddr() { // for methods with a pointer receiver
 		v = rv.Addr().Interface()
 	}
 	var text []byte
@@ -86,7 +87,7 @@ func appendLeaf(dst []byte, rv reflect.Value) ([]byte, error) {
 	return AppendRaw(dst, text)
 }
 
-// standardJSON is json.Marshal without the escapes for HTML.
+// standardJSON is json.Marshal without escapes for HTML.
 func standardJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -127,7 +128,7 @@ func (c *Codec) appendStruct(dst []byte, rv reflect.Value, p *plan, depth int) (
 			sep = ','
 		}
 	}
-	if sep == '{' { // nothing has been written
+	if sep == '{' { // no field has been written
 		dst = append(dst, sep)
 	}
 	return append(dst, '}'), nil
@@ -148,7 +149,7 @@ func appendExtra(dst []byte, sep byte, extra Extra, p *plan) ([]byte, error) {
 	return dst, nil
 }
 
-// appendQuoted lets encoding/json put the value into a string because of the option string.
+// appendQuoted encodes, by encoding/json, a value whose field has the option string.
 func appendQuoted(dst []byte, rv reflect.Value, f *field) ([]byte, error) {
 	box := reflect.New(f.quoted).Elem()
 	box.Field(0).Set(rv)
@@ -182,14 +183,15 @@ func (c *Codec) appendMap(dst []byte, rv reflect.Value, depth int) ([]byte, erro
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = c.appendValue(append(jsonscan.AppendString(dst, m.name), ':'), rv.MapIndex(m.key), depth); err != nil {
+		if dst, err = c.appendValue(append(jsonscan.AppendString(dst, m.name), ':'),
+			rv.MapIndex(m.key), depth); err != nil {
 			return dst, fmt.Errorf("%s: %w", clip(m.name), err)
 		}
 	}
 	return append(dst, '}'), nil
 }
 
-// nameOfKey makes the name of a member from the key of a map.
+// nameOfKey returns the member name for the key of a map.
 func nameOfKey(key reflect.Value) (string, error) {
 	if key.Kind() == reflect.String {
 		return key.String(), nil
@@ -233,13 +235,14 @@ func (c *Codec) appendSlice(dst []byte, rv reflect.Value, depth int) ([]byte, er
 	return append(dst, ']'), nil
 }
 
-// appendFloat writes the shortest number that reads as f, in the form that encoding/json gives it.
+// appendFloat appends the shortest number that decodes to f, in the format of encoding/json.
 func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, fmt.Errorf("JSON has no number for %v", f)
 	}
 	a := math.Abs(f)
-	if a == 0 || bits == 64 && a >= 1e-6 && a < 1e21 || bits == 32 && float32(a) >= 1e-6 && float32(a) < 1e21 {
+	if a == 0 || bits == 64 && a >= 1e-6 && a < 1e21 || bits == 32 && float32(a) >= 1e-6 &&
+		float32(a) < 1e21 {
 		return strconv.AppendFloat(dst, f, 'f', -1, bits), nil
 	}
 	dst = strconv.AppendFloat(dst, f, 'e', -1, bits)
@@ -249,7 +252,8 @@ func appendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	return dst, nil
 }
 
-// AppendRaw appends one JSON value that somebody else wrote, without line breaks, so that a framing by lines holds.
+// AppendRaw validates and appends one JSON value that was encoded elsewhere. It removes line
+// breaks, so that the value fits into a frame that ends with one, and keeps the other white space.
 func AppendRaw(dst, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return dst, ErrMissing
@@ -259,7 +263,7 @@ func AppendRaw(dst, raw []byte) ([]byte, error) {
 	}
 	raw = bytes.Trim(raw, " \t\r\n")
 	for {
-		// Inside a string a line break is always escaped; a bare one is white space.
+		// In a string a line break is always escaped, so this one is white space.
 		n := bytes.IndexAny(raw, "\r\n")
 		if n < 0 {
 			return append(dst, raw...), nil

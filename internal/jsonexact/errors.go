@@ -13,15 +13,16 @@ import (
 var (
 	// ErrDuplicateKey is the cause of a [DecodeError] for an object in which a key occurs twice.
 	ErrDuplicateKey = errors.New("the key occurs twice")
-	// ErrMissing is the cause of an error for a message in which there is nothing where something is required.
+	// ErrMissing is the cause of an error for a message without a required value.
 	ErrMissing = errors.New("a required value is missing")
 )
 
-// A DecodeError says what in a JSON text is not as it should be, and where.
+// A DecodeError says what is wrong in a JSON text, and where.
 type DecodeError struct {
-	Path   string // such as "content[0].text"; "" for the whole text. Long keys are cut short
+	Path   string // such as "content[0].text"; "" for the whole text; long keys are truncated
 	Offset int64  // in bytes from the start of the text
-	Err    error  // what is wrong: ErrDuplicateKey, a TypeError, what a type's own method returned, or that the text is not JSON
+	// ErrDuplicateKey, a TypeError, the error of a type's own method, or why the text is not JSON
+	Err error
 
 	pointer string
 }
@@ -38,11 +39,12 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // Pointer returns Path as a JSON Pointer (RFC 6901).
 func (e *DecodeError) Pointer() string { return e.pointer }
 
-// A TypeError is the cause of a [DecodeError] for a value that does not go into the Go type.
+// A TypeError is the cause of a [DecodeError] for a value that does not fit the Go type.
 type TypeError struct {
-	Type  reflect.Type
-	Want  string // such as "a string"; "" if it is only that the number is out of range, or has a fraction or exponent that is not wanted
-	Found string // such as "an array"; or the number, cut short
+	Type reflect.Type
+	// "" if a number is out of range, or has a fraction or exponent that is not allowed
+	Want  string
+	Found string // or the number, truncated
 }
 
 func (e *TypeError) Error() string {
@@ -54,7 +56,7 @@ func (e *TypeError) Error() string {
 
 func fail(at int, err error) error { return &DecodeError{Offset: int64(at), Err: err} }
 
-// syntax makes the error of a scanner one of this package.
+// syntax converts an error of package jsonscan.
 func syntax(err error) error {
 	if e, ok := err.(*jsonscan.Error); ok {
 		return fail(e.Offset, errors.New("not JSON: "+e.Reason))
@@ -62,7 +64,7 @@ func syntax(err error) error {
 	return err
 }
 
-// within puts a key in front of the path of err.
+// within prepends a key to the path of err.
 func within(err error, key string) error {
 	short := clip(key)
 	step := short
@@ -72,7 +74,7 @@ func within(err error, key string) error {
 	return at(err, step, short)
 }
 
-// withinArray puts an index in front of the path of err.
+// withinArray prepends an index to the path of err.
 func withinArray(err error, n int) error {
 	index := strconv.Itoa(n)
 	return at(err, "["+index+"]", index)
@@ -89,15 +91,16 @@ func at(err error, step, token string) error {
 	return err
 }
 
-// isWord reports whether key can stand in a path without quotes.
+// isWord reports whether key is written in a path without quotes.
 func isWord(key string) bool {
 	for i := range len(key) {
-		if c := key[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '$') {
+		if c := key[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '_' ||
+			c == '$') {
 			return false
 		}
 	}
 	return key != ""
 }
 
-// clip cuts what a peer chose to a length fit for an error message.
+// clip truncates text of the peer for an error message.
 func clip(s string) string { return printable.TruncateBytes(s, 64) }

@@ -27,7 +27,10 @@ type outer struct {
 
 func TestKeysMatchExactly(t *testing.T) {
 	var o outer
-	assert.NilError(t, Unmarshal([]byte(`{"NAME":"x","name":"y","Name":"z","a":1,"b":2,"A":3,"list":[{"a":"no"}],"map":{"K":{"a":"no"},"k":{"A":"yes"}}}`), &o))
+	assert.NilError(t,
+		Unmarshal([]byte(
+			`{"NAME":"x","name":"y","Name":"z","a":1,"b":2,"A":3,"list":[{"a":"no"}],"map":{"K":{"a":"no"},"k":{"A":"yes"}}}`),
+			&o))
 	assert.Equal(t, o.Name, "y")
 	assert.Equal(t, o.Inner, Inner{A: 3})
 	assert.Equal(t, o.List[0].A+o.Map["K"].A+o.Map["k"].A, "yes")
@@ -43,25 +46,33 @@ func TestErrorsNameTheWay(t *testing.T) {
 		{`{"name":"a","name":"a"}`, "name: the key occurs twice (at byte 19)", "/name"},
 		{`{"name":"a","n\u0061me":"a"}`, "name: the key occurs twice (at byte 24)", "/name"},
 		{`{"x":1,"x":2}`, "x: the key occurs twice (at byte 11)", "/x"},
-		{`{"list":[{},{"A":"","A":""}]}`, "list[1].A: the key occurs twice (at byte 24)", "/list/1/A"},
-		{`{"map":{"a/~ b":{"A":"","A":""}}}`, `map["a/~ b"].A: the key occurs twice (at byte 28)`, "/map/a~1~0 b/A"},
+		{`{"list":[{},{"A":"","A":""}]}`, "list[1].A: the key occurs twice (at byte 24)",
+			"/list/1/A"},
+		{`{"map":{"a/~ b":{"A":"","A":""}}}`, `map["a/~ b"].A: the key occurs twice (at byte 28)`,
+			"/map/a~1~0 b/A"},
 		{`{"map":{"a":null,"a":null}}`, "map.a: the key occurs twice (at byte 21)", "/map/a"},
 		{`{"num":300}`, "num: 300 does not fit in int8 (at byte 7)", "/num"},
 		{`{"num":1.0}`, "num: 1.0 does not fit in int8 (at byte 7)", "/num"},
 		{`{"num":"1"}`, "num: want a number, not a string (at byte 7)", "/num"},
 		{`{"str":1}`, "str: want a uint8 in a string, not a number (at byte 7)", "/str"},
 		{`{"str":"256"}`, `str: want a uint8 in a string, not "256" (at byte 7)`, "/str"},
-		{`{"own":1}`, "own: json: cannot unmarshal number into Go value of type string (at byte 7)", "/own"},
+		{`{"own":1}`, "own: json: cannot unmarshal number into Go value of type string (at byte 7)",
+			"/own"},
 		{`{"text":"x"}`, "text: input does not match format (at byte 8)", "/text"},
-		{`{"map":{"` + long + `":1}}`, "map." + long[:64] + "…: want an object, not a number (at byte 1011)", "/map/" + long[:64] + "…"},
-		{`{"any":{"a":[1,}}`, "any.a[1]: not JSON: '}' cannot start a value (at byte 15)", "/any/a/1"},
-		{`{"any":{"a":[1,2e999]}}`, "any.a[1]: 2e999 does not fit in float64 (at byte 15)", "/any/a/1"},
+		{`{"map":{"` + long + `":1}}`, "map." + long[:64] +
+			"…: want an object, not a number (at byte 1011)", "/map/" + long[:64] + "…"},
+		{`{"any":{"a":[1,}}`, "any.a[1]: not JSON: '}' cannot start a value (at byte 15)",
+			"/any/a/1"},
+		{`{"any":{"a":[1,2e999]}}`, "any.a[1]: 2e999 does not fit in float64 (at byte 15)",
+			"/any/a/1"},
 		{`{"name":"` + "\xff" + `"}`, "name: not JSON: a string is not UTF-8 (at byte 9)", "/name"},
-		{`{"x":"\ud800"}`, "x: not JSON: a surrogate escape without its other half (at byte 6)", "/x"},
+		{`{"x":"\ud800"}`, "x: not JSON: a surrogate escape without its other half (at byte 6)",
+			"/x"},
 		{`[]`, "want an object, not an array (at byte 0)", ""},
 		{`{} {}`, "not JSON: text after the value (at byte 3)", ""},
 		{`{"name":"a" "x"`, "not JSON: an object wants ',' or '}' here (at byte 12)", ""},
-		{`{"list":[{} {}]}`, "list: not JSON: an array wants ',' or ']' here (at byte 12)", "/list"},
+		{`{"list":[{} {}]}`, "list: not JSON: an array wants ',' or ']' here (at byte 12)",
+			"/list"},
 	} {
 		err := Unmarshal([]byte(tc.text), new(outer))
 		assert.Error(t, err, tc.want)
@@ -74,7 +85,8 @@ func TestErrorsNameTheWay(t *testing.T) {
 	// More fields than a word has bits.
 	many := reflect.New(reflect.StructOf(manyFields(130))).Interface()
 	name := `"F` + strings.Repeat("x", 129) + `"`
-	assert.Assert(t, errors.Is(Unmarshal([]byte(`{"F":1,`+name+`:1,`+name+`:2}`), many), ErrDuplicateKey))
+	assert.Assert(t,
+		errors.Is(Unmarshal([]byte(`{"F":1,`+name+`:1,`+name+`:2}`), many), ErrDuplicateKey))
 	// An object of which no Go type says anything is nobody's business.
 	var o outer
 	assert.NilError(t, Unmarshal([]byte(`{"any":{"a":1,"a":2},"x":{"y":1,"y":2}}`), &o))
@@ -87,7 +99,8 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 	for _, v := range []any{new(any), new(json.RawMessage), new([]any)} {
 		assert.NilError(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth), v))
-		assert.ErrorContains(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth+1), v), "nested too deeply")
+		assert.ErrorContains(t, Unmarshal(nest("[", "", "]", jsonscan.MaxDepth+1), v),
+			"nested too deeply")
 		_, err := Marshal(v)
 		assert.NilError(t, err)
 	}
@@ -110,22 +123,33 @@ func TestNestingIsBounded(t *testing.T) {
 }
 
 func TestWhatIsSetIsReplaced(t *testing.T) {
-	o := outer{Name: "kept", List: []Named{{"x"}, {"y"}}, Map: map[string]*Named{"x": nil}, Any: &Named{}}
+	o := outer{Name: "kept", List: []Named{{"x"}, {"y"}}, Map: map[string]*Named{"x": nil},
+		Any: &Named{}}
 	assert.NilError(t, Unmarshal([]byte(`{"name":null,"list":[{}],"map":{"y":null},"any":1}`), &o))
-	assert.DeepEqual(t, o, outer{Name: "kept", List: []Named{{}}, Map: map[string]*Named{"y": nil}, Any: 1.0})
+	assert.DeepEqual(t, o,
+		outer{Name: "kept", List: []Named{{}}, Map: map[string]*Named{"y": nil}, Any: 1.0})
 }
 
 func TestAppend(t *testing.T) {
-	got, err := Append([]byte("kept"), map[string]any{"b": []int(nil), "a": "<&>\n", "c": json.RawMessage("[\r\n1 ,\n2]")})
+	got, err := Append([]byte("kept"),
+		map[string]any{"b": []int(nil), "a": "<&>\n", "c": json.RawMessage("[\r\n1 ,\n2]")})
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), `kept{"a":"<&>\n","b":null,"c":[1 ,2]}`)
 	for want, v := range map[string]any{
-		"cannot encode []interface {}: [1]: json: unsupported type: chan int":           []any{1, make(chan int)},
-		"cannot encode map[string]json.RawMessage: k: not JSON: wants true (at byte 0)": map[string]json.RawMessage{"k": []byte("tru")},
-		"cannot encode jsonexact.outer: any: a: a required value is missing":            outer{Any: map[string]any{"a": json.RawMessage{}}},
-		"cannot encode json.RawMessage: not JSON: a string is not UTF-8 (at byte 1)":    json.RawMessage("\"\xff\""),
-		"cannot encode struct { F float64 }: F: JSON has no number for NaN":             struct{ F float64 }{math.NaN()},
-		`cannot encode struct { N json.Number }: N: json: invalid number literal "x"`:   struct{ N json.Number }{"x"},
+		"cannot encode []interface {}: [1]: json: unsupported type: chan int": []any{1,
+			make(chan int)},
+		"cannot encode map[string]json.RawMessage: k: not JSON: wants true (at byte 0)": map[string]json.RawMessage{
+			"k": []byte("tru")},
+		"cannot encode jsonexact.outer: any: a: a required value is missing": outer{
+			Any: map[string]any{"a": json.RawMessage{}}},
+		"cannot encode json.RawMessage: not JSON: a string is not UTF-8 (at byte 1)": json.RawMessage(
+			"\"\xff\""),
+		"cannot encode struct { F float64 }: F: JSON has no number for NaN": struct {
+			F float64
+		}{math.NaN()},
+		`cannot encode struct { N json.Number }: N: json: invalid number literal "x"`: struct {
+			N json.Number
+		}{"x"},
 	} {
 		got, err := Append([]byte("kept"), v)
 		assert.ErrorContains(t, err, want)

@@ -10,23 +10,28 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A field is a field of a struct, its own or promoted from an embedded one, that is a member of the JSON object.
+// A field is a field of a struct, its own or promoted from an embedded one, that is a member of the
+// JSON object.
 type field struct {
-	name                string
-	prefix              string // "name":
-	path                []int  // of indexes: the last one is the field, those before it embedded structs or pointers to them
+	name   string
+	prefix string // "name":
+	// indexes: the last is the field, the others embedded structs or pointers to them
+	path                []int
 	omitEmpty, omitZero bool
 	isZero              func(reflect.Value) bool // for omitZero
-	quoted              reflect.Type             // with the option string: struct{ F T } with that option; else nil
-	unless              []int                    // not written if the field at that path is not zero
+	// with the option string: struct{ F T } with that option; otherwise nil
+	quoted reflect.Type
+	// not encoded if the field at that path is not zero
+	unless []int
 
 	tagged bool
 }
 
 var zeroerType = reflect.TypeFor[interface{ IsZero() bool }]()
 
-// fieldsOf returns the members of the struct t, in order of their places in it, and the path of the field Extra if that is looked for.
-// Go's own rules say which of two fields with one name it is: the one embedded less deep, then the one with a tag; else neither.
+// fieldsOf returns the members of the struct t in declaration order, and the path of the field
+// Extra if extra is wanted. Of several fields with one name, Go's rules select the least embedded
+// one, then the one with a tag, and otherwise none.
 func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 	type level struct {
 		t    reflect.Type
@@ -36,7 +41,7 @@ func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 	seen := map[reflect.Type]bool{}
 	for this := []level{{t, nil}}; len(this) > 0; {
 		var next []level
-		times := map[reflect.Type]int{} // that a struct is embedded on this level
+		times := map[reflect.Type]int{} // how often a struct is embedded on this level
 		for _, l := range this {
 			times[l.t]++
 		}
@@ -61,13 +66,14 @@ func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 					if extra == nil {
 						extra = path
 					}
-				case tag == "-" || !sf.IsExported() && !(sf.Anonymous && inner.Kind() == reflect.Struct):
+				case tag == "-" || !sf.IsExported() &&
+					!(sf.Anonymous && inner.Kind() == reflect.Struct):
 				case sf.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 					next = append(next, level{inner, path})
 				default:
 					f := newField(l.t, sf, path, cmp.Or(name, sf.Name), options, messages)
 					f.tagged = name != ""
-					for range min(times[l.t], 2) { // twice is as good as often: they hide each other
+					for range min(times[l.t], 2) { // fields that are embedded twice hide each other
 						found[f.name] = append(found[f.name], f)
 					}
 				}
@@ -84,7 +90,7 @@ func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 	return fields, extra
 }
 
-// dominant returns which of the fields with one name it is, nil if none.
+// dominant selects one of the fields with one name, or nil.
 func dominant(same []field) *field {
 	rank := func(f field) int {
 		if f.tagged {
@@ -99,7 +105,9 @@ func dominant(same []field) *field {
 	return &same[0]
 }
 
-func newField(t reflect.Type, sf reflect.StructField, path []int, name, options string, messages bool) field {
+func newField(
+	t reflect.Type, sf reflect.StructField, path []int, name, options string, messages bool,
+) field {
 	f := field{name: name, prefix: string(jsonscan.AppendString(nil, name)) + ":", path: path}
 	for option := range strings.SplitSeq(options, ",") {
 		switch option {
@@ -114,7 +122,8 @@ func newField(t reflect.Type, sf reflect.StructField, path []int, name, options 
 			}
 			switch kindOf(scalar) {
 			case kindBool, kindInt, kindUint, kindFloat, kindString:
-				f.quoted = reflect.StructOf([]reflect.StructField{{Name: "F", Type: sf.Type, Tag: `json:"F,string"`}})
+				f.quoted = reflect.StructOf(
+					[]reflect.StructField{{Name: "F", Type: sf.Type, Tag: `json:"F,string"`}})
 			}
 		}
 	}
@@ -125,17 +134,18 @@ func newField(t reflect.Type, sf reflect.StructField, path []int, name, options 
 	return f
 }
 
-// isName reports whether a tag can name a member, by the rule of encoding/json.
+// isName reports whether a tag is a valid name by the rules of encoding/json.
 func isName(name string) bool {
 	for _, r := range name {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
+			!strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
 			return false
 		}
 	}
 	return name != ""
 }
 
-// fieldAt returns the field at path, false if an embedded pointer on the way is nil.
+// fieldAt returns the field at path, or false if an embedded pointer on the path is nil.
 func fieldAt(rv reflect.Value, path []int) (reflect.Value, bool) {
 	for n, i := range path {
 		if n > 0 && rv.Kind() == reflect.Pointer {
@@ -149,7 +159,7 @@ func fieldAt(rv reflect.Value, path []int) (reflect.Value, bool) {
 	return rv, true
 }
 
-// omitted reports whether the field is not to be written.
+// omitted reports whether the field is not encoded.
 func (f *field) omitted(of, rv reflect.Value) bool {
 	if f.omitEmpty && isEmpty(rv) || f.omitZero && f.isZero(rv) {
 		return true
@@ -169,13 +179,14 @@ func isEmpty(rv reflect.Value) bool {
 	return kindOf(rv.Type()) >= kindPointer && rv.IsZero()
 }
 
-// isZeroOf returns what the option omitzero means for the type, by the rules of encoding/json.
+// isZeroOf returns the test of the option omitzero for the type, by the rules of encoding/json.
 func isZeroOf(t reflect.Type) func(reflect.Value) bool {
 	type zeroer = interface{ IsZero() bool }
 	switch {
 	case t.Implements(zeroerType):
 		return func(rv reflect.Value) bool {
-			for of := rv; of.Kind() == reflect.Pointer || of.Kind() == reflect.Interface; of = of.Elem() {
+			for of := rv; of.Kind() == reflect.Pointer ||
+				of.Kind() == reflect.Interface; of = of.Elem() {
 				if of.IsNil() {
 					return true
 				}

@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// all has one of each kind of field that the package knows, and no methods, so that encoding/json can be asked about it.
+// all has one of each kind of field that the package knows, and no methods, so that encoding/json
+// can be asked about it.
 type all struct {
 	embedded
 	String  string                     `json:"s"`
@@ -42,9 +43,11 @@ type embedded struct {
 	X []int  `json:"x,omitempty"`
 }
 
-var allNames = []string{"s", "b", "i", "i8", "u", "f", "f32", "raw", "bytes", "list", "structs", "map", "raws", "p", "n", "any", "token", "num", "q", "array", "e", "x"}
+var allNames = []string{"s", "b", "i", "i8", "u", "f", "f32", "raw", "bytes", "list", "structs",
+	"map", "raws", "p", "n", "any", "token", "num", "q", "array", "e", "x"}
 
-// exactAndUnique reports whether no key in data occurs twice in its object or is a field's name but for its case.
+// exactAndUnique reports whether no key in data occurs twice in its object or is a field's name but
+// for its case.
 func exactAndUnique(data []byte) bool {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.UseNumber()
@@ -86,13 +89,15 @@ func exactAndUnique(data []byte) bool {
 	return value()
 }
 
-// FuzzUnmarshal wants Unmarshal and encoding/json to agree wherever keys are exact and unique, and Marshal to undo it.
+// FuzzUnmarshal wants Unmarshal and encoding/json to agree wherever keys are exact and unique, and
+// Marshal to undo it.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		`{"s":"a\u00e9\ud83d\ude00","b":true,"i":-12,"i8":127,"u":65535,"f":1e-7,"f32":3.5,"raw":{"a":[1]},"bytes":"AAE=","list":["a",null]}`,
 		`{"structs":[{"e":"x","x":[1,2]},null],"map":{"k":"v"},"raws":{"r":null},"p":{"s":"in","p":null},"n":1.5,"any":{"a":[1,"x",null]}}`,
 		`{"token":"t","array":[1,2,3],"e":"outer","x":[],"unknown":1,"hidden":3,"num":"1e5","q":"-7","E":1,"s":"","s":""}`,
-		`{"token":9007199254740993,"i8":128}`, `{"u":-1}`, `{"bytes":"A"}`, "{\"s\":\"\xff\"}", `null`, `[]`, ` {} `, `{"s":null,"b":null,"array":null,"token":null}`,
+		`{"token":9007199254740993,"i8":128}`, `{"u":-1}`, `{"bytes":"A"}`, "{\"s\":\"\xff\"}",
+		`null`, `[]`, ` {} `, `{"s":null,"b":null,"array":null,"token":null}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -103,7 +108,8 @@ func FuzzUnmarshal(f *testing.F) {
 			assert.Assert(t, gotErr != nil)
 		} else if exactAndUnique(data) {
 			assert.Equal(t, gotErr == nil, wantErr == nil, "got %v, want %v", gotErr, wantErr)
-			assert.Assert(t, gotErr != nil || reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
+			assert.Assert(t, gotErr != nil ||
+				reflect.DeepEqual(got, want), "got %+v, want %+v", got, want)
 		}
 		if gotErr != nil {
 			return

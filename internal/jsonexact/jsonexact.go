@@ -1,16 +1,21 @@
-// Package jsonexact converts between JSON and Go values as encoding/json does, in one pass, and to the letter.
+// Package jsonexact converts between JSON and Go values as encoding/json does, but strictly and in
+// one pass.
 //
-// The functions [Unmarshal], [Marshal] and [Append] take any type that encoding/json takes, with the same tags, the same rules for
-// embedded structs and the same methods by which a type reads and writes itself. Where a type is beyond this package, the value, and nothing
-// around it, is handed to encoding/json. They differ on purpose:
+// The functions [Unmarshal], [Marshal] and [Append] accept the types that encoding/json accepts,
+// with the same tags, the same rules for embedded structs, and the same methods of types that
+// encode and decode themselves. Values of types that this package does not implement are handled by
+// encoding/json. The differences are intended:
 //
-//   - a key fills only the field that has exactly its name;
-//   - a key that occurs twice in an object for which there is a Go struct or map is refused;
-//   - invalid UTF-8, half a surrogate pair, and more than [jsonscan.MaxDepth] levels are refused;
-//   - where the target is set already, an array, object or pointer in the text replaces what is there, and adds nothing to it;
-//   - what is written has no line break in it, and '<', '>' and '&' are not escaped.
+//   - a key sets only the field with exactly its name;
+//   - a key that occurs twice in an object is an error, unless the object is decoded into an
+//     interface;
+//   - invalid UTF-8, unpaired surrogates, and more than [jsonscan.MaxDepth] levels are errors;
+//   - an array, object or pointer in the text replaces the value of its target and does not merge
+//     with it;
+//   - encoded text has no line breaks, and '<', '>' and '&' are not escaped.
 //
-// A [Codec] from [NewMessages] does the same for the messages of a protocol, where nil is no value and unknown members are kept.
+// A [Codec] from [NewMessages] does the same for the messages of a protocol, where nil is not a
+// value and unknown members are kept.
 package jsonexact
 
 import (
@@ -22,51 +27,57 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Extra holds the members of a JSON object that its Go type does not know. Decoding a message fills it, nil if there are none; encoding
-// writes them behind the known fields, sorted by name. A name that the type does know is refused when encoding.
+// Extra holds the members of a JSON object for which its Go type has no field. Decoding a message
+// sets it, to nil if there are none. Encoding writes it after the other fields, sorted by name, and
+// fails if the type has a field of such a name.
 type Extra map[string]json.RawMessage
 
-// A Codec reads and writes Go values in one manner. It is safe for concurrent use.
+// A Codec encodes and decodes Go values with one set of rules. It is safe for concurrent use.
 type Codec struct {
 	messages bool
 	union    Union
 
-	// plans has a plan for each Go type, so it is bounded by the program.
+	// plans has a plan per Go type, so its size is bounded by the program.
 	plans sync.Map // reflect.Type → *plan
 }
 
-// A Union tells apart the structs that an interface type stands for: their objects have a member "type", of which the structs have no field.
+// A Union selects the struct for an object by its member "type", for which the structs have no
+// field. The objects are values of an interface type.
 type Union struct {
 	Interface reflect.Type
-	// New returns a pointer to a new struct for that type of object. nested: within another object of the union.
+	// New returns a pointer to a new struct for an object of that type. Nested means within another
+	// object of the union.
 	New func(typ string, nested bool) any
-	// Type returns the member's value for a pointer to a struct.
+	// Type returns the member "type" for a pointer to a struct.
 	Type func(block any) string
 }
 
-// NewMessages returns a codec for the messages of a protocol, with the zero Union if it has none. It does what the functions of this package do, but
+// NewMessages returns a codec for the messages of a protocol, with the zero Union if it has none.
+// It differs from the functions of this package:
 //
-//   - a nil slice is written as [] and a nil map as {}, so that a required field is never null;
-//   - a nil [json.RawMessage], a nil in the union's interface, and a nil pointer in a slice, are [ErrMissing]; null is not read there;
-//   - bytes are read from base64 only;
-//   - a struct with a field of the type [Extra] keeps there what it does not know. Its methods for JSON are for others to call, and may
-//     call the codec;
-//   - a field with the tag unless:"Other" is not written if the field Other is not zero.
+//   - a nil slice is encoded as [] and a nil map as {}, so that a required field is never null;
+//   - a nil [json.RawMessage], a nil value of the union's interface, and a nil pointer in a slice
+//     are encoded as [ErrMissing], and null is not decoded into them;
+//   - bytes are decoded from base64 only;
+//   - a struct with a field of type [Extra] keeps unknown members there. Its methods for JSON are
+//     for other packages, and may call the codec;
+//   - a field with the tag unless:"Other" is not encoded if the field Other is not zero.
 func NewMessages(union Union) *Codec { return &Codec{messages: true, union: union} }
 
 var standard Codec
 
-// Unmarshal decodes the JSON text data into what v points to. The result shares no memory with data. After an error v may be half filled. The
-// error is a [*DecodeError], or says that v is not a non-nil pointer.
+// Unmarshal decodes the JSON text data into what v points to. The result shares no memory with
+// data. After an error, v may be partly set. The error is a [*DecodeError], or says that v is not a
+// non-nil pointer.
 func Unmarshal(data []byte, v any) error { return standard.Unmarshal(data, v) }
 
 // Marshal returns v as JSON text.
 func Marshal(v any) ([]byte, error) { return standard.Append(nil, v) }
 
-// Append appends [Marshal] of v to dst. On an error the result is dst as it was; the error names the field.
+// Append appends the JSON text of v to dst. On an error it returns dst; the error names the field.
 func Append(dst []byte, v any) ([]byte, error) { return standard.Append(dst, v) }
 
-// Unmarshal is as the function Unmarshal.
+// Unmarshal is the function Unmarshal with the rules of the codec.
 func (c *Codec) Unmarshal(data []byte, v any) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
@@ -82,7 +93,7 @@ func (c *Codec) Unmarshal(data []byte, v any) error {
 	return err
 }
 
-// Append is as the function Append.
+// Append is the function Append with the rules of the codec.
 func (c *Codec) Append(dst []byte, v any) ([]byte, error) {
 	if v == nil {
 		return append(dst, "null"...), nil

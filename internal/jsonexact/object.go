@@ -16,12 +16,12 @@ func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
 	}
 	d.nested = d.nested || p.typ != ""
 	var room [1]uint64
-	known := room[:] // a bit for each field that has been seen
+	known := room[:] // a bit per field that has occurred
 	if len(p.fields) > 64 {
 		known = make([]uint64, (len(p.fields)+63)/64)
 	}
 	var typeSeen bool
-	var others map[string]struct{} // names that have been seen and are nowhere else
+	var others map[string]struct{} // unknown names that have occurred
 	var extra Extra
 	end, err := d.members(i, depth, func(name []byte, at, depth int) (int, error) {
 		if n, ok := p.index[string(name)]; ok {
@@ -68,13 +68,15 @@ func (d decoder) object(i, depth int, rv reflect.Value, p *plan) (int, error) {
 	return end, err
 }
 
-// field decodes into the field of a struct, and makes the embedded structs on the way to it.
+// field decodes into a field of a struct. It allocates embedded structs on the path to the field.
 func (d decoder) field(i, depth int, rv reflect.Value, f *field) (int, error) {
 	for n, x := range f.path {
 		if n > 0 && rv.Kind() == reflect.Pointer {
 			if rv.IsNil() {
 				if !rv.CanSet() {
-					return i, fail(i, fmt.Errorf("%s is embedded as a nil pointer and not exported: it cannot be set", rv.Type().Elem()))
+					return i, fail(i,
+						fmt.Errorf("%s is embedded as a nil pointer and not exported: it cannot be set",
+							rv.Type().Elem()))
 				}
 				rv.Set(reflect.New(rv.Type().Elem()))
 			}
@@ -116,7 +118,7 @@ func (d decoder) mapping(i, depth int, rv reflect.Value) (int, error) {
 	return end, err
 }
 
-// setKey makes the key of a map of a member's name.
+// setKey sets the key of a map from the name of a member.
 func setKey(key reflect.Value, name []byte) error {
 	t := key.Type()
 	if implements(t, textUnmarshalerType) {
@@ -147,8 +149,8 @@ func (d decoder) checkType(i, depth int, t reflect.Type, want string) (int, erro
 
 var errFound = errors.New("found")
 
-// block decodes an object of the union. It looks for the member "type" no further than it has to, which is usually the first one, and then
-// decodes from the start.
+// block decodes an object of the union. It searches for the member "type", which is usually the
+// first, and then decodes from the start.
 func (d decoder) block(i, depth int, rv reflect.Value) (int, error) {
 	if d.first(i) != '{' {
 		return i, d.mismatch(i, depth, rv.Type(), "an object")

@@ -6,21 +6,21 @@ import (
 	"reflect"
 )
 
-// A kind is how a Go type is read or written.
+// A kind is how a Go type is encoded and decoded.
 type kind uint8
 
 const (
 	kindLeaf    kind = iota // by the type's own methods, or by encoding/json
 	kindStruct              // an object with fields
-	kindMap                 // an object with any names
+	kindMap                 // an object with arbitrary names
 	kindSlice               // an array
-	kindArray               // an array of that length
+	kindArray               // a Go array
 	kindPointer             // null or what it points to
-	kindAny                 // whatever it is: an interface without methods
+	kindAny                 // any value: an interface without methods
 	kindOther               // an interface with methods
-	kindUnion               // an object that its member "type" tells the type of
+	kindUnion               // an object whose member "type" selects the Go type
 	kindRaw                 // json.RawMessage
-	kindBytes               // a string in base64
+	kindBytes               // a base64 string
 	kindString
 	kindBool
 	kindInt
@@ -28,13 +28,13 @@ const (
 	kindFloat
 )
 
-// A plan is what is known of a Go type. It is immutable.
+// A plan is how to encode and decode a Go type. It is immutable.
 type plan struct {
 	read, write kind
-	fields      []field        // of a struct, in order of writing
-	index       map[string]int // from a field's name to its place in fields
-	extra       []int          // path of the field of type Extra, nil if there is none
-	typ         string         // the value that the member "type" must have, "" if there is no such rule
+	fields      []field        // of a struct, in the order of encoding
+	index       map[string]int // from the name of a field to its index in fields
+	extra       []int          // path of the field of type Extra, or nil
+	typ         string         // the value that the member "type" must have; "" if any
 }
 
 var (
@@ -76,8 +76,9 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 		if p.extra == nil {
 			break
 		}
-		// The methods of a type with Extra call the codec: to call them would go round in circles.
-		if block := reflect.New(t); c.union.Interface != nil && block.Type().Implements(c.union.Interface) {
+		// The methods of the type itself are not used: those of a type with Extra call the codec.
+		if block := reflect.New(t); c.union.Interface != nil &&
+			block.Type().Implements(c.union.Interface) {
 			p.typ = c.union.Type(block.Interface())
 		}
 		return p
@@ -95,7 +96,8 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 	return p
 }
 
-// implements reports whether t, or a pointer to it where there is one, has the methods. What a pointer has is the business of what it points to.
+// implements reports whether a pointer to t has the methods. It returns false if t is a pointer,
+// whose element decides.
 func implements(t, methods reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(methods)
 }
@@ -107,7 +109,8 @@ func kindOf(t reflect.Type) kind {
 	case reflect.Map:
 		switch k := t.Key(); k.Kind() {
 		case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+			reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+			reflect.Uintptr:
 		default:
 			if !k.Implements(textMarshalerType) && !implements(k, textUnmarshalerType) {
 				return kindLeaf
@@ -140,7 +143,8 @@ func kindOf(t reflect.Type) kind {
 		return kindBool
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return kindInt
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr:
 		return kindUint
 	case reflect.Float32, reflect.Float64:
 		return kindFloat

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// token returns a string as it stands, quotes included.
+// token returns a string as in the text, quotes included.
 func (d decoder) token(i, depth int, t reflect.Type) (token []byte, end int, err error) {
 	if d.first(i) != '"' {
 		return nil, i, d.mismatch(i, depth, t, "a string")
@@ -26,7 +26,7 @@ func (d decoder) str(i, depth int, t reflect.Type) (string, int, error) {
 	return s, end, err
 }
 
-// text returns the text of a string, as a part of the data if it can.
+// text returns the text of a string, as a slice of the data if possible.
 func (d decoder) text(i, depth int, t reflect.Type) ([]byte, int, error) {
 	token, end, err := d.token(i, depth, t)
 	s, _ := jsonscan.Unquote(token)
@@ -44,7 +44,7 @@ func (d decoder) number(i, depth int, rv reflect.Value, k kind) (int, error) {
 	return end, err
 }
 
-// setNumber reports whether the number fits.
+// setNumber sets a number and reports whether it fits.
 func setNumber(rv reflect.Value, k kind, s string) bool {
 	bits := rv.Type().Bits()
 	switch k {
@@ -62,7 +62,7 @@ func setNumber(rv reflect.Value, k kind, s string) bool {
 	return err == nil
 }
 
-// quoted lets encoding/json decode what stands in a string because of the option string.
+// quoted decodes, by encoding/json, a value whose field has the option string.
 func (d decoder) quoted(i, depth int, rv reflect.Value, f *field) (int, error) {
 	end, err := d.skip(i, depth)
 	if err != nil {
@@ -76,7 +76,8 @@ func (d decoder) quoted(i, depth int, rv reflect.Value, f *field) (int, error) {
 		if found == "a string" {
 			found = clip(string(d.data[i:end]))
 		}
-		return end, fail(i, &TypeError{rv.Type(), fmt.Sprintf("a %s in a string", kindOfQuoted(rv.Type())), found})
+		return end, fail(i,
+			&TypeError{rv.Type(), fmt.Sprintf("a %s in a string", kindOfQuoted(rv.Type())), found})
 	}
 	rv.Set(box.Elem().Field(0))
 	return end, nil

@@ -10,12 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Append appends e to dst as it is sent, and returns the extended slice. It allocates only if dst lacks room. A Reader gets
-// e back with CRLF and CR in the data turned into LF, as the format has no other way, and with U+FFFD for what is not UTF-8.
-// Data of one line, as JSON can always be, is copied as it is. It must not lie in dst's spare capacity.
+// Append appends e in the format of an event stream and returns the extended slice. It allocates
+// only if dst lacks room. A Reader decodes e with CRLF and CR in the data replaced by LF, which is
+// all that the format can represent, and with U+FFFD in place of invalid UTF-8. Data on one line is
+// copied unchanged. It must not be in dst's spare capacity.
 //
-// It returns dst as it was and an error that is [ErrField] if the id or the type contains CR, LF or NUL, or is not
-// valid UTF-8: it would end the line, be ignored, or arrive as something else. Append is safe for concurrent use with a dst each.
+// Append returns dst and an error that matches [ErrField] if the id or the type contains CR, LF or
+// NUL, or is not valid UTF-8: the reader would get something else. It may be called concurrently
+// for different dst.
 func Append(dst []byte, e Event) ([]byte, error) {
 	if err := check("id", e.ID); err != nil {
 		return dst, err
@@ -30,7 +32,8 @@ func Append(dst []byte, e Event) ([]byte, error) {
 	if e.Type != "" {
 		dst = append(append(append(dst, "event: "...), e.Type...), '\n')
 	}
-	// By LF and then by CR, each in one pass: a search for either would run over data with only one of them again and again.
+	// Split by LF and then by CR, each in one pass. A search for either one would scan data that
+	// has only the other repeatedly.
 	for more := true; more; {
 		var rest []byte
 		rest, e.Data, more = bytes.Cut(e.Data, []byte{'\n'})
@@ -46,9 +49,9 @@ func Append(dst []byte, e Event) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// AppendComment appends a comment, which says nothing to a reader but keeps the connection from looking idle. Each line of text
-// becomes one; the empty text is the least there is, ":\n". No blank line follows, as some readers take that for an event;
-// hence it goes between events only.
+// AppendComment appends a comment, which readers ignore and which keeps a connection from looking
+// idle. Each line of text becomes a comment line; empty text becomes ":\n". No blank line follows,
+// because some readers take that for an event; so comments belong between events.
 func AppendComment(dst []byte, text string) []byte {
 	dst = append(dst, ':')
 	if text != "" {
@@ -56,7 +59,7 @@ func AppendComment(dst []byte, text string) []byte {
 	}
 	for i := range len(text) {
 		switch c := text[i]; {
-		case c == '\n' && i > 0 && text[i-1] == '\r': // ended already
+		case c == '\n' && i > 0 && text[i-1] == '\r': // the CR has ended the line
 		case c == '\n' || c == '\r':
 			dst = append(dst, "\n: "...)
 		default:
@@ -66,9 +69,9 @@ func AppendComment(dst []byte, text string) []byte {
 	return append(dst, '\n')
 }
 
-// AppendRetry appends the wish that a client waits so long before it connects again, in milliseconds, rounded up; less than
-// nothing is nothing. A blank line follows, without which some readers, though not this package's, do not see it;
-// hence it goes between events only.
+// AppendRetry appends the time that a client should wait before it connects again, in milliseconds
+// rounded up. A negative time becomes 0. A blank line follows, which some readers need, though not
+// that of this package; so it belongs between events.
 func AppendRetry(dst []byte, wait time.Duration) []byte {
 	ms := int64(wait / time.Millisecond)
 	if wait%time.Millisecond > 0 {
@@ -79,7 +82,7 @@ func AppendRetry(dst []byte, wait time.Duration) []byte {
 	return append(dst, "\n\n"...)
 }
 
-// check tells what keeps value from arriving as it is.
+// check returns an error if the reader would not get value unchanged.
 func check(name, value string) error {
 	problem := "is not valid UTF-8"
 	switch {
@@ -94,5 +97,6 @@ func check(name, value string) error {
 	if len(value) > most {
 		value = value[:most] + "..."
 	}
-	return fmt.Errorf("sse: %w: the %s %q %s: encode it before it is sent", ErrField, name, value, problem)
+	return fmt.Errorf("sse: %w: the %s %q %s: encode it before it is sent", ErrField, name, value,
+		problem)
 }

@@ -29,9 +29,11 @@ func TestAppend(t *testing.T) {
 		{"", "", "\r\n", "data: \ndata: \n\n"},
 		{"", "", "\r\r\n\n", "data: \ndata: \ndata: \ndata: \n\n"},
 		{"", "", "a\n\rb\r", "data: a\ndata: \ndata: b\ndata: \n\n"},
-		{"", "", "a\n\ndata: b\n\nevent: c", "data: a\ndata: \ndata: data: b\ndata: \ndata: event: c\n\n"},
+		{"", "", "a\n\ndata: b\n\nevent: c",
+			"data: a\ndata: \ndata: data: b\ndata: \ndata: event: c\n\n"},
 	} {
-		got, err := sse.Append([]byte("before"), sse.Event{ID: tt.id, Type: tt.typ, Data: []byte(tt.data)})
+		got, err := sse.Append([]byte("before"),
+			sse.Event{ID: tt.id, Type: tt.typ, Data: []byte(tt.data)})
 		assert.NilError(t, err)
 		assert.Equal(t, string(got), "before"+tt.want)
 	}
@@ -39,8 +41,10 @@ func TestAppend(t *testing.T) {
 
 func TestAppendRefuses(t *testing.T) {
 	for value, problem := range map[string]string{
-		"a\nb": "contains a line break", "a\rb": "contains a line break", "a\x00": "contains NUL", "\xff": "is not valid UTF-8",
-		"\n" + strings.Repeat("x", 100): `"\n` + strings.Repeat("x", 63) + `..." contains a line break`,
+		"a\nb": "contains a line break", "a\rb": "contains a line break", "a\x00": "contains NUL",
+		"\xff": "is not valid UTF-8",
+		"\n" + strings.Repeat("x", 100): `"\n` + strings.Repeat("x", 63) +
+			`..." contains a line break`,
 	} {
 		got, err := sse.Append([]byte("before"), sse.Event{ID: value})
 		assert.Assert(t, errors.Is(err, sse.ErrField))
@@ -57,19 +61,23 @@ func TestAppendRefuses(t *testing.T) {
 
 func TestAppendComment(t *testing.T) {
 	for text, want := range map[string]string{
-		"": ":\n", "ping": ": ping\n", "a\nb\rc\r\nd": ": a\n: b\n: c\n: d\n", "\n\ndata: x\n\n": ": \n: \n: data: x\n: \n: \n",
+		"": ":\n", "ping": ": ping\n", "a\nb\rc\r\nd": ": a\n: b\n: c\n: d\n",
+		"\n\ndata: x\n\n": ": \n: \n: data: x\n: \n: \n",
 	} {
 		wire := sse.AppendComment([]byte("data: 1\n\n"), text)
 		assert.Equal(t, string(wire), "data: 1\n\n"+want)
 		wire = append(wire, "data: 2\n\n"...)
-		assert.DeepEqual(t, events(t, bytes.NewReader(wire), sse.Limits{}).Events, message("1", "2"))
+		assert.DeepEqual(t, events(t, bytes.NewReader(wire), sse.Limits{}).Events,
+			message("1", "2"))
 	}
 }
 
 func TestAppendRetry(t *testing.T) {
 	for wait, want := range map[time.Duration]string{
-		0: "retry: 0\n\n", -time.Hour: "retry: 0\n\n", 1: "retry: 1\n\n", time.Millisecond: "retry: 1\n\n",
-		1500*time.Microsecond + 1: "retry: 2\n\n", time.Hour: "retry: 3600000\n\n", math.MaxInt64: "retry: 9223372036855\n\n",
+		0: "retry: 0\n\n", -time.Hour: "retry: 0\n\n", 1: "retry: 1\n\n",
+		time.Millisecond:          "retry: 1\n\n",
+		1500*time.Microsecond + 1: "retry: 2\n\n", time.Hour: "retry: 3600000\n\n",
+		math.MaxInt64: "retry: 9223372036855\n\n",
 	} {
 		wire := sse.AppendRetry(nil, wait)
 		assert.Equal(t, string(wire), want)

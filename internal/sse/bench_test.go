@@ -16,7 +16,8 @@ import (
 var benchSizes = []int{64, 64 << 10, 1 << 20}
 
 func payload(size int) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":%q}`, strings.Repeat("x", size-len(`{"jsonrpc":"2.0","id":1,"result":""}`)))
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"result":%q}`,
+		strings.Repeat("x", size-len(`{"jsonrpc":"2.0","id":1,"result":""}`)))
 }
 
 // wire is many events of one message each, of size bytes, as a server of MCP sends them.
@@ -65,7 +66,8 @@ func BenchmarkRead(b *testing.B) {
 		data := wire(b, size)
 		for _, end := range []string{"\n", "\r\n", "\r"} {
 			b.Run(fmt.Sprintf("%d/%q", size, end), func(b *testing.B) {
-				r := sse.NewReader(&loop{data: bytes.ReplaceAll(data, []byte("\n"), []byte(end))}, sse.Limits{})
+				r := sse.NewReader(&loop{data: bytes.ReplaceAll(data, []byte("\n"), []byte(end))},
+					sse.Limits{})
 				bench(b, size, func() error { _, err := r.Next(); return err })
 			})
 		}
@@ -78,12 +80,16 @@ func BenchmarkReadOnce(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			data := wire(b, size)
 			data = data[:bytes.Index(data, []byte("\n\n"))+2]
-			bench(b, size, func() error { _, err := sse.NewReader(bytes.NewReader(data), sse.Limits{}).Next(); return err })
+			bench(b, size, func() error {
+				_, err := sse.NewReader(bytes.NewReader(data), sse.Limits{}).Next()
+				return err
+			})
 		})
 	}
 }
 
-// naive is what is written in an afternoon: lines of a bufio.Scanner, LF and CRLF only, no check of UTF-8.
+// naive is what is written in an afternoon: lines of a bufio.Scanner, LF and CRLF only, no check of
+// UTF-8.
 func naive(s *bufio.Scanner) (id, typ string, data string, err error) {
 	var lines []string
 	for s.Scan() {

@@ -2,10 +2,10 @@ package sse
 
 import "unicode/utf8"
 
-// decode returns b if it is valid UTF-8, else a copy of it in which every maximal subpart of an ill-formed sequence is
-// U+FFFD, as the UTF-8 decoder of WHATWG Encoding (section 8.1.1) does. Neither package utf8 nor bytes.ToValidUTF8 counts so:
-// the one replaces every byte, the other a whole run of them. As CR, LF, colon and space interrupt any sequence, decoding
-// a field's value is the same as decoding the stream.
+// decode returns b if it is valid UTF-8, and otherwise a copy in which each maximal subpart of an
+// ill-formed sequence is U+FFFD, as in the UTF-8 decoder of WHATWG Encoding (section 8.1.1).
+// Package utf8 replaces each byte instead, and bytes.ToValidUTF8 each run. CR, LF, colon and space
+// end any sequence, so decoding the value of a field is equivalent to decoding the stream.
 func decode(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
@@ -22,14 +22,14 @@ func decode(b []byte) []byte {
 	return out
 }
 
-// illFormed returns the length of the longest beginning of b that could have become a character, but at least 1. No
-// character is at the beginning of b.
+// illFormed returns the length of the maximal subpart at the start of b, which does not start with
+// a character; at least 1.
 func illFormed(b []byte) int {
 	low, high := byte(0x80), byte(0xBF)
 	switch lead := b[0]; {
 	case lead < 0xC2 || lead > 0xF4:
 		return 1
-	case lead == 0xE0: // what would be overlong
+	case lead == 0xE0: // overlong
 		low = 0xA0
 	case lead == 0xED: // surrogates
 		high = 0x9F

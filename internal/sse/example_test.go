@@ -35,7 +35,9 @@ func ExampleReader() {
 }
 
 func ExampleAppend() {
-	wire, err := sse.Append(nil, sse.Event{ID: "7", Type: sse.DefaultType, Data: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
+	wire, err := sse.Append(nil,
+		sse.Event{ID: "7", Type: sse.DefaultType,
+			Data: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
 	if err != nil {
 		fmt.Println(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A field is what a line is about.
+// A field is the field of a line.
 type field byte
 
 const (
@@ -19,33 +19,35 @@ const (
 	fieldRetry
 )
 
-var fieldNames = [...]string{fieldData: "data", fieldEvent: "event", fieldID: "id", fieldRetry: "retry"}
+var fieldNames = [...]string{fieldData: "data", fieldEvent: "event", fieldID: "id",
+	fieldRetry: "retry"}
 
 const (
 	byteOrderMark = "\ufeff"
-	// maxName is where a name can no longer become one of meaning.
+	// maxName is the number of bytes after which a name cannot be a known one.
 	maxName = len(byteOrderMark + "event")
 )
 
-// A line is what is known of the current line.
+// A line is the state of the current line.
 type line struct {
-	first bool // of the stream: it may begin with a byte order mark
+	first bool // first of the stream: it may start with a byte order mark
 	field field
-	space bool   // the next byte is the first of the value, where one space is dropped
-	value []byte // the name as long as that is not complete, then the value, but not that of data
+	space bool   // the next byte is the first of the value, from which one space is dropped
+	value []byte // the name until that is complete, then the value, except that of data
 }
 
-// A pending is an event that has not been dispatched: the data, event type and last event ID buffers.
-type pending struct {
+// A pendingEvent is an event that has not been dispatched: the data, event type and last event ID
+// buffers.
+type pendingEvent struct {
 	id      []byte
 	typ     []byte
-	data    []byte // the lines so far, joined; of the event before as long as not hasData
+	data    []byte // the lines so far, joined; that of the previous event until hasData
 	hasData bool
 	lost    bool  // over a limit
-	err     error // how, until that is reported
+	err     error // the error, until it is reported
 }
 
-// take interprets part of a line. That a line comes in parts of any size must not show in what comes of it.
+// take processes part of a line. The result does not depend on how a line is divided into parts.
 func (r *Reader) take(part []byte) {
 	l := &r.line
 	if l.field == fieldUnnamed {
@@ -83,7 +85,7 @@ func (r *Reader) take(part []byte) {
 	}
 }
 
-// name settles the field of the line, whose name is complete, and makes room for its value.
+// name sets the field of the line, whose name is complete, and reserves memory for the value.
 func (r *Reader) name() {
 	l := &r.line
 	name := l.value
@@ -122,7 +124,7 @@ func (r *Reader) addData(part []byte) {
 	e.data = append(e.data, part...)
 }
 
-// lose gives up the event because the current field is over limit, and what remains of the line.
+// lose drops the event, because the current field is over limit, and the rest of the line.
 func (r *Reader) lose(limit int) {
 	if !r.event.lost {
 		r.event.lost, r.event.err = true, &LimitError{Field: fieldNames[r.line.field], Limit: limit}
@@ -130,7 +132,7 @@ func (r *Reader) lose(limit int) {
 	r.line.field = fieldIgnored
 }
 
-// endLine processes the field of the line, which is complete, or dispatches the event if the line is blank.
+// endLine processes the field of the complete line, or dispatches the event if the line is blank.
 func (r *Reader) endLine() (e Event, ok bool) {
 	l := &r.line
 	if l.field == fieldUnnamed {
@@ -138,7 +140,7 @@ func (r *Reader) endLine() (e Event, ok bool) {
 		if blank {
 			e, ok = r.dispatch()
 		} else {
-			r.name() // the whole line is the name, and the value is empty
+			r.name() // the line has no colon: it is a name with an empty value
 		}
 	}
 	switch l.field {
@@ -157,7 +159,7 @@ func (r *Reader) endLine() (e Event, ok bool) {
 	return e, ok
 }
 
-// dispatch ends the event, and returns it if there is one.
+// dispatch ends the event and returns it, if there is one.
 func (r *Reader) dispatch() (Event, bool) {
 	p := &r.event
 	r.lastID = same(r.lastID, p.id)
@@ -173,7 +175,7 @@ func (r *Reader) dispatch() (Event, bool) {
 	return Event{ID: r.lastID, Type: typ, Data: decode(p.data)}, true
 }
 
-// same returns b as a string, which is old if that says the same.
+// same returns b as a string: old if that is equal.
 func same(old string, b []byte) string {
 	if old == string(b) {
 		return old
@@ -181,7 +183,7 @@ func same(old string, b []byte) string {
 	return string(b)
 }
 
-// milliseconds reads a number of nothing but ASCII digits.
+// milliseconds parses a number that consists of ASCII digits.
 func milliseconds(value []byte) (time.Duration, bool) {
 	const most = math.MaxInt64 / time.Millisecond
 	var n time.Duration

@@ -18,8 +18,8 @@ type outcome struct {
 
 type event struct{ ID, Type, Data string }
 
-// interpret does what the specification says in its own order: decode everything, then cut lines, then look at them. It is what
-// the Reader is compared with, and knows no limits.
+// interpret does what the specification says in its own order: decode everything, then cut lines,
+// then look at them. It is what the Reader is compared with, and knows no limits.
 func interpret(stream []byte) outcome {
 	text := strings.TrimPrefix(decodeUTF8(stream), "\ufeff")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
@@ -65,7 +65,8 @@ func interpret(stream []byte) outcome {
 	return out
 }
 
-// decodeUTF8 is the UTF-8 decoder of WHATWG Encoding (section 8.1.1), byte by byte and with its variables.
+// decodeUTF8 is the UTF-8 decoder of WHATWG Encoding (section 8.1.1), byte by byte and with its
+// variables.
 func decodeUTF8(in []byte) string {
 	var out []rune
 	var point rune

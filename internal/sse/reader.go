@@ -7,62 +7,66 @@ import (
 )
 
 const (
-	// minBuffer is the read buffer to begin with: most streams carry one small message.
+	// minBuffer is the initial size of the read buffer: most streams carry one small message.
 	minBuffer = 4 << 10
-	// maxBuffer is what it grows to while reads fill it.
+	// maxBuffer is the size up to which the read buffer grows while reads fill it.
 	maxBuffer = 64 << 10
-	// keepData is the most memory for data that is kept from one event to the next.
+	// keepData is how much memory for data is kept for the next event.
 	keepData = 4 << 20
-	// maxEmptyReads is how many reads in a row may give neither a byte nor an error.
+	// maxEmptyReads is how many successive reads may return neither a byte nor an error.
 	maxEmptyReads = 100
 )
 
-// A Reader reads the events of a stream (WHATWG HTML, sections 9.2.5 "Parsing an event stream" and 9.2.6 "Interpreting
-// an event stream"). Only one goroutine may use it at a time.
+// A Reader reads the events of a stream (WHATWG HTML, sections 9.2.5 "Parsing an event stream" and
+// 9.2.6 "Interpreting an event stream"). It is not safe for concurrent use.
 type Reader struct {
 	src    io.Reader
 	limits Limits
 
-	// What was read: buf[pos:end] is still to be looked at.
+	// Bytes read: buf[pos:end] has not been processed.
 	buf      []byte
 	pos, end int
-	lf, cr   int   // the first LF and CR from pos on, or end; out of date if below pos
-	err      error // what comes after end
+	lf, cr   int   // the first LF and CR from pos on, or end; outdated if below pos
+	err      error // returned by the source after end
 
-	afterCR bool // an LF that comes next belongs to the CR before it
+	afterCR bool // a following LF belongs to the CR before it
 
 	line    line
-	event   pending
+	event   pendingEvent
 	lastID  string // the last event id string
 	retry   time.Duration
 	retried bool
-	typ     string // the type last dispatched, kept as most events are of the same
+	typ     string // the type of the last event, kept because most events have the same
 }
 
-// NewReader returns a Reader of the events of src. It reads ahead, and begins with the first Next; it never closes src.
+// NewReader returns a Reader of the events of src. It reads ahead, starting with the first Next. It
+// never closes src.
 func NewReader(src io.Reader, limits Limits) *Reader {
 	r := &Reader{limits: limits.withDefaults(), typ: DefaultType}
 	r.Reset(src)
 	return r
 }
 
-// Reset turns to src, the next connection of the same event source. An event that was not complete is forgotten. The last event
-// id, the reconnection time and the limits stay, so that an event without an id carries the one from the connection before, as in
-// browsers; the letter of section 9.2.6 would lose it with the first such event.
+// Reset continues with src, the next connection of the same event source. It drops an incomplete
+// event. The last event id, the reconnection time and the limits are kept, so that an event without
+// an id has the last one of the previous connection, as in browsers. By the text of section 9.2.6
+// the first such event would lose it.
 func (r *Reader) Reset(src io.Reader) {
 	r.src, r.err = src, nil
 	r.pos, r.end, r.afterCR = 0, 0, false
 	r.line = line{first: true, value: r.line.value[:0]}
-	r.event = pending{id: append(r.event.id[:0], r.lastID...), typ: r.event.typ[:0], data: r.event.data[:0]}
+	r.event = pendingEvent{id: append(r.event.id[:0], r.lastID...), typ: r.event.typ[:0],
+		data: r.event.data[:0]}
 }
 
-// Next returns the next event. It blocks as long as the source does, and never for more bytes than those that complete the
-// event: a CR ends a line without a look at what follows.
+// Next returns the next event. It blocks while the source does, but never waits for bytes after the
+// event: a CR ends a line whatever follows.
 //
-// A [*LimitError] costs one event, and Next may be called again. It comes as soon as the limit is passed, not at the event's end;
-// the id of the lost event counts, so that resuming does not meet it again. Any other error is final, and
-// returned again by every later call: the source's, io.EOF among them, as it came, or io.ErrNoProgress. An event that the
-// end of the stream cut off is not returned, as the specification demands.
+// A [*LimitError] means that one event was lost; Next may be called again. It is returned as soon
+// as the limit is exceeded. The id of the lost event still counts, so that resuming skips the
+// event. Any other error is final and returned by every later call: that of the source, such as
+// io.EOF, unwrapped, or io.ErrNoProgress. An event that is cut off by the end of the stream is
+// dropped, as the specification requires.
 func (r *Reader) Next() (Event, error) {
 	if !r.event.hasData && cap(r.event.data) > keepData {
 		r.event.data = nil
@@ -94,15 +98,15 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// LastEventID returns the last event id: what the Last-Event-ID header of the next connection is to say, unless it is empty.
-// It is the id of the last event that was complete, whether that had data and was returned or not.
+// LastEventID returns the last event id: the Last-Event-ID header of the next connection, unless it
+// is empty. It is the id of the last complete event, even if that had no data and was not returned.
 func (r *Reader) LastEventID() string { return r.lastID }
 
-// Retry returns how long the peer wants a client to wait before it connects again, and whether the peer said so. A time that is
-// beyond a time.Duration is the longest one. The caller bounds it.
+// Retry returns how long the server wants a client to wait before it connects again, and whether it
+// said so. A time too large for a time.Duration becomes the largest one. The caller must bound it.
 func (r *Reader) Retry() (time.Duration, bool) { return r.retry, r.retried }
 
-// fill reads once into the buffer, all of which has been looked at.
+// fill reads once into the buffer, whose content has been processed.
 func (r *Reader) fill() error {
 	if r.err != nil {
 		return r.err
@@ -125,9 +129,11 @@ func (r *Reader) fill() error {
 	return r.err
 }
 
-// part consumes and returns what is in the buffer of the current line, and tells whether the line's end was there too.
+// part consumes and returns the part of the current line in the buffer, and whether the line ends
+// there.
 func (r *Reader) part() (part []byte, ended bool) {
-	// Both are remembered, so that lines that end in the one are not searched over and over for the other.
+	// Both offsets are kept, so that lines with one kind of end are not searched repeatedly for the
+	// other.
 	r.lf, r.cr = r.first(r.lf, '\n'), r.first(r.cr, '\r')
 	stop := min(r.lf, r.cr)
 	part = r.buf[r.pos:stop]
@@ -139,7 +145,7 @@ func (r *Reader) part() (part []byte, ended bool) {
 	return part, true
 }
 
-// first returns where c is first from pos on, or end. It was at known when last looked for.
+// first returns the offset of c from pos on, or end. At is the result of the last search.
 func (r *Reader) first(known int, c byte) int {
 	if known >= r.pos {
 		return known

@@ -1,37 +1,44 @@
 // Package sse reads and writes event streams, the text/event-stream format of Server-Sent Events
-// (WHATWG HTML, section 9.2 "Server-sent events"). It works on bytes and knows neither HTTP nor JSON.
+// (WHATWG HTML, section 9.2 "Server-sent events"). It processes bytes and does not depend on HTTP
+// or JSON.
 //
-// A stream is lines; a line is a field, a comment or blank, and a blank line ends an event:
+// A stream consists of lines. A line is a field, a comment or blank, and a blank line ends an
+// event:
 //
-//	: a comment, of no meaning        keeps a quiet connection open
+//	: a comment, ignored              keeps a quiet connection open
 //	retry: 2000                       wait 2 s before connecting again
-//	id: 7                             where to resume from: the Last-Event-ID header
-//	event: message                    the type; message if there is none
+//	id: 7                             where to resume: the Last-Event-ID header
+//	event: message                    the type; message if absent
 //	data: {"jsonrpc":"2.0",           any number of lines, joined by LF
 //	data: "id":1,"result":{}}
-//	                                  here the event is dispatched
+//	                                  the event is dispatched here
 //
-// A [Reader] turns a stream into events; [Append], [AppendComment] and [AppendRetry] make a stream in a byte
-// slice, for the caller to write out in one Write, so that no event is torn apart.
+// A [Reader] parses a stream into events. [Append], [AppendComment] and [AppendRetry] append to a
+// byte slice, which the caller writes with one Write, so that no other writer can split an event.
 //
 // # In MCP
 //
-// Streamable HTTP (2025-03-26 and later) and the older HTTP+SSE (2024-11-05) send each JSON-RPC message as the
-// data of one event of type "message". What else comes up:
+// Streamable HTTP (2025-03-26 and later) and the older HTTP+SSE (2024-11-05) send each JSON-RPC
+// message as the data of one event of type "message". Other uses:
 //
-//   - An event with an id and empty data opens a resumable stream (2025-11-25, "Sending Messages to the Server").
-//     It is an event like others, with no Data; its receiver has nothing to do but to know the id.
-//   - A server that closes a connection early sends retry first, which the client must honour; the client resumes with
-//     [Reader.LastEventID] in the Last-Event-ID header, and reads on with [Reader.Reset].
-//   - Comments keep long streams alive (2026-07-28, "Receiving Messages"). A Reader passes over them, so who wants to
-//     notice a silent peer must watch the bytes below it. 2026-07-28 has no resumption, hence no ids.
-//   - HTTP+SSE sends the address for the client's messages as data of the type "endpoint".
+//   - An event with an id and empty data opens a resumable stream (2025-11-25, "Sending Messages to
+//     the Server"). A Reader returns it like any event, without Data; its receiver only has to note
+//     the id.
+//   - A server that closes a connection early first sends retry, which the client must honour. The
+//     client resumes with [Reader.LastEventID] in the Last-Event-ID header and reads on with
+//     [Reader.Reset].
+//   - Comments keep long streams alive (2026-07-28, "Receiving Messages"). A Reader skips them, so
+//     a client that wants to detect a silent server must watch the bytes it reads. 2026-07-28 has
+//     no resumption and so no ids.
+//   - HTTP+SSE sends the address for the client's messages as the data of an event of type
+//     "endpoint".
 //
 // # Bounds
 //
-// A Reader holds one event's data and one other field, within [Limits], and a read buffer of 4 to 64 KiB. Memory follows the
-// bytes that arrived. Comments and unknown fields cost none, however long. Too large an event is a [*LimitError], and the
-// stream goes on behind it, as the next blank line is found without keeping what is before it.
+// A Reader holds the data of one event and one other field, within [Limits], and a read buffer of 4
+// to 64 KiB. Its memory grows with the bytes that arrived. Comments and unknown fields need no
+// memory, however long they are. Too large an event is a [*LimitError]; the Reader skips it without
+// keeping it.
 package sse
 
 // Defaults of [Limits].
@@ -40,27 +47,28 @@ const (
 	DefaultMaxField = 4 << 10  // 4 KiB
 )
 
-// DefaultType is the type of an event that names none.
+// DefaultType is the type of an event without one.
 const DefaultType = "message"
 
 // An Event is one event of a stream.
 type Event struct {
-	// ID is, in an event that was read, the last event id as of this event: its own, or that of an event before it. In one to
-	// be written it is the event's own, or empty for none.
+	// ID is, in an event that was read, the last event id: that of the event or of an earlier one.
+	// In an event to write it is the id of the event; empty for none.
 	ID string
-	// Type is never empty in an event that was read. In one to be written, empty leaves it out, which means DefaultType.
+	// Type is never empty in an event that was read. In an event to write, empty omits it, which
+	// means DefaultType.
 	Type string
-	// Data is the lines of data joined by LF. It may be empty. In an event that was read it is valid UTF-8, and belongs
-	// to the Reader: it is valid until the next call of Next or Reset.
+	// Data is the lines of data joined by LF. It may be empty. In an event that was read it is
+	// valid UTF-8 and valid until the next call of Next or Reset.
 	Data []byte
 }
 
 // Limits bounds what a Reader accepts. A field that is not positive means its default.
 type Limits struct {
-	// MaxData is the most bytes of data in one event, as received, with the LFs that join its lines. Data that is not valid
-	// UTF-8 can come out up to three times as long.
+	// MaxData is the maximal size of the data of an event as received, in bytes, including the LFs
+	// that join its lines. Decoding invalid UTF-8 can make it up to three times as long.
 	MaxData int
-	// MaxField is the most bytes in the value of any other field of meaning: id, event, retry.
+	// MaxField is the maximal size of the value of id, event or retry, in bytes.
 	MaxField int
 }
 
