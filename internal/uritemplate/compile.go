@@ -2,22 +2,24 @@ package uritemplate
 
 import "slices"
 
-// step is what Match looks for next: a literal, or what one variable expands to; the parameters of a named operator, in any order, are one step.
+// A step is what Match looks for next: a literal, or the expansion of one variable. The parameters
+// of a named operator, in any order, are one step.
 type step struct {
-	literal string // normalised; "" if it is a step of variables
+	literal string // normalised; "" for a step of variables
 	op      operator
-	lead    byte // the character that it begins with, if it is there; 0 is none
-	sibling bool // it is not the first of its expression
+	lead    byte // the character before the value, which may be absent; 0 if none
+	sibling bool // not the first step of its expression
 	vars    []variable
-	without int      // how many steps are left out if its lead is not there
-	limit   int      // characters it takes at most, without its lead; 0 is any
-	strict  charset  // what Expand leaves as it is
-	loose   charset  // what others leave
-	names   []string // of parameters, normalised, the longest first, as one may begin with another
-	open    bool     // parameters with other names are taken, too
+	without int     // number of steps to skip if lead is absent
+	limit   int     // maximal number of characters without lead; 0 is unlimited
+	strict  charset // characters that Expand does not encode
+	loose   charset // characters that others do not encode
+	// of parameters, normalised; the longest first, because one may be a prefix of another
+	names []string
+	open  bool // parameters with other names are accepted
 }
 
-// compile makes the steps of the parts, and takes the literal at the beginning for the prefix.
+// compile makes the steps of the parts. A literal at the start becomes the prefix.
 func (t *Template) compile() {
 	for i, p := range t.parts {
 		switch {
@@ -42,7 +44,7 @@ func (t *Template) compile() {
 				if j > 0 {
 					s.lead, s.sibling = p.op.sep, true
 				} else if p.op.first != p.op.sep {
-					s.without = len(p.vars) // only the first can begin with it
+					s.without = len(p.vars) // only the first variable can have the lead
 				}
 				t.steps = append(t.steps, s)
 			}
@@ -74,7 +76,7 @@ func newStep(op operator, vars []variable) step {
 	return s
 }
 
-// most returns how many characters the parameter of a name has at most, 0 if any number.
+// most returns the maximal length of the parameter with that name in characters; 0 is unlimited.
 func (st *step) most(name string) int {
 	if i := slices.IndexFunc(st.vars, func(v variable) bool { return v.normal == name }); i >= 0 {
 		return st.vars[i].max

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// charset is a set of ASCII characters.
+// A charset is a set of ASCII characters.
 type charset [2]uint64
 
 func chars(s string) (set charset) {
@@ -18,12 +18,14 @@ func chars(s string) (set charset) {
 func (set *charset) has(c byte) bool { return c < utf8.RuneSelf && set[c>>6]>>(c&63)&1 != 0 }
 
 const (
-	alnum      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	plain      = alnum + "-._~"                  // unreserved, RFC 3986, section 2.3
-	segment    = plain + "!$&'()*+,;=:@"         // pchar, section 3.3
-	anywhere   = segment + "/?#[]"               // unreserved and reserved, section 2.2
-	parameter  = plain + "!$'()*+,;=:@" + "/?[]" // what people leave as it is in a query, but for the & between parameters
-	pathParams = plain + "!$&'()*+,=:@"          // likewise between the semicolons of path-style parameters
+	alnum    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	plain    = alnum + "-._~"          // unreserved, RFC 3986, section 2.3
+	segment  = plain + "!$&'()*+,;=:@" // pchar, section 3.3
+	anywhere = segment + "/?#[]"       // unreserved and reserved, section 2.2
+	// what is often left unencoded in a query, except & between parameters
+	parameter = plain + "!$'()*+,;=:@" + "/?[]"
+	// likewise between the semicolons of path-style parameters
+	pathParams = plain + "!$&'()*+,=:@"
 )
 
 var (
@@ -34,7 +36,7 @@ var (
 
 const upperHex = "0123456789ABCDEF"
 
-// fromHex returns the value of a hexadecimal digit, -1 if it is none.
+// fromHex returns the value of a hexadecimal digit, or -1.
 func fromHex(c byte) int {
 	if 'a' <= c && c <= 'f' {
 		c -= 'a' - 'A'
@@ -42,19 +44,19 @@ func fromHex(c byte) int {
 	return strings.IndexByte(upperHex, c)
 }
 
-// triplet tells whether s begins with a percent-encoded byte.
+// triplet reports whether s starts with a percent-encoded byte.
 func triplet(s string) bool {
 	return len(s) >= 3 && s[0] == '%' && fromHex(s[1]) >= 0 && fromHex(s[2]) >= 0
 }
 
-// octet returns the byte that the triplet at the beginning of s stands for.
+// octet returns the byte of the triplet at the start of s.
 func octet(s string) byte { return byte(fromHex(s[1])<<4 | fromHex(s[2])) }
 
 func appendTriplet(out []byte, c byte) []byte {
 	return append(out, '%', upperHex[c>>4], upperHex[c&15])
 }
 
-// appendEncoded appends s, with all percent-encoded that is not allowed.
+// appendEncoded appends s and percent-encodes what is not allowed.
 func appendEncoded(out []byte, s string, allowed charset) []byte {
 	for i := range len(s) {
 		if allowed.has(s[i]) {
@@ -66,7 +68,7 @@ func appendEncoded(out []byte, s string, allowed charset) []byte {
 	return out
 }
 
-// appendReserved is appendEncoded for + and #: reserved characters stay, and so does what is percent-encoded already.
+// appendReserved is appendEncoded for + and #: it keeps reserved characters and triplets.
 func appendReserved(out []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		if triplet(s[i:]) {
@@ -79,7 +81,7 @@ func appendReserved(out []byte, s string) []byte {
 	return out
 }
 
-// decode undoes percent-encoding; all of s has to be valid.
+// decode decodes percent-encoding, which must be valid.
 func decode(s string) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
@@ -96,7 +98,8 @@ func decode(s string) string {
 	return string(out)
 }
 
-// normalise writes a URI as Expand would: equivalent percent-encodings alike, and characters outside ASCII encoded. It refuses what is no URI.
+// normalise returns a URI in the form of Expand: equivalent percent-encodings alike, and characters
+// outside ASCII encoded. It returns false for text that is not a URI.
 func normalise(uri string) (string, bool) {
 	if len(uri) > MaxURI {
 		return "", false
@@ -133,7 +136,8 @@ func normalise(uri string) (string, bool) {
 	return normal, true
 }
 
-// width returns the number of bytes that the character at the beginning of s, which begins with %, takes in a normalised URI.
+// width returns how many bytes the character at the start of s, which starts with %, has in a
+// normalised URI.
 func width(s string) int {
 	switch s[1] {
 	case 'C', 'D':
@@ -146,7 +150,8 @@ func width(s string) int {
 	return 3
 }
 
-// prefix returns the first n characters of s. With reserved, what is percent-encoded in s stays whole and counts as the character that it is.
+// prefix returns the first n characters of s. With reserved, a percent-encoded character in s
+// counts as one and is not split.
 func prefix(s string, n int, reserved bool) string {
 	end := 0
 	for ; n > 0 && end < len(s); n-- {
@@ -160,7 +165,8 @@ func prefix(s string, n int, reserved bool) string {
 	return s[:end]
 }
 
-// encodedRune returns the number of bytes of the percent-encoded character at the beginning of s; if it is not UTF-8, of the first triplet.
+// encodedRune returns the length of the percent-encoded character at the start of s; of the first
+// triplet if it is not UTF-8.
 func encodedRune(s string) int {
 	var octets []byte
 	for i := 0; i < 4*3 && triplet(s[i:]); i += 3 {

@@ -10,7 +10,8 @@ import (
 func ExampleTemplate_Expand() {
 	t, _ := uritemplate.Parse("repo://{owner}/{name}/contents{/path*}{?ref,format}")
 	uri, err := t.Expand(uritemplate.Values{
-		"owner": uritemplate.String("stdwire"), "name": uritemplate.String("50% off"), "path": uritemplate.List("rpc", "peer.go"), "ref": uritemplate.String("main"),
+		"owner": uritemplate.String("stdwire"), "name": uritemplate.String("50% off"),
+		"path": uritemplate.List("rpc", "peer.go"), "ref": uritemplate.String("main"),
 	})
 	fmt.Println(uri, err)
 	// Output: repo://stdwire/50%25%20off/contents/rpc/peer.go?ref=main <nil>
@@ -33,7 +34,8 @@ func ExampleSet() {
 	files, _ := uritemplate.Parse("file:///{+path}")
 	logs, _ := uritemplate.Parse("file:///var/log/{name}{.ext}")
 	set := uritemplate.NewSet(files, logs)
-	for _, uri := range []string{"file:///var/log/syslog.1", "file:///etc/hosts", "http://example.com"} {
+	for _, uri := range []string{"file:///var/log/syslog.1", "file:///etc/hosts",
+		"http://example.com"} {
 		fmt.Println(set.Match(uri))
 	}
 	// Output:

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Expand returns the URI that the template is with the values (RFC 6570, section 3). A variable that is undefined leaves nothing behind. It is an
-// error if a text is not UTF-8, or if a variable with a prefix modifier, as {x:3}, is a list or pairs.
+// Expand returns the expansion of the template with the values (RFC 6570, section 3). An undefined
+// variable expands to nothing. Expand fails if a text is not UTF-8, or if a variable with a prefix
+// modifier, such as {x:3}, is a list or pairs.
 func (t *Template) Expand(values Values) (string, error) {
 	var out []byte
 	for _, p := range t.parts {
@@ -36,7 +37,9 @@ func (t *Template) Expand(values Values) (string, error) {
 
 func (v variable) check(value Value) error {
 	if v.max > 0 && value.kind != Text {
-		return fmt.Errorf("the value of %s is not a string, and :%d takes the beginning of a string; give one, or remove it", v.name, v.max)
+		return fmt.Errorf(
+			"the value of %s is not a string, and :%d takes the beginning of a string; give one, or remove it",
+			v.name, v.max)
 	}
 	for _, part := range value.parts {
 		if !utf8.ValidString(part) {
@@ -53,7 +56,8 @@ func (op operator) appendText(out []byte, text string) []byte {
 	return appendEncoded(out, text, unreserved)
 }
 
-// appendWhole appends a value with commas between its parts, after its name if the operator wants that.
+// appendWhole appends a value with commas between its parts. If the operator is named, it first
+// appends the name.
 func (op operator) appendWhole(out []byte, v variable, value Value) []byte {
 	if op.named {
 		out = append(append(out, v.name...), '=')
@@ -74,7 +78,7 @@ func (op operator) appendWhole(out []byte, v variable, value Value) []byte {
 	return out
 }
 
-// appendExploded appends each member of a list, each pair, as if it were a variable of its own.
+// appendExploded appends each member of a list, or each pair, like a variable of its own.
 func (op operator) appendExploded(out []byte, v variable, value Value) []byte {
 	step := int(value.kind - Text) // 1 for a list, 2 for pairs
 	for i := 0; i < len(value.parts); i += step {

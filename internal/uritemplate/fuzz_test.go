@@ -15,14 +15,16 @@ func FuzzParse(f *testing.F) {
 	for _, e := range examples {
 		f.Add(e.template)
 	}
-	for _, template := range []string{"{", "}", "{a:0}", "{%zz}", "é%", "{a..b}", "{?a*,b:9999}", "\xff"} {
+	for _, template := range []string{"{", "}", "{a:0}", "{%zz}", "é%", "{a..b}", "{?a*,b:9999}",
+		"\xff"} {
 		f.Add(template)
 	}
 	f.Fuzz(func(t *testing.T, template string) {
 		parsed, err := Parse(template)
 		if err != nil {
 			syntax := err.(*SyntaxError)
-			assert.Assert(t, 0 <= syntax.Offset && syntax.Offset <= len(template) && syntax.Reason != "", "%+v", syntax)
+			assert.Assert(t, 0 <= syntax.Offset && syntax.Offset <= len(template) &&
+				syntax.Reason != "", "%+v", syntax)
 			return
 		}
 		assert.Equal(t, parsed.String(), template)
@@ -65,15 +67,18 @@ func FuzzMatch(f *testing.F) {
 			assert.Assert(t, value.Kind() != Undefined, name)
 			assert.Assert(t, utf8.ValidString(value.String()), "%q", value.String())
 		}
-		if normal, ok := normalise(uri); ok && !parsed.never && strings.HasPrefix(normal, parsed.prefix) {
+		if normal, ok := normalise(uri); ok && !parsed.never &&
+			strings.HasPrefix(normal, parsed.prefix) {
 			for _, loose := range []bool{false, true} {
 				_, ok, work := parsed.search(normal, loose)
 				assert.Assert(t, work <= bound(parsed, normal), "%d steps", work)
 				assert.Assert(t, !ok || parsed.possible(normal), "a match is refused beforehand")
 			}
 		}
-		// What was found of an URI that Expand made says all of it, unless + and # let an encoded and a plain character become one, or a variable is in the template twice.
-		if made, err := parsed.Expand(values); ok && err == nil && parsed.mentions == len(parsed.names) && !strings.ContainsAny(template, "+#%") {
+		// What was found of an URI that Expand made says all of it, unless + and # let an encoded
+		// and a plain character become one, or a variable is in the template twice.
+		if made, err := parsed.Expand(values); ok && err == nil &&
+			parsed.mentions == len(parsed.names) && !strings.ContainsAny(template, "+#%") {
 			again, ok := parsed.Match(made)
 			assert.Assert(t, ok, "%s from %s", made, show(values))
 			back, err := parsed.Expand(again)
@@ -83,8 +88,9 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// What a template expands to always matches, and what is found expands to the same URI, but for the order of parameters, and for what is encoded, as {+x}
-// may get what was encoded for its neighbour: whatever the template, as long as no variable is in it twice, and whatever the values.
+// What a template expands to always matches, and what is found expands to the same URI, but for the
+// order of parameters, and for what is encoded, as {+x} may get what was encoded for its neighbour:
+// whatever the template, as long as no variable is in it twice, and whatever the values.
 func FuzzExpandMatch(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, "é/?#&;=,.:a b")
@@ -95,7 +101,8 @@ func FuzzExpandMatch(f *testing.F) {
 			return
 		}
 		// A percent sign is left out since + and # take %41 for what is encoded already.
-		g := generator{rand.New(rand.NewPCG(seed, seed)), []rune(strings.ReplaceAll(alphabet, "%", "") + "a")}
+		g := generator{rand.New(rand.NewPCG(seed, seed)),
+			[]rune(strings.ReplaceAll(alphabet, "%", "") + "a")}
 		template, values := g.template()
 		parsed := mustParse(t, template)
 		uri, err := parsed.Expand(values)
@@ -104,7 +111,8 @@ func FuzzExpandMatch(f *testing.F) {
 		assert.Assert(t, ok, "%s does not match %s of %s", template, uri, show(values))
 		again, err := parsed.Expand(found)
 		assert.NilError(t, err)
-		if !slices.Equal(pieces(again), pieces(uri)) { // a parameter that is moved may leave behind what stands right after it, of a {+x}
+		if !slices.Equal(pieces(again), pieces(uri)) {
+			// a parameter that is moved may leave behind what stands right after it, of a {+x}
 			assert.DeepEqual(t, letters(again), letters(uri))
 			_, ok := parsed.Match(again)
 			assert.Assert(t, ok, "%s does not match %s of %s", template, again, show(found))
@@ -114,7 +122,9 @@ func FuzzExpandMatch(f *testing.F) {
 
 // pieces are the parameters of a URI, and what is between them, in some order.
 func pieces(uri string) []string {
-	return slices.Sorted(strings.FieldsFuncSeq(decode(uri), func(r rune) bool { return strings.ContainsRune("?&;", r) }))
+	return slices.Sorted(strings.FieldsFuncSeq(decode(uri), func(r rune) bool {
+		return strings.ContainsRune("?&;", r)
+	}))
 }
 
 // letters are those of a URI, in some order.
@@ -135,7 +145,8 @@ func (g generator) template() (string, Values) {
 	values := Values{}
 	for range 1 + g.IntN(5) {
 		if g.IntN(3) == 0 {
-			out.WriteString([]string{"a", "/", "x.y", "?", "&k=", "%2F", "é", "=", ",", ";", "-"}[g.IntN(11)])
+			out.WriteString(
+				[]string{"a", "/", "x.y", "?", "&k=", "%2F", "é", "=", ",", ";", "-"}[g.IntN(11)])
 			continue
 		}
 		sign := []string{"", "+", "#", ".", "/", ";", "?", "&"}[g.IntN(8)]
@@ -149,7 +160,8 @@ func (g generator) template() (string, Values) {
 			case mode == 0 && !exploded: // of several that take all names, the first takes all
 				exploded = true
 				out.WriteByte('*')
-			case mode == 1 && (n == 1 || sign != "" && sign != "+" && sign != "#"): // {x:1,y} with x undefined does not match what is too long for it
+			case mode == 1 && (n == 1 || sign != "" && sign != "+" && sign != "#"):
+				// {x:1,y} with x undefined does not match what is too long for it
 				out.WriteString(":2")
 				if values[name].Kind() > Text {
 					values[name] = String(g.text())
@@ -171,7 +183,8 @@ func (g generator) value() Value {
 	case 1:
 		return List(g.text(), g.text())
 	case 2:
-		return Pairs([2]string{"k", g.text()}, [2]string{"l" + string(g.alphabet[len(g.alphabet)-1]), g.text()})
+		return Pairs([2]string{"k", g.text()},
+			[2]string{"l" + string(g.alphabet[len(g.alphabet)-1]), g.text()})
 	}
 	return String(g.text())
 }
@@ -193,14 +206,20 @@ func FuzzRoundTrip(f *testing.F) {
 		if !utf8.ValidString(a) || !utf8.ValidString(b) {
 			return
 		}
-		text, list := Values{"a": String(a), "b": String(b)}, Values{"a": List(a, b), "b": String(b)}
+		text, list := Values{"a": String(a), "b": String(b)},
+			Values{"a": List(a, b), "b": String(b)}
 		for _, e := range []struct {
 			template string
 			values   Values
 		}{
-			{"t://x{/a}/{b}y", text}, {"t://{a}/{b}/", text}, {"t{?a,b}", text}, {"t{;a,b}/x", text}, {"t?x=1{&b}{#a}", Values{"b": String(b), "a": String("a/" + strings.ReplaceAll(b, "%", ""))}},
-			{"t{/a}{?b}", text}, {"t{/a*}{?b}", list}, {"t{?a*,b}", list}, {"t{;a*}", Values{"a": Map(map[string]string{"k" + a: b})}}, {"{a}{?b}", list},
-			{"t{?a*}", Values{"a": Pairs([2]string{"k" + a, b}, [2]string{"k" + a, a})}}, {"t{/a*}", Values{"a": Pairs([2]string{a, b}, [2]string{b, a})}},
+			{"t://x{/a}/{b}y", text}, {"t://{a}/{b}/", text}, {"t{?a,b}", text},
+			{"t{;a,b}/x", text},
+			{"t?x=1{&b}{#a}",
+				Values{"b": String(b), "a": String("a/" + strings.ReplaceAll(b, "%", ""))}},
+			{"t{/a}{?b}", text}, {"t{/a*}{?b}", list}, {"t{?a*,b}", list},
+			{"t{;a*}", Values{"a": Map(map[string]string{"k" + a: b})}}, {"{a}{?b}", list},
+			{"t{?a*}", Values{"a": Pairs([2]string{"k" + a, b}, [2]string{"k" + a, a})}},
+			{"t{/a*}", Values{"a": Pairs([2]string{a, b}, [2]string{b, a})}},
 		} {
 			parsed := mustParse(t, e.template)
 			uri, err := parsed.Expand(e.values)
@@ -211,8 +230,10 @@ func FuzzRoundTrip(f *testing.F) {
 			found, ok := parsed.Match(uri)
 			assert.Assert(t, ok, "%s does not match %s", e.template, uri)
 			for name, want := range e.values {
-				if got := found[name]; !got.Equal(want) && !(strings.Contains(e.template, "{"+name+"}") && want.Equal(String(""))) {
-					t.Errorf("%s: %s in %s is %q, it was %q", e.template, name, uri, got.parts, want.parts)
+				if got := found[name]; !got.Equal(want) &&
+					!(strings.Contains(e.template, "{"+name+"}") && want.Equal(String(""))) {
+					t.Errorf("%s: %s in %s is %q, it was %q", e.template, name, uri, got.parts,
+						want.parts)
 				}
 			}
 		}

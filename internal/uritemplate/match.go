@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Match finds the values of the variables in a URI; those that are undefined are not among them. It tells whether the URI is one that the template
-// describes, by the rules that the documentation of the package has. It takes no longer than len(uri) * len(template) small steps.
+// Match returns the values of the variables in a URI, without undefined ones, and whether the
+// template describes the URI by the rules in the package documentation. It needs at most len(uri) *
+// len(template) small steps.
 func (t *Template) Match(uri string) (Values, bool) {
 	uri, ok := normalise(uri)
 	if !ok {
@@ -15,7 +16,7 @@ func (t *Template) Match(uri string) (Values, bool) {
 	return t.match(uri)
 }
 
-// match is Match of a normalised URI.
+// match is Match for a normalised URI.
 func (t *Template) match(uri string) (Values, bool) {
 	if !t.possible(uri) {
 		return nil, false
@@ -27,7 +28,8 @@ func (t *Template) match(uri string) (Values, bool) {
 	return values, ok
 }
 
-// possible tells whether the literals are in the URI, one behind the other: most of what does not match is found out here.
+// possible reports whether the URI contains the literals in order. Most URIs that do not match fail
+// here.
 func (t *Template) possible(uri string) bool {
 	rest, ok := strings.CutPrefix(uri, t.prefix)
 	if !ok || t.never {
@@ -47,21 +49,23 @@ func (t *Template) possible(uri string) bool {
 	return rest == ""
 }
 
-// search looks for the one way to divide a URI among the steps of a template. It goes over the steps from the last to the first, and finds for
-// each the places in the URI from which that step and all behind it can match; with those known, going forward has never to be taken back.
+// A search divides a URI among the steps of a template. It visits the steps from last to first, and
+// computes for each the positions in the URI from which that step and all later ones can match.
+// With those known, the division from first to last needs no backtracking.
 type search struct {
 	t     *Template
 	uri   string
 	loose bool
-	words int      // of a set of places
-	can   []uint64 // for each step and for the end, the set of the places from which the rest matches
-	lead  []uint64 // likewise, if the step begins with its lead there
-	far   []int32  // for each place, how many characters it is to the next one where the following step can begin; -1 is none
-	work  int      // places looked at, for the test of the bound
+	words int      // words per set of positions
+	can   []uint64 // for each step and the end, the positions from which the rest matches
+	lead  []uint64 // the same, if the step has its lead there
+	// per position, the distance to the next one where the following step can start; -1 is none
+	far  []int32
+	work int // positions visited, for the test of the bound
 }
 
 func (t *Template) search(uri string, loose bool) (values Values, ok bool, work int) {
-	var sets [48]uint64 // enough for most, without allocating
+	var sets [48]uint64 // avoids an allocation for most URIs
 	var places [200]int32
 	s := search{t: t, uri: uri, loose: loose, words: len(uri)/64 + 1, far: places[:]}
 	if len(uri) >= len(places) {
@@ -91,23 +95,26 @@ func (s *search) at(set []uint64, step, place int) bool {
 	return set[step*s.words+place>>6]>>(place&63)&1 != 0
 }
 
-func (s *search) put(set []uint64, step, place int) { set[step*s.words+place>>6] |= 1 << (place & 63) }
+func (s *search) put(set []uint64, step, place int) {
+	set[step*s.words+place>>6] |= 1 << (place & 63)
+}
 
-// literal finds where a step that is a literal can begin.
+// literal computes the positions where a literal step can start.
 func (s *search) literal(i int) {
 	literal := s.t.steps[i].literal
 	for w, word := range s.can[(i+1)*s.words : (i+2)*s.words] {
 		for ; word != 0; word &= word - 1 {
 			s.work++
 			end := w*64 + bits.TrailingZeros64(word)
-			if start := end - len(literal); start >= len(s.t.prefix) && s.uri[start:end] == literal {
+			if start := end - len(literal); start >= len(s.t.prefix) &&
+				s.uri[start:end] == literal {
 				s.put(s.can, i, start)
 			}
 		}
 	}
 }
 
-// variables finds where a step of variables can begin.
+// variables computes the positions where a step of variables can start.
 func (s *search) variables(i int) {
 	st := &s.t.steps[i]
 	for j := len(s.uri); j >= len(s.t.prefix); j-- {
@@ -119,10 +126,10 @@ func (s *search) variables(i int) {
 		}
 		switch {
 		case st.lead == 0:
-			if s.near(st, j) {
+			if s.canEnd(st, j) {
 				s.put(s.can, i, j)
 			}
-		case s.near(st, s.begin(i, j)):
+		case s.canEnd(st, s.begin(i, j)):
 			s.put(s.lead, i, j)
 			s.put(s.can, i, j)
 		case s.at(s.can, i+st.without, j):
@@ -131,12 +138,13 @@ func (s *search) variables(i int) {
 	}
 }
 
-// near tells whether a step whose value begins at a place can end there or later.
-func (s *search) near(st *step, place int) bool {
+// canEnd reports whether a step whose value starts at a position can end there or later.
+func (s *search) canEnd(st *step, place int) bool {
 	return place >= 0 && s.far[place] >= 0 && (st.limit == 0 || int(s.far[place]) <= st.limit)
 }
 
-// begin returns where the first value of a step is that begins with its lead; -1 if it does not begin here.
+// begin returns the start of the first value of a step that starts with its lead; -1 if the lead is
+// absent.
 func (s *search) begin(i, place int) int {
 	st := &s.t.steps[i]
 	switch {
@@ -148,9 +156,10 @@ func (s *search) begin(i, place int) int {
 	return place + 1
 }
 
-// character returns where the character ends that begins at a place in what a step takes, -1 if the step does not take it. What a parameter begins
-// with is one character: the separator and the name, and after ? and & the equals sign. After ; that comes with the first character of the value,
-// as an empty one has none.
+// character returns the end of the character at a position in the value of a step, or -1 if the
+// step does not accept it. The start of a parameter counts as one character: the separator, the
+// name and, after ? and &, the equals sign. After ; the equals sign belongs to the first character
+// of the value, because an empty value has none.
 func (s *search) character(i, place int) int {
 	st := &s.t.steps[i]
 	s.work++
@@ -167,7 +176,7 @@ func (s *search) character(i, place int) int {
 	return s.letter(st, place)
 }
 
-// letter is character where no parameter begins.
+// letter is character where no parameter starts.
 func (s *search) letter(st *step, place int) int {
 	switch {
 	case place == len(s.uri):
@@ -179,14 +188,16 @@ func (s *search) letter(st *step, place int) int {
 	return -1
 }
 
-// name returns where the beginning of the parameter ends that a separator at a place sets off, -1 if the step has no such parameter.
+// name returns the end of the start of a parameter whose separator is at a position, or -1 if the
+// step has no such parameter.
 func (s *search) name(i, place int) int {
 	st, start := &s.t.steps[i], place+1
 	if end := s.known(i, place); end > 0 || !st.open {
 		return end
 	}
 	end := start
-	for end < len(s.uri) && s.uri[end] != '=' && s.uri[end] != st.lead { // no byte is looked at again from the next lead
+	for end < len(s.uri) && s.uri[end] != '=' && s.uri[end] != st.lead {
+		// each byte is visited once per lead
 		next := s.letter(st, end)
 		if next < 0 {
 			break
@@ -200,7 +211,7 @@ func (s *search) name(i, place int) int {
 	return s.equals(i, end)
 }
 
-// known is name of the parameters that have the name of a variable.
+// known is name for the parameters with the name of a variable.
 func (s *search) known(i, place int) int {
 	for _, name := range s.t.steps[i].names {
 		s.work++
@@ -213,7 +224,8 @@ func (s *search) known(i, place int) int {
 	return -1
 }
 
-// equals returns where the beginning of a parameter ends whose name ends at a place, -1 if the name does not end there.
+// equals returns the end of the start of a parameter whose name ends at a position, or -1 if the
+// name does not end there.
 func (s *search) equals(i, place int) int {
 	op, assigned := s.t.steps[i].op, strings.HasPrefix(s.uri[place:], "=")
 	ends := place == len(s.uri) || s.uri[place] == op.sep || s.at(s.can, i+1, place)
@@ -226,10 +238,10 @@ func (s *search) equals(i, place int) int {
 	return -1
 }
 
-// divide goes forward through the URI, after it is known that the template matches. It takes t and uri as such, and not out of the search, so that
-// the sets of the search can stay on the stack.
+// divide divides the URI, which matches, from first to last step. It takes t and uri as arguments,
+// not from the search, so that the sets of the search can stay on the stack.
 func (t *Template) divide(uri string, s *search) (Values, bool) {
-	found := findings{all: make([]finding, 0, t.mentions)}
+	found := captures{all: make([]capture, 0, t.mentions)}
 	place := len(t.prefix)
 	for i := 0; i < len(t.steps); i++ {
 		st := &t.steps[i]
@@ -258,8 +270,9 @@ func (t *Template) divide(uri string, s *search) (Values, bool) {
 	return found.values(t)
 }
 
-// end returns where a step ends that begins at a place: the last place from which the rest matches, or the first one from which it does with the
-// lead of the next step, unless that is a parameter of this one; -1 if a parameter is longer than its prefix modifier allows.
+// end returns the end of a step that starts at a position: the last position from which the rest
+// matches, or the first from which it does with the lead of the next step, unless that is a
+// parameter of this one. It returns -1 if a parameter is longer than its prefix modifier allows.
 func (s *search) end(i, start int) (end int) {
 	end = -1
 	st, last, place := &s.t.steps[i], start, start
@@ -274,7 +287,7 @@ func (s *search) end(i, start int) (end int) {
 		if s.at(s.lead, i+1, place) && !(sep && s.known(i, place) > 0) {
 			break
 		}
-		if st.op.named && (last == start || s.uri[last] == st.op.sep) { // this was the beginning of a parameter
+		if st.op.named && (last == start || s.uri[last] == st.op.sep) { // the start of a parameter
 			name, _, assigned := strings.Cut(s.uri[last+1:place], "=")
 			if !assigned && !sep && !strings.HasPrefix(s.uri[place:], "=") {
 				break

@@ -7,18 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// parser goes over a template once, from left to right.
+// A parser scans a template once from left to right.
 type parser struct {
 	text string
 	at   int
 	vars int
 }
 
-// Parse compiles a template. The error is a *[SyntaxError], for what RFC 6570, section 2, does not allow and for what is over a limit.
+// Parse compiles a template. The error is a *[SyntaxError]: the template is not valid by RFC 6570,
+// section 2, or exceeds a limit.
 func Parse(template string) (*Template, error) {
 	p := parser{text: template}
 	if len(template) > MaxTemplate {
-		return nil, p.errorf(MaxTemplate, "the template has %d bytes, %d are the limit", len(template), MaxTemplate)
+		return nil, p.errorf(MaxTemplate, "the template has %d bytes, %d are the limit",
+			len(template), MaxTemplate)
 	}
 	t := &Template{text: template}
 	for p.at < len(p.text) {
@@ -45,7 +47,8 @@ func (p *parser) errorf(offset int, format string, args ...any) error {
 	return &SyntaxError{Template: p.text, Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// literal takes all up to the next expression, and encodes what cannot stand in a URI (RFC 6570, sections 2.1 and 3.1).
+// literal parses up to the next expression, and encodes characters that a URI cannot have (RFC
+// 6570, sections 2.1 and 3.1).
 func (p *parser) literal() (part, error) {
 	var out []byte
 	for p.at < len(p.text) && p.text[p.at] != '{' {
@@ -53,7 +56,8 @@ func (p *parser) literal() (part, error) {
 		switch {
 		case r == '%':
 			if !triplet(p.text[p.at:]) {
-				return part{}, p.errorf(p.at, "two hexadecimal digits have to follow %%; a percent sign itself is %%25")
+				return part{}, p.errorf(p.at,
+					"two hexadecimal digits have to follow %%; a percent sign itself is %%25")
 			}
 			out, size = append(out, p.text[p.at:p.at+3]...), 3
 		case r < utf8.RuneSelf && uriChars.has(byte(r)):
@@ -80,7 +84,8 @@ func (p *parser) expression() (part, error) {
 		sign = c
 		p.at++
 	} else if strings.IndexByte("=,!@|", c) >= 0 && c != 0 {
-		return part{}, p.errorf(p.at, "the operator %c is reserved (RFC 6570, section 2.2); there are + # . / ; ? &", c)
+		return part{}, p.errorf(p.at,
+			"the operator %c is reserved (RFC 6570, section 2.2); there are + # . / ; ? &", c)
 	}
 	out := part{op: operators[sign]}
 	for {
@@ -104,7 +109,8 @@ func (p *parser) expression() (part, error) {
 	}
 }
 
-// variable takes a name and its modifier (RFC 6570, sections 2.3 and 2.4). Dots stand between the other characters of a name only.
+// variable parses a name and its modifier (RFC 6570, sections 2.3 and 2.4). A dot must be between
+// two other characters of a name.
 func (p *parser) variable(open int) (variable, error) {
 	start := p.at
 	for {
@@ -130,7 +136,8 @@ func (p *parser) variable(open int) (variable, error) {
 	v := variable{name: p.text[start:p.at]}
 	v.normal, _ = normalise(v.name)
 	if strings.HasSuffix(v.name, ".") {
-		return variable{}, p.errorf(p.at-1, "a dot can only stand between other characters of a variable's name")
+		return variable{},
+			p.errorf(p.at-1, "a dot can only stand between other characters of a variable's name")
 	}
 	switch p.peek() {
 	case '*':
@@ -152,7 +159,7 @@ func (p *parser) variable(open int) (variable, error) {
 	return v, nil
 }
 
-// peek returns the next byte, 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
 	if p.at < len(p.text) {
 		return p.text[p.at]
@@ -160,7 +167,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// unexpected says what is wrong at a byte of the expression that begins at open.
+// unexpected returns the error for a byte in the expression that starts at open.
 func (p *parser) unexpected(at, open int) error {
 	if at >= len(p.text) {
 		return p.errorf(open, "the expression is not closed, its } is missing")
@@ -169,13 +176,17 @@ func (p *parser) unexpected(at, open int) error {
 		return p.errorf(at, "the name of a variable is missing")
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[at:])
-	return p.errorf(at, "%q cannot stand there in an expression: names are of letters, digits, _ and percent-encodings, with dots between", r)
+	return p.errorf(at,
+		"%q cannot stand there in an expression: names are of letters, digits, _ and percent-encodings, with dots between",
+		r)
 }
 
-// literalRune tells whether a character outside ASCII is a ucschar or iprivate (RFC 3987, section 2.2), which may be in a literal.
+// literalRune reports whether a character outside ASCII is a ucschar or iprivate (RFC 3987, section
+// 2.2), which literals may contain.
 func literalRune(r rune) bool {
 	switch {
-	case r < 0xA0, r >= 0xFDD0 && r <= 0xFDEF, r >= 0xFFF0 && r <= 0xFFFF, r >= 0xE0000 && r <= 0xE0FFF, r&0xFFFE == 0xFFFE:
+	case r < 0xA0, r >= 0xFDD0 && r <= 0xFDEF, r >= 0xFFF0 && r <= 0xFFFF, r >= 0xE0000 &&
+		r <= 0xE0FFF, r&0xFFFE == 0xFFFE:
 		return false
 	}
 	return true

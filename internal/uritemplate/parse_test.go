@@ -10,7 +10,8 @@ import (
 
 func TestParse(t *testing.T) {
 	for template, want := range map[string]string{
-		"": "", "plain": "", "{a}{+b}{#c}{.d}{/e}{;f}{?g}{&h}": "a b c d e f g h", "{/a:1,a}/{b*,a}": "a b", "{x.y.z_1,%C3%9f}": "x.y.z_1 %C3%9f",
+		"": "", "plain": "", "{a}{+b}{#c}{.d}{/e}{;f}{?g}{&h}": "a b c d e f g h",
+		"{/a:1,a}/{b*,a}": "a b", "{x.y.z_1,%C3%9f}": "x.y.z_1 %C3%9f",
 		"{?q:9999}": "q", "é\U000E1000\uE000{a}": "a", "a%ff{b}": "b", "{42}": "42",
 	} {
 		parsed := mustParse(t, template)
@@ -95,13 +96,15 @@ func TestParseRefuses(t *testing.T) {
 		assert.Equal(t, syntax.Template, e.template)
 	}
 	_, err := Parse("a{b")
-	assert.Error(t, err, `URI template "a{b": at byte 1: the expression is not closed, its } is missing`)
+	assert.Error(t, err,
+		`URI template "a{b": at byte 1: the expression is not closed, its } is missing`)
 }
 
 func TestLimits(t *testing.T) {
 	mustParse(t, strings.Repeat("a", MaxTemplate))
 	_, err := Parse(strings.Repeat("a", MaxTemplate+1))
-	assert.Error(t, err, `URI template "`+strings.Repeat("a", 200)+`": at byte 8192: the template has 8193 bytes, 8192 are the limit`)
+	assert.Error(t, err, `URI template "`+strings.Repeat("a", 200)+
+		`": at byte 8192: the template has 8193 bytes, 8192 are the limit`)
 
 	mustParse(t, strings.Repeat("{a}", MaxVariables))
 	_, err = Parse(strings.Repeat("{a}", MaxVariables) + "{?b,c}")

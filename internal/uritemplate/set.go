@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Set finds out of many templates the one that a URI belongs to. It does not change; its methods may be called at the same time.
+// A Set finds the template that a URI belongs to. It is immutable and safe for concurrent use.
 type Set struct {
-	groups []group // sorted by their prefix
+	groups []group // sorted by prefix
 }
 
-// group are the templates that begin with the same literal.
+// A group holds the templates that start with the same literal.
 type group struct {
 	prefix  string
-	within  int // the group with the longest prefix that this one begins with; -1 is none
+	within  int // index of the group with the longest proper prefix of this one; -1 if none
 	members []member
 }
 
@@ -23,7 +23,7 @@ type member struct {
 	index int
 }
 
-// NewSet returns a set of templates.
+// NewSet returns a set of the templates.
 func NewSet(templates ...*Template) *Set {
 	var s Set
 	members := map[string][]member{}
@@ -46,15 +46,17 @@ func NewSet(templates ...*Template) *Set {
 	return &s
 }
 
-// Match returns the index of the template, in the order they were given to [NewSet], that the URI belongs to, and the values of its variables as
-// [Template.Match] finds them; -1 if there is none. If the URI matches several, it is the one with the longest literal before its first expression;
-// of those, the first. Templates that begin otherwise than the URI cost next to nothing, however many there are (their prefixes are sorted);
-// those with the same beginning are tried one by one.
+// Match returns the index, in the arguments of [NewSet], of the template that the URI belongs to,
+// and the values of its variables as [Template.Match] returns them; -1 if there is none. If several
+// templates match, the one with the longest literal before its first expression is selected; of
+// those, the first. Templates with another prefix cost almost nothing, because prefixes are sorted;
+// those with the same prefix are tried in order.
 func (s *Set) Match(uri string) (index int, values Values, ok bool) {
 	if uri, ok = normalise(uri); !ok {
 		return -1, nil, false
 	}
-	// A prefix of uri is sorted before it, and whatever is sorted between the two begins with that prefix, too.
+	// A prefix of uri is sorted before it, and everything sorted between the two starts with that
+	// prefix.
 	i := sort.Search(len(s.groups), func(i int) bool { return s.groups[i].prefix > uri }) - 1
 	for ; i >= 0; i = s.groups[i].within {
 		if !strings.HasPrefix(uri, s.groups[i].prefix) {

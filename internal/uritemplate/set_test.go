@@ -10,19 +10,24 @@ import (
 
 func TestSet(t *testing.T) {
 	templates := []string{
-		0: "file:///{+path}", 1: "file:///etc/{name}", 2: "file:///etc/hosts", 3: "{scheme}://{+rest}", 4: "db://{table}/{id}", 5: "db://{table}/all",
-		6: "db://{table}", 7: "file:///etc/{+any}", 8: "doc://é/{x}", 9: "doc://%FF{x}", 10: "file:///et{x}/{y}", 11: "",
+		0: "file:///{+path}", 1: "file:///etc/{name}", 2: "file:///etc/hosts",
+		3: "{scheme}://{+rest}", 4: "db://{table}/{id}", 5: "db://{table}/all",
+		6: "db://{table}", 7: "file:///etc/{+any}", 8: "doc://é/{x}", 9: "doc://%FF{x}",
+		10: "file:///et{x}/{y}", 11: "",
 	}
 	for _, e := range []struct {
 		uri    string
 		index  int
 		values string
 	}{
-		{"file:///etc/hosts", 2, ``}, {"file:///etc/passwd", 1, `name="passwd"`}, {"file:///etc/ssh/config", 7, `any="ssh/config"`},
+		{"file:///etc/hosts", 2, ``}, {"file:///etc/passwd", 1, `name="passwd"`},
+		{"file:///etc/ssh/config", 7, `any="ssh/config"`},
 		{"file:///etcetera", 0, `path="etcetera"`},
-		{"file:///etcetera/x", 10, `x="cetera" y="x"`}, {"file:///", 0, ``}, {"file://", 3, `scheme="file"`}, {"db://t/all", 4, `id="all" table="t"`},
+		{"file:///etcetera/x", 10, `x="cetera" y="x"`}, {"file:///", 0, ``},
+		{"file://", 3, `scheme="file"`}, {"db://t/all", 4, `id="all" table="t"`},
 		{"db://t", 6, `table="t"`},
-		{"db://t/a/b", 3, `rest="t/a/b" scheme="db"`}, {"doc://é/1", 8, `x="1"`}, {"doc://%c3%A9/1", 8, `x="1"`}, {"doc://%FFa", -1, ``},
+		{"db://t/a/b", 3, `rest="t/a/b" scheme="db"`}, {"doc://é/1", 8, `x="1"`},
+		{"doc://%c3%A9/1", 8, `x="1"`}, {"doc://%FFa", -1, ``},
 		{"", 11, ``}, {"x", -1, ``}, {"a b", -1, ``},
 		{"zzz://x", 3, `rest="x" scheme="zzz"`}, {"file:///etc/%zz", -1, ``},
 	} {
@@ -45,7 +50,8 @@ func TestSetIsLikeTryingAll(t *testing.T) {
 	}
 	set := setOf(t, templates)
 	for n := range 1 << 12 {
-		uri := strings.NewReplacer("0", "a", "1", "b", "2", "c", "3", "/").Replace(fmt.Sprintf("%o", n))
+		uri := strings.NewReplacer("0", "a", "1", "b", "2", "c", "3",
+			"/").Replace(fmt.Sprintf("%o", n))
 		uri = strings.NewReplacer("4", "?y=", "5", "d", "6", "ab", "7", "").Replace(uri)
 		want, longest := -1, -1
 		for i, text := range templates {
@@ -67,13 +73,16 @@ func setOf(t testing.TB, texts []string) *Set {
 	return NewSet(templates...)
 }
 
-// BenchmarkSet looks up a URI among more and more templates. Those that begin otherwise must cost nothing; those that begin alike are tried.
+// BenchmarkSet looks up a URI among more and more templates. Those that begin otherwise must cost
+// nothing; those that begin alike are tried.
 func BenchmarkSet(b *testing.B) {
 	for _, bench := range []struct{ name, template, hit, near, miss string }{
-		{"beginnings", "app://service#/items/{id}/data", "app://service#/items/42/data", "app://service#/items/42/other", "app://unknown/items/42/data"},
+		{"beginnings", "app://service#/items/{id}/data", "app://service#/items/42/data",
+			"app://service#/items/42/other", "app://unknown/items/42/data"},
 		{"endings", "app://{id}/data#", "app://42/data#", "app://42/other", "bpp://42/data#"},
 	} {
-		for _, uri := range []struct{ name, text string }{{"hit", bench.hit}, {"near", bench.near}, {"miss", bench.miss}} {
+		for _, uri := range []struct{ name, text string }{{"hit", bench.hit}, {"near", bench.near},
+			{"miss", bench.miss}} {
 			for _, n := range []int{1, 100, 1000} {
 				b.Run(fmt.Sprintf("%s/%s/%d", bench.name, uri.name, n), func(b *testing.B) {
 					texts := make([]string, n)
@@ -97,16 +106,18 @@ func BenchmarkSet(b *testing.B) {
 func BenchmarkMatch(b *testing.B) {
 	for _, bench := range []struct{ template, uri string }{
 		{"file:///{+path}", "file:///home/ann/notes/2026/todo.md"},
-		{"repo://{owner}/{name}/contents{/path*}{?ref,format}", "repo://stdwire/stdwire/contents/rpc/peer.go?format=raw&ref=main"},
+		{"repo://{owner}/{name}/contents{/path*}{?ref,format}",
+			"repo://stdwire/stdwire/contents/rpc/peer.go?format=raw&ref=main"},
 		{"{+a}x{+b}y{+c}z", strings.Repeat("xy", MaxURI/2-1) + "z"},
 	} {
-		b.Run(fmt.Sprintf("%.12s", strings.ReplaceAll(bench.template, "/", "")), func(b *testing.B) {
-			template := mustParse(b, bench.template)
-			b.SetBytes(int64(len(bench.uri)))
-			b.ReportAllocs()
-			for b.Loop() {
-				template.Match(bench.uri)
-			}
-		})
+		b.Run(fmt.Sprintf("%.12s", strings.ReplaceAll(bench.template, "/", "")),
+			func(b *testing.B) {
+				template := mustParse(b, bench.template)
+				b.SetBytes(int64(len(bench.uri)))
+				b.ReportAllocs()
+				for b.Loop() {
+					template.Match(bench.uri)
+				}
+			})
 	}
 }

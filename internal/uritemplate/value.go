@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Kind is what a [Value] is.
+// A Kind is the kind of a [Value].
 type Kind uint8
 
-// The kinds of values, RFC 6570, section 2.3 and 2.4.2.
+// The kinds of values (RFC 6570, sections 2.3 and 2.4.2).
 const (
-	Undefined Kind = iota // also a list and pairs with nothing in them
+	Undefined Kind = iota // also an empty list and no pairs
 	Text
 	Sequence // an ordered list of texts
 	Mapping  // pairs of a key and a value
 )
 
-// Value is the value of a variable. The zero Value is undefined. It does not change.
+// A Value is the value of a variable. The zero Value is undefined. A Value is immutable.
 type Value struct {
 	kind  Kind
-	parts []string // one text; the members; or keys and values by turns
+	parts []string // the text; the members; or alternating keys and values
 }
 
-// Values has the values of variables by name; one that is not there is undefined.
+// Values holds the values of variables by name. An absent one is undefined.
 type Values map[string]Value
 
-// String returns the value of one text, which may be empty.
+// String returns the value with one text, which may be empty.
 func String(text string) Value { return Value{Text, []string{text}} }
 
-// List returns a value of several texts; without any it is undefined.
+// List returns the value with several texts; undefined if there are none.
 func List(members ...string) Value { return composite(Sequence, slices.Clone(members)) }
 
-// Pairs returns a value of keys and values, each pair is a key and its value, in their order; without any it is undefined.
+// Pairs returns the value with these keys and values in order; undefined if there are none.
 func Pairs(pairs ...[2]string) Value {
 	var parts []string
 	for _, pair := range pairs {
@@ -41,7 +41,7 @@ func Pairs(pairs ...[2]string) Value {
 	return composite(Mapping, parts)
 }
 
-// Map is [Pairs] of a map, in the order of its keys.
+// Map is [Pairs] for a map, sorted by key.
 func Map(m map[string]string) Value {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -50,7 +50,7 @@ func Map(m map[string]string) Value {
 	return composite(Mapping, parts)
 }
 
-// composite takes over parts.
+// composite takes ownership of parts.
 func composite(kind Kind, parts []string) Value {
 	if len(parts) == 0 {
 		return Value{}
@@ -58,15 +58,15 @@ func composite(kind Kind, parts []string) Value {
 	return Value{kind, parts}
 }
 
-// Kind returns what the value is.
+// Kind returns the kind of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Parts returns the one text, the members of a list, or the keys and values of pairs by turns; nil if the value is undefined. The slice is the
-// caller's.
+// Parts returns the text, the members of a list, or alternating keys and values of pairs; nil if
+// the value is undefined. The caller owns the slice.
 func (v Value) Parts() []string { return slices.Clone(v.parts) }
 
-// String returns the text of the value, that of several parts with commas between; "" if it is undefined.
+// String returns the text of the value, parts separated by commas; "" if it is undefined.
 func (v Value) String() string { return strings.Join(v.parts, ",") }
 
-// Equal tells whether two values are of the same kind and have the same parts in the same order.
+// Equal reports whether two values have the same kind and the same parts in the same order.
 func (v Value) Equal(w Value) bool { return v.kind == w.kind && slices.Equal(v.parts, w.parts) }

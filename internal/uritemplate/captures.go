@@ -6,29 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// finding is what a mention of a variable was found to be.
-type finding struct {
+// A capture is the value found for a mention of a variable.
+type capture struct {
 	*variable
 	value    Value
-	reserved bool // the operator leaves reserved characters
-	blank    bool // nothing sets it off, and nothing is there: it may be the empty string
+	reserved bool // the operator does not encode reserved characters
+	blank    bool // empty, and without a delimiter that would show it
 }
 
-// findings collects them, in the order of the template.
-type findings struct {
-	all   []finding
-	first int // of the current expression
+// captures collects them in the order of the template.
+type captures struct {
+	all   []capture
+	first int // index of the first one of the current expression
 }
 
-func (f *findings) add(st *step, value Value) {
+func (f *captures) add(st *step, value Value) {
 	if !st.sibling {
 		f.first = len(f.all)
 	}
-	f.all = append(f.all, finding{variable: &st.vars[0], value: value, reserved: st.op.reserved, blank: value.kind == Undefined})
+	f.all = append(f.all,
+		capture{variable: &st.vars[0], value: value, reserved: st.op.reserved,
+			blank: value.kind == Undefined})
 }
 
-// undelimited adds a value that nothing sets off, so that an empty one is not there.
-func (f *findings) undelimited(st *step, text string) {
+// undelimited adds a value without a delimiter before it, so that an empty one is undefined.
+func (f *captures) undelimited(st *step, text string) {
 	if text == "" {
 		f.add(st, Value{})
 	} else {
@@ -36,36 +38,39 @@ func (f *findings) undelimited(st *step, text string) {
 	}
 }
 
-// present adds a value after its lead. If that was a comma, the first variable of the expression was there, too.
-func (f *findings) present(st *step, text string) {
+// present adds a value after its lead. If that was a comma, the first variable of the expression is
+// defined.
+func (f *captures) present(st *step, text string) {
 	f.add(st, st.value(&st.vars[0], text))
 	if first := &f.all[f.first].value; first.kind == Undefined && st.op.first == 0 {
 		*first = String("")
 	}
 }
 
-// absent adds the variables of steps that are not there.
-func (f *findings) absent(steps []step) {
+// absent adds the variables of steps that are absent from the URI.
+func (f *captures) absent(steps []step) {
 	for i := range steps {
 		for j := range steps[i].vars {
-			f.all = append(f.all, finding{variable: &steps[i].vars[j]})
+			f.all = append(f.all, capture{variable: &steps[i].vars[j]})
 		}
 	}
 }
 
-// parameters adds those of a named operator. It tells whether each belongs to a variable.
-func (f *findings) parameters(st *step, text string) bool {
+// parameters adds those of a named operator. It reports whether each belongs to a variable.
+func (f *captures) parameters(st *step, text string) bool {
 	base := len(f.all)
 	for i := range st.vars {
-		f.all = append(f.all, finding{variable: &st.vars[i], reserved: st.op.reserved})
+		f.all = append(f.all, capture{variable: &st.vars[i], reserved: st.op.reserved})
 	}
 	found := f.all[base:]
 	pairs := make([][]string, len(found))
 	for parameter := range strings.SplitSeq(text, string(rune(st.op.sep))) {
 		name, text, _ := strings.Cut(parameter, "=")
-		i := slices.IndexFunc(found, func(f finding) bool { return f.normal == name && (f.explode || f.value.kind == Undefined) })
+		i := slices.IndexFunc(found, func(f capture) bool {
+			return f.normal == name && (f.explode || f.value.kind == Undefined)
+		})
 		if i < 0 {
-			if i = slices.IndexFunc(found, func(f finding) bool { return f.explode }); i < 0 {
+			if i = slices.IndexFunc(found, func(f capture) bool { return f.explode }); i < 0 {
 				return false
 			}
 		}
@@ -86,7 +91,8 @@ func (f *findings) parameters(st *step, text string) bool {
 	return true
 }
 
-// exploded makes a list of parameters that all have the name of their variable, pairs of others. It takes over pairs.
+// exploded returns a list if all parameters have the name of their variable, and pairs otherwise.
+// It takes ownership of pairs.
 func exploded(name string, pairs []string) Value {
 	var members []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -103,7 +109,7 @@ func exploded(name string, pairs []string) Value {
 	return composite(Mapping, pairs)
 }
 
-// value makes a value of what stands for a variable in the URI.
+// value returns the value for a variable from its text in the URI.
 func (st *step) value(v *variable, text string) Value {
 	switch {
 	case v.explode && !st.op.named:
@@ -114,8 +120,8 @@ func (st *step) value(v *variable, text string) Value {
 	return String(decode(text))
 }
 
-// members makes a value of what an exploded variable without names is: pairs if all have an equals sign, else a list. After the operator . the text
-// of a pair may itself have dots.
+// members returns the value of an exploded variable without names: pairs if all members have an
+// equals sign, otherwise a list. After the operator . the text of a pair may contain dots.
 func members(text string, sep byte) Value {
 	list := strings.Split(text, string(rune(sep)))
 	var pairs []string
@@ -143,11 +149,13 @@ func decodeAll(texts []string) []string {
 	return texts
 }
 
-// values returns what was found of each variable, if what was found of one that is mentioned more than once goes together.
-func (f *findings) values(t *Template) (Values, bool) {
+// values returns the value of each variable. It returns false if those of a repeated variable
+// contradict each other.
+func (f *captures) values(t *Template) (Values, bool) {
 	values := make(Values, len(t.names))
 	for _, v := range f.all {
-		if old, seen := values[v.name]; v.value.kind > old.kind || seen && v.value.kind == old.kind && len(v.value.parts[0]) > len(old.parts[0]) {
+		if old, seen := values[v.name]; v.value.kind > old.kind || seen &&
+			v.value.kind == old.kind && len(v.value.parts[0]) > len(old.parts[0]) {
 			values[v.name] = v.value
 		}
 	}
