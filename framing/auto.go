@@ -6,17 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// Auto speaks the framing of the other side. The first bytes that are not white space decide, once:
+// Auto uses the framing of the other side. The first bytes that are not white space decide, once:
 //
 //	Content-...    (in any case)  ContentLength
 //	anything else                 Newline
 //
-// A JSON text can never begin like the former, and a peer that frames by length always
-// does, as the two headers that exist are Content-Length and Content-Type. A first line that
-// is neither, such as a word of greeting, is a newline frame, so that it can be
-// answered as a malformed message.
+// JSON text never starts with Content-, and a Content-Length frame always does, because the only
+// headers are Content-Length and Content-Type. Any other first line, such as a greeting, is a
+// newline frame, so that it can be answered as a malformed message.
 //
-// AppendFrame answers in kind. Until the first bytes are in, it appends newline frames.
+// AppendFrame uses the same framing. Until the first bytes arrive, it appends newline frames.
 func Auto(r io.Reader, l Limits) Codec {
 	s := newSource(r, l)
 	return &auto{source: s, newline: newline{s}, contentLength: contentLength{s}}
@@ -28,7 +27,7 @@ type auto struct {
 	*source
 	newline       newline
 	contentLength contentLength
-	decided       bool        // the reading goroutine's
+	decided       bool        // accessed only by the reading goroutine
 	byLength      atomic.Bool // set once, before decided
 }
 
@@ -52,7 +51,7 @@ func (a *auto) current() Codec {
 	return &a.newline
 }
 
-// decide waits for as many bytes as it takes and no more: a short first line must not be held up.
+// decide waits for as few bytes as needed, so that a short first line is not delayed.
 func (a *auto) decide() error {
 	for n := 1; ; {
 		first, err := a.br.Peek(n)

@@ -20,22 +20,33 @@ func TestAutoRead(t *testing.T) {
 		{name: "array", in: "[]\n{}\n", want: []string{"[]", "{}", "error: EOF"}},
 		{name: "space first", in: "\r\n\n  {}\n", want: []string{"{}", "error: EOF"}},
 		{name: "header", in: frame + frame, want: []string{"{}", "{}", "error: EOF"}},
-		{name: "header in any case", in: "cONTENT-length:2\n\n{}", want: []string{"{}", "error: EOF"}},
+		{name: "header in any case", in: "cONTENT-length:2\n\n{}",
+			want: []string{"{}", "error: EOF"}},
 		{name: "header after space", in: "\r\n \n" + frame, want: []string{"{}", "error: EOF"}},
-		{name: "type first", in: "Content-Type: a/b; charset=utf-8\r\n" + frame, want: []string{"{}", "error: EOF"}},
-		{name: "broken header", in: "Content-Length: x\r\n\r\n{}", want: []string{`error: Content-Length "x" is not a number`}},
-		{name: "header cut", in: "Content-Length: 2\r\n", want: []string{"error: the stream ended inside a header block"}},
+		{name: "type first", in: "Content-Type: a/b; charset=utf-8\r\n" + frame,
+			want: []string{"{}", "error: EOF"}},
+		{name: "broken header", in: "Content-Length: x\r\n\r\n{}",
+			want: []string{`error: Content-Length "x" is not a number`}},
+		{name: "header cut", in: "Content-Length: 2\r\n",
+			want: []string{"error: the stream ended inside a header block"}},
 
-		{name: "no header, by its first byte", in: "true\n{}\n", want: []string{"true", "{}", "error: EOF"}},
-		{name: "no header, by its last", in: "Content\n{}\n", want: []string{"Content", "{}", "error: EOF"}},
+		{name: "no header, by its first byte", in: "true\n{}\n",
+			want: []string{"true", "{}", "error: EOF"}},
+		{name: "no header, by its last", in: "Content\n{}\n",
+			want: []string{"Content", "{}", "error: EOF"}},
 		{name: "no header, cut", in: "Conten", want: []string{"Conten", "error: EOF"}},
-		{name: "log line", in: "info: starting\n{}\n", want: []string{"info: starting", "{}", "error: EOF"}},
-		{name: "byte order mark", in: "\xef\xbb\xbf{}\n", want: []string{"\xef\xbb\xbf{}", "error: EOF"}},
+		{name: "log line", in: "info: starting\n{}\n",
+			want: []string{"info: starting", "{}", "error: EOF"}},
+		{name: "byte order mark", in: "\xef\xbb\xbf{}\n",
+			want: []string{"\xef\xbb\xbf{}", "error: EOF"}},
 		{name: "NUL", in: "\x00\n{}\n", want: []string{"\x00", "{}", "error: EOF"}},
 
-		{name: "no second thoughts: newline", in: "{}\n" + frame, want: []string{"{}", "Content-Length: 2", "{}", "error: EOF"}},
-		{name: "no second thoughts: header", in: frame + "{}\n", want: []string{"{}", `error: "{}" is no header`}},
-		{name: "too large first", limits: framing.Limits{MaxFrame: 2}, in: "[1]\n{}\n", want: []string{"error: over the limit of 2", "{}", "error: EOF"}},
+		{name: "no second thoughts: newline", in: "{}\n" + frame,
+			want: []string{"{}", "Content-Length: 2", "{}", "error: EOF"}},
+		{name: "no second thoughts: header", in: frame + "{}\n",
+			want: []string{"{}", `error: "{}" is no header`}},
+		{name: "too large first", limits: framing.Limits{MaxFrame: 2}, in: "[1]\n{}\n",
+			want: []string{"error: over the limit of 2", "{}", "error: EOF"}},
 	})
 }
 
@@ -69,7 +80,8 @@ func TestAutoDoesNotWait(t *testing.T) {
 	assert.Equal(t, string(got), "1")
 }
 
-// Appending goes on while the first frame comes in: each frame is whole, in one framing or the other.
+// Appending goes on while the first frame comes in: each frame is whole, in one framing or the
+// other.
 func TestAutoConcurrent(t *testing.T) {
 	r, w := io.Pipe()
 	c := framing.Auto(r, framing.Limits{})

@@ -20,7 +20,8 @@ var benchFramings = []struct {
 	header string // what makes Auto speak it, and what a frame may carry
 }{
 	{"newline", framing.Newline, ""},
-	{"length", framing.ContentLength, "Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
+	{"length", framing.ContentLength,
+		"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n"},
 	{"auto", framing.Auto, ""},
 }
 
@@ -29,7 +30,8 @@ func TestNoAllocations(t *testing.T) {
 		for _, size := range benchSizes {
 			t.Run(fmt.Sprintf("%s/%d", bf.name, size), func(t *testing.T) {
 				parts := [][]byte{payload(size / 2), payload(size / 2)}
-				one, err := bf.framed(strings.NewReader(""), framing.Limits{}).AppendFrame(nil, parts...)
+				one, err := bf.framed(strings.NewReader(""), framing.Limits{}).AppendFrame(nil,
+					parts...)
 				assert.NilError(t, err)
 				one = append([]byte(bf.header), one...)
 				c := bf.framed(&loop{data: one}, framing.Limits{})

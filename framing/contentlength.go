@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// ContentLength frames each payload behind a header block that says its size:
+// ContentLength frames each payload with a header block that has its size:
 //
 //	Content-Length: SIZE CRLF
 //	CRLF
 //	payload
 //
-// Reading takes names in any case, LF for CRLF, any white space around a value, and ignores
-// headers it does not know. Content-Length is decimal digits only and may be repeated only with the same
-// value. The charset of a Content-Type, if there is one, must be utf-8 or utf8. Anything else in
-// a header block, and a block over Limits.MaxHeader, is a *SyncError. So is a length of 16 times
-// Limits.MaxFrame or more; a smaller one over the limit (ErrTooLarge) is skipped, like
-// one of zero (ErrEmpty), with a *FrameError.
+// Reading accepts names in any case, LF for CRLF, and any white space around a value, and ignores
+// unknown headers. A Content-Length must consist of decimal digits and may be repeated only with
+// the same value. The charset of a Content-Type, if there is one, must be utf-8 or utf8. Anything
+// else in a header block, and a block over Limits.MaxHeader, is a *SyncError. So is a length of 16
+// times Limits.MaxFrame or more. A smaller one over the limit (ErrTooLarge) is skipped, as is one
+// of zero (ErrEmpty), with a *FrameError.
 //
-// Memory for a payload is taken in steps of at most 1 MiB or the size of what has arrived,
-// whichever is more, whatever the length claims.
+// Memory for a payload grows in steps of at most 1 MiB or the size of what has arrived, whichever
+// is larger, regardless of the length in the header.
 func ContentLength(r io.Reader, l Limits) Codec { return &contentLength{newSource(r, l)} }
 
 const (
 	lengthName = "Content-Length"
 	typeName   = "Content-Type"
-	// growStep is how much memory a claimed length gets before its bytes arrive.
+	// growStep is how much memory is allocated for a length before its bytes arrive.
 	growStep = 1 << 20
-	// maxBlock bounds the header block that AppendFrame makes.
+	// maxBlock bounds the header block that AppendFrame writes.
 	maxBlock = len(lengthName) + len(": \r\n\r\n") + 20
 )
 
@@ -50,8 +50,8 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 	switch {
 	case size == 0:
 		return dst, &FrameError{Err: ErrEmpty}
-	case c.hopeless(size):
-		return dst, c.end(giveUp(size, limit, "a frame of %d bytes, with a limit of %d"))
+	case c.cannotSkip(size):
+		return dst, c.end(tooLargeToSkip(size, limit, "a frame of %d bytes, with a limit of %d"))
 	case size > int64(limit):
 		if err := c.skip(size); err != nil {
 			return dst, c.end(err)
@@ -64,25 +64,25 @@ func (c *contentLength) ReadFrame(dst []byte) ([]byte, error) {
 		n, err := io.ReadFull(c.br, dst[len(dst):len(dst)+step])
 		dst = dst[:len(dst)+n]
 		if err != nil {
-			return dst[:0], c.end(cut(err, "after %d of %d bytes of a frame", len(dst), want))
+			return dst[:0], c.end(truncated(err, "after %d of %d bytes of a frame", len(dst), want))
 		}
 	}
 	return dst, nil
 }
 
-// skip reads past the body of a frame that is too large to keep.
+// skip discards the body of a frame that is too large.
 func (c *contentLength) skip(size int64) error {
 	for left := size; left > 0; {
 		n, err := c.br.Discard(int(min(left, math.MaxInt32)))
 		left -= int64(n)
 		if err != nil {
-			return cut(err, "after %d of %d bytes of a frame", size-left, size)
+			return truncated(err, "after %d of %d bytes of a frame", size-left, size)
 		}
 	}
 	return nil
 }
 
-// readHeader reads one header block and returns the length it gives.
+// readHeader reads one header block and returns the length in it.
 func (c *contentLength) readHeader() (int64, error) {
 	size := int64(-1)
 	for left := c.limits.MaxHeader; ; {
@@ -91,39 +91,39 @@ func (c *contentLength) readHeader() (int64, error) {
 		case err == io.EOF && n == 0 && left == c.limits.MaxHeader:
 			return 0, io.EOF // between two frames
 		case err != nil:
-			return 0, cut(err, "inside a header block")
+			return 0, truncated(err, "inside a header block")
 		case len(line) == 0 && size < 0:
-			return 0, lost("a header block without %s", lengthName)
+			return 0, syncError("a header block without %s", lengthName)
 		case len(line) == 0:
 			return size, nil
 		}
 		left -= n
 		name, value, ok := bytes.Cut(line, []byte{':'})
 		if !ok || !isToken(name) {
-			return 0, lost("%s is no header", quote(line))
+			return 0, syncError("%s is no header", quote(line))
 		}
 		value = bytes.Trim(value, " \t")
 		switch {
 		case bytes.EqualFold(name, []byte(lengthName)):
 			length, ok := parseLength(value)
 			if !ok {
-				return 0, lost("%s %s is not a number of bytes", lengthName, quote(value))
+				return 0, syncError("%s %s is not a number of bytes", lengthName, quote(value))
 			}
 			if size >= 0 && size != length {
-				return 0, lost("%s is both %d and %d", lengthName, size, length)
+				return 0, syncError("%s is both %d and %d", lengthName, size, length)
 			}
 			size = length
 		case bytes.EqualFold(name, []byte(typeName)):
 			if !isUTF8(value) {
-				return 0, lost("%s %s is not in UTF-8", typeName, quote(value))
+				return 0, syncError("%s %s is not in UTF-8", typeName, quote(value))
 			}
 		}
 	}
 }
 
-// headerLine returns the next line of at most limit bytes, without its end, and how many bytes
-// it took. The line is valid until the next read. It looks for the limit as bytes arrive: waiting
-// for a full buffer could mean waiting for ever.
+// headerLine returns the next line of at most limit bytes, without its end, and how many bytes it
+// read. The line is valid until the next read. It checks the limit as bytes arrive, because waiting
+// for a full buffer could block forever.
 func (c *contentLength) headerLine(limit int) (line []byte, n int, err error) {
 	for {
 		buffered, err := c.br.Peek(min(c.br.Buffered(), limit))
@@ -137,7 +137,7 @@ func (c *contentLength) headerLine(limit int) (line []byte, n int, err error) {
 		}
 		n = len(buffered)
 		if n == limit {
-			return nil, n, lost("a header block of more than %d bytes", c.limits.MaxHeader)
+			return nil, n, syncError("a header block of more than %d bytes", c.limits.MaxHeader)
 		}
 		if _, err := c.br.Peek(n + 1); err != nil {
 			return nil, n, err
@@ -145,12 +145,13 @@ func (c *contentLength) headerLine(limit int) (line []byte, n int, err error) {
 	}
 }
 
-// cut says where the stream ended; any other error of the reader passes as it is.
-func cut(err error, format string, args ...any) error {
+// truncated returns the error for a stream that ended inside a frame. It returns other errors
+// unchanged.
+func truncated(err error, format string, args ...any) error {
 	if err != io.EOF && err != io.ErrUnexpectedEOF {
 		return err
 	}
-	e := lost("the stream ended "+format, args...)
+	e := syncError("the stream ended "+format, args...)
 	e.Err = io.ErrUnexpectedEOF
 	return e
 }
@@ -170,7 +171,7 @@ func (c *contentLength) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error)
 	return dst, nil
 }
 
-// parseLength accepts decimal digits and nothing else.
+// parseLength accepts only decimal digits.
 func parseLength(digits []byte) (n int64, ok bool) {
 	for _, d := range digits {
 		if d < '0' || d > '9' || n > (math.MaxInt64-9)/10 {
@@ -181,7 +182,8 @@ func parseLength(digits []byte) (n int64, ok bool) {
 	return n, len(digits) > 0
 }
 
-// isToken tells whether name can be a header's name (RFC 9110, section 5.6.2).
+// isToken reports whether name is a token (RFC 9110, section 5.6.2), as the name of a header must
+// be.
 func isToken(name []byte) bool {
 	for _, c := range name {
 		alnum := '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
@@ -192,13 +194,13 @@ func isToken(name []byte) bool {
 	return len(name) > 0
 }
 
-// isUTF8 tells whether a content type leaves the charset at utf-8. The type itself does not
-// matter. "utf8" is what early LSP clients sent (LSP 3.17, "Header Part").
+// isUTF8 reports whether a content type has no charset other than UTF-8. Its media type is ignored.
+// "utf8" is what early LSP clients sent (LSP 3.17, "Header Part").
 func isUTF8(contentType []byte) bool {
-	_, params := cutParam(contentType)
+	_, params := nextParam(contentType)
 	for len(params) > 0 {
 		var param []byte
-		param, params = cutParam(params)
+		param, params = nextParam(params)
 		name, value, _ := bytes.Cut(param, []byte{'='})
 		if !bytes.EqualFold(bytes.TrimSpace(name), []byte("charset")) {
 			continue
@@ -214,8 +216,8 @@ func isUTF8(contentType []byte) bool {
 	return true
 }
 
-// cutParam cuts a header's value at the first semicolon outside a quoted string.
-func cutParam(value []byte) (param, rest []byte) {
+// nextParam splits the value of a header at the first semicolon outside a quoted string.
+func nextParam(value []byte) (param, rest []byte) {
 	quoted := false
 	for i := 0; i < len(value); i++ {
 		switch c := value[i]; {

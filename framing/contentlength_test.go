@@ -21,57 +21,101 @@ func TestContentLengthRead(t *testing.T) {
 	testReads(t, framing.ContentLength, []readCase{
 		{name: "nothing", in: "", want: []string{"error: EOF"}},
 		{name: "one", in: frame, want: []string{"{}", "error: EOF"}},
-		{name: "two", in: frame + "Content-Length: 3\r\n\r\n[1]", want: []string{"{}", "[1]", "error: EOF"}},
-		{name: "LF", in: "Content-Length: 2\n\n{}" + frame, want: []string{"{}", "{}", "error: EOF"}},
-		{name: "mixed line ends", in: "Content-Length: 2\n\r\n{}" + frame, want: []string{"{}", "{}", "error: EOF"}},
+		{name: "two", in: frame + "Content-Length: 3\r\n\r\n[1]",
+			want: []string{"{}", "[1]", "error: EOF"}},
+		{name: "LF", in: "Content-Length: 2\n\n{}" + frame,
+			want: []string{"{}", "{}", "error: EOF"}},
+		{name: "mixed line ends", in: "Content-Length: 2\n\r\n{}" + frame,
+			want: []string{"{}", "{}", "error: EOF"}},
 		{name: "any case", in: "content-LENGTH: 2\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
 		{name: "no space", in: "Content-Length:2\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "much space", in: "Content-Length: \t 2 \t\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "unknown headers", in: "X-A: b\r\nX_1!:\r\nContent-Length: 2\r\nX-C: d: e\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "leading zeros", in: "Content-Length: 0000000000000000000000002\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "same length twice", in: "Content-Length: 2\r\ncontent-length: 02\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "line breaks in the payload", in: "Content-Length: 6\r\n\r\n{\r\n\n}\n" + frame, want: []string{"{\r\n\n}\n", "{}", "error: EOF"}},
-		{name: "any bytes", in: "Content-Length: 5\r\n\r\n\xef\xbb\xbf\x00\xff", want: []string{"\xef\xbb\xbf\x00\xff", "error: EOF"}},
+		{name: "much space", in: "Content-Length: \t 2 \t\r\n\r\n{}",
+			want: []string{"{}", "error: EOF"}},
+		{name: "unknown headers", in: "X-A: b\r\nX_1!:\r\nContent-Length: 2\r\nX-C: d: e\r\n\r\n{}",
+			want: []string{"{}", "error: EOF"}},
+		{name: "leading zeros", in: "Content-Length: 0000000000000000000000002\r\n\r\n{}",
+			want: []string{"{}", "error: EOF"}},
+		{name: "same length twice", in: "Content-Length: 2\r\ncontent-length: 02\r\n\r\n{}",
+			want: []string{"{}", "error: EOF"}},
+		{name: "line breaks in the payload", in: "Content-Length: 6\r\n\r\n{\r\n\n}\n" + frame,
+			want: []string{"{\r\n\n}\n", "{}", "error: EOF"}},
+		{name: "any bytes", in: "Content-Length: 5\r\n\r\n\xef\xbb\xbf\x00\xff",
+			want: []string{"\xef\xbb\xbf\x00\xff", "error: EOF"}},
 
-		{name: "two lengths", in: "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", want: []string{"error: Content-Length is both 2 and 3"}},
-		{name: "plus", in: "Content-Length: +2\r\n\r\n{}", want: []string{`error: Content-Length "+2" is not a number`}},
-		{name: "minus", in: "Content-Length: -2\r\n\r\n{}", want: []string{`error: Content-Length "-2" is not a number`}},
-		{name: "inner space", in: "Content-Length: 1 2\r\n\r\n{}", want: []string{`error: "1 2" is not a number`}},
-		{name: "list", in: "Content-Length: 2, 2\r\n\r\n{}", want: []string{"error: is not a number"}},
-		{name: "hex", in: "Content-Length: 0x2\r\n\r\n{}", want: []string{"error: is not a number"}},
-		{name: "fraction", in: "Content-Length: 2.0\r\n\r\n{}", want: []string{"error: is not a number"}},
-		{name: "other digits", in: "Content-Length: ٢\r\n\r\n{}", want: []string{"error: is not a number"}},
-		{name: "no digits", in: "Content-Length:\r\n\r\n{}", want: []string{`error: "" is not a number`}},
-		{name: "over int64", in: "Content-Length: 18446744073709551618\r\n\r\n{}", want: []string{"error: is not a number"}},
-		{name: "CR inside", in: "Content-Length: 2\r\r\n\r\n{}", want: []string{"error: is not a number"}},
+		{name: "two lengths", in: "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+			want: []string{"error: Content-Length is both 2 and 3"}},
+		{name: "plus", in: "Content-Length: +2\r\n\r\n{}",
+			want: []string{`error: Content-Length "+2" is not a number`}},
+		{name: "minus", in: "Content-Length: -2\r\n\r\n{}",
+			want: []string{`error: Content-Length "-2" is not a number`}},
+		{name: "inner space", in: "Content-Length: 1 2\r\n\r\n{}",
+			want: []string{`error: "1 2" is not a number`}},
+		{name: "list", in: "Content-Length: 2, 2\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
+		{name: "hex", in: "Content-Length: 0x2\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
+		{name: "fraction", in: "Content-Length: 2.0\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
+		{name: "other digits", in: "Content-Length: ٢\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
+		{name: "no digits", in: "Content-Length:\r\n\r\n{}",
+			want: []string{`error: "" is not a number`}},
+		{name: "over int64", in: "Content-Length: 18446744073709551618\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
+		{name: "CR inside", in: "Content-Length: 2\r\r\n\r\n{}",
+			want: []string{"error: is not a number"}},
 
-		{name: "no length", in: "X: y\r\n\r\n{}", want: []string{"error: a header block without Content-Length"}},
-		{name: "no header", in: "\r\n{}", want: []string{"error: a header block without Content-Length"}},
+		{name: "no length", in: "X: y\r\n\r\n{}",
+			want: []string{"error: a header block without Content-Length"}},
+		{name: "no header", in: "\r\n{}",
+			want: []string{"error: a header block without Content-Length"}},
 		{name: "newline framing", in: "{}\n", want: []string{`error: "{}" is no header`}},
-		{name: "no colon", in: "hello world\r\n\r\n", want: []string{`error: "hello world" is no header`}},
+		{name: "no colon", in: "hello world\r\n\r\n",
+			want: []string{`error: "hello world" is no header`}},
 		{name: "no name", in: ": 2\r\n\r\n{}", want: []string{`error: ": 2" is no header`}},
-		{name: "space before the colon", in: "Content-Length : 2\r\n\r\n{}", want: []string{"error: is no header"}},
-		{name: "folded", in: "Content-Length: 2\r\n x: 3\r\n\r\n{}", want: []string{`error: " x: 3" is no header`}},
-		{name: "byte order mark", in: "\xef\xbb\xbfContent-Length: 2\r\n\r\n{}", want: []string{"error: is no header"}},
-		{name: "long garbage is not quoted whole", in: x("\x01", 200) + "\n", want: []string{`error: "` + x(`\x01`, 64) + `"... is no header`}},
-		{name: "body longer than said", in: "Content-Length: 1\r\n\r\n{}\n", want: []string{"{", `error: "}" is no header`}},
+		{name: "space before the colon", in: "Content-Length : 2\r\n\r\n{}",
+			want: []string{"error: is no header"}},
+		{name: "folded", in: "Content-Length: 2\r\n x: 3\r\n\r\n{}",
+			want: []string{`error: " x: 3" is no header`}},
+		{name: "byte order mark", in: "\xef\xbb\xbfContent-Length: 2\r\n\r\n{}",
+			want: []string{"error: is no header"}},
+		{name: "long garbage is not quoted whole", in: x("\x01", 200) + "\n",
+			want: []string{`error: "` + x(`\x01`, 64) + `"... is no header`}},
+		{name: "body longer than said", in: "Content-Length: 1\r\n\r\n{}\n",
+			want: []string{"{", `error: "}" is no header`}},
 
-		{name: "empty", in: "Content-Length: 0\r\n\r\n" + frame, want: []string{"error: frame is empty", "{}", "error: EOF"}},
-		{name: "at the limit", limits: small, in: "Content-Length: 4\r\n\r\n1234", want: []string{"1234", "error: EOF"}},
-		{name: "over the limit", limits: small, in: "Content-Length: 5\r\n\r\n12345" + frame, want: []string{"error: frame of 5 bytes is over the limit of 4", "{}", "error: EOF"}},
-		{name: "just under 16 times", limits: small, in: "Content-Length: 63\r\n\r\n" + x("x", 63) + frame, want: []string{"error: frame of 63 bytes", "{}", "error: EOF"}},
-		{name: "16 times", limits: small, in: "Content-Length: 64\r\n\r\n" + x("x", 64) + frame, want: []string{"error: lost the frame boundary: a frame of 64 bytes, with a limit of 4"}},
-		{name: "header at the limit", limits: small, in: "X: " + x("x", 64-24-4) + "\nContent-Length:    2\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
-		{name: "header over the limit", limits: small, in: "X: " + x("x", 64-24-4+1) + "\nContent-Length:    2\r\n\r\n{}", want: []string{"error: a header block of more than 64 bytes"}},
-		{name: "header lines to the limit", limits: small, in: x("X:\n", 64), want: []string{"error: a header block of more than 64 bytes"}},
-		{name: "header over the buffer", limits: framing.Limits{MaxHeader: 80_000}, in: "X: " + x("x", 70_000) + "\n" + frame, want: []string{"{}", "error: EOF"}},
+		{name: "empty", in: "Content-Length: 0\r\n\r\n" + frame,
+			want: []string{"error: frame is empty", "{}", "error: EOF"}},
+		{name: "at the limit", limits: small, in: "Content-Length: 4\r\n\r\n1234",
+			want: []string{"1234", "error: EOF"}},
+		{name: "over the limit", limits: small, in: "Content-Length: 5\r\n\r\n12345" + frame,
+			want: []string{"error: frame of 5 bytes is over the limit of 4", "{}", "error: EOF"}},
+		{name: "just under 16 times", limits: small, in: "Content-Length: 63\r\n\r\n" + x("x", 63) +
+			frame, want: []string{"error: frame of 63 bytes", "{}", "error: EOF"}},
+		{name: "16 times", limits: small, in: "Content-Length: 64\r\n\r\n" + x("x", 64) + frame,
+			want: []string{"error: lost the frame boundary: a frame of 64 bytes, with a limit of 4"}},
+		{name: "header at the limit", limits: small, in: "X: " + x("x", 64-24-4) +
+			"\nContent-Length:    2\r\n\r\n{}", want: []string{"{}", "error: EOF"}},
+		{name: "header over the limit", limits: small, in: "X: " + x("x", 64-24-4+1) +
+			"\nContent-Length:    2\r\n\r\n{}",
+			want: []string{"error: a header block of more than 64 bytes"}},
+		{name: "header lines to the limit", limits: small, in: x("X:\n", 64),
+			want: []string{"error: a header block of more than 64 bytes"}},
+		{name: "header over the buffer", limits: framing.Limits{MaxHeader: 80_000}, in: "X: " +
+			x("x", 70_000) + "\n" + frame, want: []string{"{}", "error: EOF"}},
 
-		{name: "cut in a header", in: "Content-Len", want: []string{"error: the stream ended inside a header block"}},
-		{name: "cut after a header", in: "Content-Length: 2\r\n", want: []string{"error: the stream ended inside a header block"}},
-		{name: "cut before the body", in: "Content-Length: 2\r\n\r\n", want: []string{"error: the stream ended after 0 of 2 bytes"}},
-		{name: "cut in the body", in: "Content-Length: 2\r\n\r\n{", want: []string{"error: the stream ended after 1 of 2 bytes"}},
-		{name: "cut in a long body", in: "Content-Length: 90000\r\n\r\n" + x("x", 80_000), want: []string{"error: the stream ended after 80000 of 90000 bytes"}},
-		{name: "cut while skipping", limits: small, in: "Content-Length: 9\r\n\r\n12345", want: []string{"error: the stream ended after 5 of 9 bytes"}},
+		{name: "cut in a header", in: "Content-Len",
+			want: []string{"error: the stream ended inside a header block"}},
+		{name: "cut after a header", in: "Content-Length: 2\r\n",
+			want: []string{"error: the stream ended inside a header block"}},
+		{name: "cut before the body", in: "Content-Length: 2\r\n\r\n",
+			want: []string{"error: the stream ended after 0 of 2 bytes"}},
+		{name: "cut in the body", in: "Content-Length: 2\r\n\r\n{",
+			want: []string{"error: the stream ended after 1 of 2 bytes"}},
+		{name: "cut in a long body", in: "Content-Length: 90000\r\n\r\n" + x("x", 80_000),
+			want: []string{"error: the stream ended after 80000 of 90000 bytes"}},
+		{name: "cut while skipping", limits: small, in: "Content-Length: 9\r\n\r\n12345",
+			want: []string{"error: the stream ended after 5 of 9 bytes"}},
 	})
 }
 
@@ -97,7 +141,8 @@ func TestContentType(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			in := "content-type: " + value + "\r\nContent-Length: 2\r\n\r\n{}"
-			got, err := framing.ContentLength(strings.NewReader(in), framing.Limits{}).ReadFrame(nil)
+			got, err := framing.ContentLength(strings.NewReader(in),
+				framing.Limits{}).ReadFrame(nil)
 			if !ok {
 				assert.ErrorContains(t, err, "is not in UTF-8")
 				return
@@ -123,7 +168,8 @@ func TestContentLengthErrorTypes(t *testing.T) {
 		sync, ok := errors.AsType[*framing.SyncError](err)
 		assert.Assert(t, ok, "%q: %v", in, err)
 		assert.Equal(t, sync.Err, wantErr, "%q", in)
-		assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF), wantErr == io.ErrUnexpectedEOF, "%q", in)
+		assert.Equal(t, errors.Is(err, io.ErrUnexpectedEOF), wantErr == io.ErrUnexpectedEOF, "%q",
+			in)
 		assert.Assert(t, !errors.Is(err, io.EOF), "%q", in)
 	}
 }
@@ -156,10 +202,12 @@ func TestClaims(t *testing.T) {
 					if int64(limit) < claim && claim/16 < int64(limit) {
 						t.Skip("would be skipped, which TestSkipIsFree is about")
 					}
-					in := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", claim, strings.Repeat("x", body))
+					in := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", claim,
+						strings.Repeat("x", body))
 					var err error
 					spent := allocated(func() {
-						_, err = framing.ContentLength(strings.NewReader(in), framing.Limits{MaxFrame: limit}).ReadFrame(nil)
+						_, err = framing.ContentLength(strings.NewReader(in),
+							framing.Limits{MaxFrame: limit}).ReadFrame(nil)
 					})
 					_, ok := errors.AsType[*framing.SyncError](err)
 					assert.Assert(t, ok, "%v", err)
@@ -199,7 +247,8 @@ func TestSkipIsFree(t *testing.T) {
 			spent := allocated(func() {
 				c := tc.framed(tc.in, framing.Limits{MaxFrame: 14 << 20})
 				_, err := c.ReadFrame(nil)
-				assert.Error(t, err, "framing: frame of 209715200 bytes is over the limit of 14680064: send less, or raise the limit")
+				assert.Error(t, err,
+					"framing: frame of 209715200 bytes is over the limit of 14680064: send less, or raise the limit")
 				got, err := c.ReadFrame(nil)
 				assert.NilError(t, err)
 				assert.Equal(t, string(got), "{}")
@@ -226,11 +275,16 @@ func TestContentLengthAppend(t *testing.T) {
 	testAppends(t, framing.ContentLength, []appendCase{
 		{name: "one part", parts: []string{"{}"}, want: "Content-Length: 2\r\n\r\n{}"},
 		{name: "parts", parts: []string{"{", "", "}", " "}, want: "Content-Length: 3\r\n\r\n{} "},
-		{name: "any bytes", parts: []string{"\x00\r\n\xff\n"}, want: "Content-Length: 5\r\n\r\n\x00\r\n\xff\n"},
-		{name: "at the limit", limits: small, parts: []string{"12", "34"}, want: "Content-Length: 4\r\n\r\n1234"},
-		{name: "over the limit", limits: small, parts: []string{"12", "345"}, err: framing.ErrTooLarge},
-		{name: "at the limit for this direction", limits: smaller, parts: []string{"1234"}, want: "Content-Length: 4\r\n\r\n1234"},
-		{name: "over the limit for this direction", limits: smaller, parts: []string{"12345"}, err: framing.ErrTooLarge},
+		{name: "any bytes", parts: []string{"\x00\r\n\xff\n"},
+			want: "Content-Length: 5\r\n\r\n\x00\r\n\xff\n"},
+		{name: "at the limit", limits: small, parts: []string{"12", "34"},
+			want: "Content-Length: 4\r\n\r\n1234"},
+		{name: "over the limit", limits: small, parts: []string{"12", "345"},
+			err: framing.ErrTooLarge},
+		{name: "at the limit for this direction", limits: smaller, parts: []string{"1234"},
+			want: "Content-Length: 4\r\n\r\n1234"},
+		{name: "over the limit for this direction", limits: smaller, parts: []string{"12345"},
+			err: framing.ErrTooLarge},
 		{name: "no parts", err: framing.ErrEmpty},
 		{name: "empty", parts: []string{"", ""}, err: framing.ErrEmpty},
 	})

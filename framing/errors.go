@@ -6,33 +6,38 @@ import (
 	"strconv"
 )
 
-// What a [FrameError] can be about. Test with errors.Is.
+// The causes of a [FrameError], for errors.Is.
 var (
-	// ErrTooLarge: the payload is larger than Limits.MaxFrame, or MaxAppend. Read and append. A
-	// [SyncError] may be about it, too.
+	// ErrTooLarge means that the payload is larger than Limits.MaxFrame or MaxAppend, when reading
+	// or appending. It may also be the cause of a [SyncError].
 	ErrTooLarge = errors.New("frame too large")
-	// ErrEmpty: the payload has no byte, or for [Newline] none but white space, which would
-	// read as a blank line. Read (ContentLength only, as Newline skips blank lines) and append.
+	// ErrEmpty means that the payload is empty, or consists of white space in a [Newline] frame,
+	// which would be read as a blank line. When reading, only ContentLength returns it: Newline
+	// skips blank lines.
 	ErrEmpty = errors.New("frame is empty")
-	// ErrLineBreak: the payload of a newline frame contains LF or CR. Append only.
+	// ErrLineBreak means that the payload of a newline frame contains LF or CR, when appending.
 	ErrLineBreak = errors.New("line break in a newline frame")
 )
 
-// A FrameError is about one frame only. On reading, the frame has been skipped and the stream
-// stands at the next; on appending, nothing was appended. Test with errors.As, or by cause with errors.Is.
+// A FrameError is about one frame. When reading, the frame has been skipped and the stream is at
+// the next one; when appending, nothing was appended. Test with errors.As, or for the cause with
+// errors.Is.
 type FrameError struct {
 	Err    error // ErrTooLarge, ErrEmpty or ErrLineBreak
-	Size   int64 // ErrTooLarge: bytes of the payload (of a line read: all before its LF)
-	Limit  int   // ErrTooLarge: the MaxFrame or MaxAppend in force
-	Offset int   // ErrLineBreak: where in the payload it is
+	Size   int64 // for ErrTooLarge: bytes of the payload (of a line read: all before its LF)
+	Limit  int   // for ErrTooLarge: the MaxFrame or MaxAppend in force
+	Offset int   // for ErrLineBreak: its offset in the payload
 }
 
 func (e *FrameError) Error() string {
 	switch e.Err {
 	case ErrTooLarge:
-		return fmt.Sprintf("framing: frame of %d bytes is over the limit of %d: send less, or raise the limit", e.Size, e.Limit)
+		return fmt.Sprintf(
+			"framing: frame of %d bytes is over the limit of %d: send less, or raise the limit",
+			e.Size, e.Limit)
 	case ErrLineBreak:
-		return fmt.Sprintf("framing: line break at byte %d of a newline frame: remove or escape it", e.Offset)
+		return fmt.Sprintf("framing: line break at byte %d of a newline frame: remove or escape it",
+			e.Offset)
 	}
 	return "framing: " + e.Err.Error() + ": put one message into each frame"
 }
@@ -43,13 +48,15 @@ func tooLarge(size int64, limit int) error {
 	return &FrameError{Err: ErrTooLarge, Size: size, Limit: limit}
 }
 
-// A SyncError ends a stream: where the next frame begins can no longer be known, or only after
-// more bytes than the limits allow. The one thing left to do is to close the connection.
+// A SyncError ends a stream: the start of the next frame is not known, or only after more bytes
+// than the limits allow. Close the connection.
 type SyncError struct {
-	Problem string // what was met; quotes at most 64 bytes of the stream
-	Err     error  // io.ErrUnexpectedEOF if the stream ended inside a frame, ErrTooLarge if the frame is too large even to be skipped, else nil
-	Size    int64  // ErrTooLarge: bytes of the payload, as far as they are known
-	Limit   int    // ErrTooLarge: the MaxFrame in force
+	Problem string // what was found; quotes at most 64 bytes of the stream
+	// io.ErrUnexpectedEOF if the stream ended inside a frame, ErrTooLarge if the frame is too large
+	// to be skipped, or nil
+	Err   error
+	Size  int64 // for ErrTooLarge: bytes of the payload, as far as known
+	Limit int   // for ErrTooLarge: the MaxFrame in force
 }
 
 func (e *SyncError) Error() string {
@@ -58,18 +65,18 @@ func (e *SyncError) Error() string {
 
 func (e *SyncError) Unwrap() error { return e.Err }
 
-func lost(format string, args ...any) *SyncError {
+func syncError(format string, args ...any) *SyncError {
 	return &SyncError{Problem: fmt.Sprintf(format, args...)}
 }
 
-// giveUp is the error of a frame that is too large even to be skipped.
-func giveUp(size int64, limit int, format string) *SyncError {
-	e := lost(format, size, limit)
+// tooLargeToSkip returns the error for a frame that is too large to be skipped.
+func tooLargeToSkip(size int64, limit int, format string) *SyncError {
+	e := syncError(format, size, limit)
 	e.Err, e.Size, e.Limit = ErrTooLarge, size, limit
 	return e
 }
 
-// quote shows a peer's bytes in an error, safely and in bounds.
+// quote returns bytes of a peer in printable form, at most 64 of them.
 func quote(b []byte) string {
 	const most = 64
 	if len(b) > most {

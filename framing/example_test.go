@@ -11,7 +11,8 @@ import (
 )
 
 func ExampleNewline() {
-	c := framing.Newline(strings.NewReader("{\"id\":1}\n\n{\"id\":2}\r\n{\"id\":3}"), framing.Limits{})
+	c := framing.Newline(strings.NewReader("{\"id\":1}\n\n{\"id\":2}\r\n{\"id\":3}"),
+		framing.Limits{})
 	var frame []byte
 	for {
 		var err error
@@ -87,7 +88,8 @@ func ExampleFrameError() {
 
 func ExampleWriteFrame() {
 	c := framing.Newline(os.Stdin, framing.Limits{})
-	if err := framing.WriteFrame(os.Stdout, c, []byte(`{"jsonrpc":"2.0","method":"hello"}`)); err != nil {
+	if err := framing.WriteFrame(os.Stdout, c,
+		[]byte(`{"jsonrpc":"2.0","method":"hello"}`)); err != nil {
 		fmt.Println(err)
 	}
 	// Output:

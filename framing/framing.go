@@ -1,39 +1,40 @@
-// Package framing tells the messages of a byte stream apart.
+// Package framing splits a byte stream into messages.
 //
-// A message's bytes are a frame's payload; how one payload ends and the next begins is the
-// framing. Two framings carry JSON-RPC over pipes and sockets:
+// The bytes of a message are the payload of a frame. A framing defines where a payload ends and the
+// next one begins. Two framings carry JSON-RPC over pipes and sockets:
 //
 //	Newline        {"jsonrpc":"2.0","method":"a"}\n
 //	ContentLength  Content-Length: 30\r\n\r\n{"jsonrpc":"2.0","method":"a"}
 //
 // MCP's stdio transport uses the first (revision 2025-11-25, "Transports", stdio), the Language
-// Server Protocol the second (3.17, "Base Protocol"). [Auto] finds out which of them the other
-// side speaks and answers in kind.
+// Server Protocol the second (3.17, "Base Protocol"). [Auto] detects which of them the other side
+// uses, and uses the same.
 //
-// A [Codec] reads frames from an io.Reader and appends frames to a byte slice. It never writes:
-// what was appended, one frame or many, goes out in a single Write of the caller's, so a frame
-// is never torn apart by another writer or by a cancelled context.
+// A [Codec] reads frames from an io.Reader and appends frames to a byte slice. It never writes. The
+// caller writes what was appended, one frame or many, with a single Write, so neither another
+// writer nor a cancelled context can split a frame.
 //
 // # Errors
 //
-// A reader meets two classes of error, told apart by type:
+// There are two kinds of read errors, distinguished by type:
 //
-//   - A [*FrameError] costs one frame. The frame was skipped to its end, the stream stands at the
-//     next one, and the caller may answer the peer and read on.
-//   - Anything else ends the stream: io.EOF between two frames, a [*SyncError] where nobody can
-//     tell where the next frame begins, or the error of the underlying reader, as it came.
-//     It is returned again by every later read.
+//   - A [*FrameError] is about one frame. The frame was skipped, the stream is at the next one, and
+//     the caller may respond to the peer and read on.
+//   - Any other error ends the stream: io.EOF between two frames, a [*SyncError] if the start of
+//     the next frame is not known, or the error of the underlying reader, unwrapped. Every later
+//     read returns it again.
 //
-// A stream that ends inside a Content-Length frame gives a *SyncError that matches
-// io.ErrUnexpectedEOF. Newline frames cannot be cut short in a way this package could see: a last
-// line without its LF is a frame.
+// A stream that ends inside a Content-Length frame yields a *SyncError that matches
+// io.ErrUnexpectedEOF. A truncated newline frame cannot be detected: a last line without LF is a
+// frame.
 //
 // # Bounds
 //
-// Both directions refuse a payload over [Limits].MaxFrame, and one of them may have a smaller limit. Memory follows the bytes that arrived,
-// never a length that was only claimed. Too large a frame is skipped, which costs time but no more memory,
-// as long as it is smaller than 16 times MaxFrame; a larger one is a *SyncError, reported before
-// its body is read where its length is known.
+// A payload over [Limits].MaxFrame is refused in both directions, and over MaxAppend when
+// appending. Memory grows with the bytes that arrived, never with a length that was only announced.
+// A frame that is too large is skipped, which takes time but no memory, if it is smaller than 16
+// times MaxFrame. A larger one is a *SyncError, which is reported before its body is read if its
+// length is known.
 package framing
 
 import (
@@ -48,20 +49,22 @@ const (
 )
 
 const (
-	// readBuffer is what a codec reads ahead: a whole pipe of the usual size in one call.
+	// readBuffer is how much a codec reads ahead: the usual capacity of a pipe.
 	readBuffer = 64 << 10
-	// skipFactor times MaxFrame is where skipping too large a frame ends and the stream is given up.
+	// skipFactor times MaxFrame is the size from which a frame is not skipped but ends the stream.
 	skipFactor = 16
 )
 
-// Limits bounds what a codec accepts. A field that is not positive means its default.
+// Limits bounds what a codec accepts. A field that is not positive has its default value.
 type Limits struct {
-	// MaxFrame is the largest payload in bytes, read or appended, without line end or header.
+	// MaxFrame is the largest payload to read or append, in bytes, without line end or header.
+	// Default 64 MiB.
 	MaxFrame int
-	// MaxAppend is the largest payload appended, for a peer that reads less than it may send; its default is MaxFrame.
+	// MaxAppend is the largest payload to append, for a peer that accepts less than it may send.
+	// Default MaxFrame.
 	MaxAppend int
-	// MaxHeader is the largest Content-Length header block in bytes, the blank line that ends
-	// it included. Each codec holds a read buffer of 64 KiB, or of MaxHeader if that is more.
+	// MaxHeader is the largest Content-Length header block in bytes, including the blank line at
+	// its end. Default 4 KiB. A codec has a read buffer of 64 KiB, or MaxHeader if that is more.
 	MaxHeader int
 }
 
@@ -78,36 +81,37 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// A Codec frames one connection. At most one goroutine may be in ReadFrame; AppendFrame may be
-// called at any time, by any number of goroutines with a dst each. No method retains a slice.
+// A Codec reads and appends the frames of one connection. ReadFrame must not be called
+// concurrently; AppendFrame may be, with different dst. No method retains a slice.
 type Codec interface {
-	// ReadFrame reads the next frame's payload into dst[:0], growing it as needed, and returns
-	// it. The caller owns the memory, before and after. With an error the result is empty,
-	// but still the (perhaps grown) memory of dst, to be handed to the next call.
+	// ReadFrame reads the payload of the next frame into dst[:0], which it grows as needed, and
+	// returns it. The caller owns the memory before and after. With an error, the result is empty,
+	// but still has the memory of dst, for the next call.
 	//
-	// ReadFrame blocks as long as the reader does. It returns a *FrameError when this
-	// frame was skipped and the next can be read; any other error is final (see the package comment).
+	// ReadFrame blocks while the reader does. It returns a *FrameError if this frame was skipped
+	// and the next one can be read. Any other error is final (see the package comment).
 	ReadFrame(dst []byte) ([]byte, error)
 
-	// AppendFrame appends to dst one frame whose payload is the concatenation of parts, and
-	// returns the extended slice. It does not block and allocates only if dst lacks room. Parts
-	// must not lie in dst's spare capacity.
+	// AppendFrame appends to dst one frame whose payload is the concatenation of parts, and returns
+	// the extended slice. It does not block, and allocates only if dst lacks room. Parts must not
+	// be in the spare capacity of dst.
 	//
-	// It returns dst as it was and a *FrameError if the payload is larger than Limits.MaxAppend
-	// (ErrTooLarge), empty (ErrEmpty), or cannot be told apart in this framing (ErrLineBreak).
+	// It returns dst and a *FrameError if the payload is larger than Limits.MaxAppend
+	// (ErrTooLarge), empty (ErrEmpty), or contains a line break that this framing does not allow
+	// (ErrLineBreak).
 	//
-	// The compiler allocates the list of parts at each call through this interface; where that
-	// counts, keep a [][]byte and pass it as parts....
+	// Each call through this interface allocates the list of parts. Where that matters, keep a
+	// [][]byte and pass it as parts....
 	AppendFrame(dst []byte, parts ...[]byte) ([]byte, error)
 }
 
-// A Framing makes a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings.
-// The codec reads ahead: nothing else may read from r afterwards. It never closes r, and starts to
-// read only with the first ReadFrame, so that r may be nil where nothing is read.
+// A Framing returns a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings.
+// The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
+// ReadFrame, so r may be nil if nothing is read.
 type Framing func(r io.Reader, l Limits) Codec
 
-// WriteFrame writes one frame to w in a single Write. It allocates the frame; a program that
-// writes many appends them to a buffer of its own. It returns AppendFrame's or the writer's error.
+// WriteFrame writes one frame to w in a single Write. It allocates the frame; to write many, append
+// them to a buffer instead. It returns the error of AppendFrame or of w.
 func WriteFrame(w io.Writer, c Codec, parts ...[]byte) error {
 	frame, err := c.AppendFrame(nil, parts...)
 	if err != nil {
@@ -117,11 +121,11 @@ func WriteFrame(w io.Writer, c Codec, parts ...[]byte) error {
 	return err
 }
 
-// A source is the reading side that a connection's codecs share.
+// A source is the reading side of a connection, shared by its codecs.
 type source struct {
 	br     *bufio.Reader
 	limits Limits
-	err    error // what ended the stream; only the reading goroutine touches it
+	err    error // what ended the stream; accessed only by the reading goroutine
 }
 
 func newSource(r io.Reader, l Limits) *source {
@@ -129,18 +133,19 @@ func newSource(r io.Reader, l Limits) *source {
 	return &source{br: bufio.NewReaderSize(r, max(readBuffer, l.MaxHeader)), limits: l}
 }
 
-// end makes err the answer to this and every later read.
+// end makes this and every later read return err.
 func (s *source) end(err error) error {
 	s.err = err
 	return err
 }
 
-// hopeless tells whether a frame of size bytes is too large even to be skipped.
-func (s *source) hopeless(size int64) bool {
-	return size/skipFactor >= int64(s.limits.MaxFrame) // divided, so as not to overflow
+// cannotSkip reports whether a frame of size bytes is too large to be skipped.
+func (s *source) cannotSkip(size int64) bool {
+	// divided, not multiplied, which could overflow
+	return size/skipFactor >= int64(s.limits.MaxFrame)
 }
 
-// checkSize returns the size of a payload that may be appended under these limits.
+// checkSize returns the size of a payload, or an error if it must not be appended.
 func (l Limits) checkSize(parts [][]byte) (int, error) {
 	var size int64
 	for _, p := range parts {

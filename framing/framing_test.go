@@ -42,7 +42,8 @@ func testReads(t *testing.T, framed framing.Framing, cases []readCase) {
 				assert.Equal(t, len(got), len(tc.want), "%q", got)
 				for i, want := range tc.want {
 					if text, ok := strings.CutPrefix(want, "error: "); ok {
-						assert.Assert(t, strings.HasPrefix(got[i], "error: ") && strings.Contains(got[i], text), "got %q, want %q", got[i], want)
+						assert.Assert(t, strings.HasPrefix(got[i], "error: ") &&
+							strings.Contains(got[i], text), "got %q, want %q", got[i], want)
 						continue
 					}
 					assert.Equal(t, got[i], want)
@@ -99,7 +100,8 @@ func testAppends(t *testing.T, framed framing.Framing, cases []appendCase) {
 			if tc.err != nil {
 				_, ok := errors.AsType[*framing.FrameError](err)
 				assert.Assert(t, ok, "%T", err)
-				assert.Equal(t, string(before[:cap(before)][len(before):]), strings.Repeat("\x00", 64-len(before)), "spare room was written to")
+				assert.Equal(t, string(before[:cap(before)][len(before):]),
+					strings.Repeat("\x00", 64-len(before)), "spare room was written to")
 			}
 		})
 	}
@@ -107,11 +109,14 @@ func testAppends(t *testing.T, framed framing.Framing, cases []appendCase) {
 
 func TestDefaultLimits(t *testing.T) {
 	for _, l := range []framing.Limits{{}, {MaxFrame: -1, MaxHeader: -1}} {
-		c := framing.ContentLength(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", framing.DefaultMaxFrame+1)), l)
+		c := framing.ContentLength(
+			strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", framing.DefaultMaxFrame+1)),
+			l)
 		_, err := c.ReadFrame(nil)
 		assert.Assert(t, errors.Is(err, io.ErrUnexpectedEOF)) // it was being skipped
 
-		c = framing.ContentLength(strings.NewReader("X: "+strings.Repeat("x", framing.DefaultMaxHeader)), l)
+		c = framing.ContentLength(
+			strings.NewReader("X: "+strings.Repeat("x", framing.DefaultMaxHeader)), l)
 		_, err = c.ReadFrame(nil)
 		assert.ErrorContains(t, err, "more than 4096 bytes")
 	}
@@ -123,14 +128,16 @@ func TestNoLimit(t *testing.T) {
 			c := framed(nil, framing.Limits{MaxFrame: math.MaxInt})
 			in, err := c.AppendFrame(nil, bytes.Repeat([]byte("x"), 300_000))
 			assert.NilError(t, err)
-			got, err := framed(bytes.NewReader(in), framing.Limits{MaxFrame: math.MaxInt}).ReadFrame(nil)
+			got, err := framed(bytes.NewReader(in),
+				framing.Limits{MaxFrame: math.MaxInt}).ReadFrame(nil)
 			assert.NilError(t, err)
 			assert.Equal(t, len(got), 300_000)
 		})
 	}
 }
 
-var framings = map[string]framing.Framing{"newline": framing.Newline, "content length": framing.ContentLength}
+var framings = map[string]framing.Framing{"newline": framing.Newline,
+	"content length": framing.ContentLength}
 
 // Sizes around every boundary inside: the read buffer, its multiples, the growth step.
 func TestRoundTrip(t *testing.T) {
@@ -193,13 +200,16 @@ func TestReaderError(t *testing.T) {
 		"newline, long":           {framing.Newline, "{}\n" + strings.Repeat("x", 100_000)},
 		"content length, between": {framing.ContentLength, "Content-Length: 2\n\n{}"},
 		"content length, header":  {framing.ContentLength, "Content-Length: 2\n\n{}Cont"},
-		"content length, body":    {framing.ContentLength, "Content-Length: 2\n\n{}Content-Length: 2\n\n{"},
-		"content length, skip":    {framing.ContentLength, "Content-Length: 2\n\n{}Content-Length: 2000\n\n{"},
-		"auto, inside":            {framing.Auto, "{}\n{"},
+		"content length, body": {framing.ContentLength,
+			"Content-Length: 2\n\n{}Content-Length: 2\n\n{"},
+		"content length, skip": {framing.ContentLength,
+			"Content-Length: 2\n\n{}Content-Length: 2000\n\n{"},
+		"auto, inside": {framing.Auto, "{}\n{"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The reader fails once only: the codec must remember.
-			r := io.MultiReader(strings.NewReader(tc.in), &failOnce{err: broken}, strings.NewReader("{}\n{}\n"))
+			r := io.MultiReader(strings.NewReader(tc.in), &failOnce{err: broken},
+				strings.NewReader("{}\n{}\n"))
 			c := tc.framed(r, framing.Limits{MaxFrame: 1000})
 			if name == "newline, long" {
 				c = tc.framed(r, framing.Limits{})
@@ -223,7 +233,8 @@ func TestReaderError(t *testing.T) {
 
 // The end is final, even of a reader that has more after it, as a terminal does.
 func TestEndIsFinal(t *testing.T) {
-	for name, framed := range map[string]framing.Framing{"newline": framing.Newline, "content length": framing.ContentLength, "auto": framing.Auto} {
+	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
+		"content length": framing.ContentLength, "auto": framing.Auto} {
 		t.Run(name, func(t *testing.T) {
 			r := &afterEnd{r: strings.NewReader("{}\n")}
 			c := framed(r, framing.Limits{})
@@ -266,8 +277,9 @@ func TestCallerKeepsBuffer(t *testing.T) {
 		framed framing.Framing
 		in     string
 	}{
-		"newline":        {framing.Newline, "{}\ntoo large\n[]\n"},
-		"content length": {framing.ContentLength, "Content-Length: 2\n\n{}Content-Length: 9\n\ntoo largeContent-Length: 2\n\n[]"},
+		"newline": {framing.Newline, "{}\ntoo large\n[]\n"},
+		"content length": {framing.ContentLength,
+			"Content-Length: 2\n\n{}Content-Length: 9\n\ntoo largeContent-Length: 2\n\n[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			buf := make([]byte, 1, 100)

@@ -24,7 +24,9 @@ func (c chunked) Read(p []byte) (int, error) { return c.r.Read(p[:min(len(p), c.
 // fuzzReads reads all of in, cut into chunks, and returns what readAll does. It checks what holds
 // for every framing: the limit, the memory, that no cutting changes the result, and that
 // a payload framed anew reads the same.
-func fuzzReads(t *testing.T, framed framing.Framing, in []byte, limits framing.Limits, chunk int) []string {
+func fuzzReads(
+	t *testing.T, framed framing.Framing, in []byte, limits framing.Limits, chunk int,
+) []string {
 	got := readAll(t, framed(bytes.NewReader(in), limits))
 	cut := readAll(t, framed(chunked{bytes.NewReader(in), max(1, chunk)}, limits))
 	assert.Assert(t, slices.Equal(cut, got), "%q cut into %d", in, chunk)
@@ -34,21 +36,24 @@ func fuzzReads(t *testing.T, framed framing.Framing, in []byte, limits framing.L
 	for {
 		var err error
 		buf, err = c.ReadFrame(buf)
-		assert.Assert(t, cap(buf) <= 3*len(in)+(1<<20), "%d bytes of memory for %d", cap(buf), len(in))
+		assert.Assert(t, cap(buf) <= 3*len(in)+(1<<20), "%d bytes of memory for %d", cap(buf),
+			len(in))
 		if _, skipped := errors.AsType[*framing.FrameError](err); skipped {
 			continue
 		}
 		if err != nil {
 			return got
 		}
-		assert.Assert(t, 0 < len(buf) && len(buf) <= limits.MaxFrame, "%d bytes within %d", len(buf), limits.MaxFrame)
+		assert.Assert(t, 0 < len(buf) &&
+			len(buf) <= limits.MaxFrame, "%d bytes within %d", len(buf), limits.MaxFrame)
 		// Behind another frame, as the first one of a stream is special to Auto.
 		wire, err = c.AppendFrame(wire[:0], []byte("0"))
 		assert.NilError(t, err)
 		wire, err = c.AppendFrame(wire, buf)
 		if errors.Is(err, framing.ErrLineBreak) {
 			// A CR inside a line is read as it is, but not written.
-			assert.Assert(t, bytes.IndexByte(buf, '\r') >= 0 && bytes.IndexByte(buf, '\n') < 0, "%q", buf)
+			assert.Assert(t, bytes.IndexByte(buf, '\r') >= 0 &&
+				bytes.IndexByte(buf, '\n') < 0, "%q", buf)
 			continue
 		}
 		assert.NilError(t, err)
@@ -95,7 +100,8 @@ func FuzzNewline(f *testing.F) {
 		for i := range got {
 			switch want[i] {
 			case "lost":
-				assert.Assert(t, strings.HasPrefix(got[i], "error: framing: lost the frame boundary"), got[i])
+				assert.Assert(t,
+					strings.HasPrefix(got[i], "error: framing: lost the frame boundary"), got[i])
 			case "too large":
 				assert.Assert(t, strings.Contains(got[i], "over the limit of"), got[i])
 			default:
@@ -107,7 +113,8 @@ func FuzzNewline(f *testing.F) {
 
 func FuzzContentLength(f *testing.F) {
 	f.Add([]byte("Content-Length: 2\r\n\r\n{}content-length:1\n\n1"), 1<<20, 1)
-	f.Add([]byte("Content-Type: a; charset=\"utf8\"\r\nContent-Length: 9\r\n\r\n123456789Content-Length: 0\n\n"), 4, 3)
+	f.Add([]byte("Content-Type: a; charset=\"utf8\"\r\nContent-Length: 9\r\n\r\n123456789Content-Length: 0\n\n"),
+		4, 3)
 	f.Add([]byte("Content-Length: 1099511627776\r\n\r\n{}"), 1<<20, 5)
 	f.Add([]byte("Content-Length: 1000000\r\n\r\n{}"), 1<<20, 5)
 	f.Add([]byte("Content-Length: 1\nContent-Length: 2\n\n{}"), 100, 5)
@@ -121,7 +128,8 @@ func FuzzContentLength(f *testing.F) {
 		}
 		wire, err := framing.ContentLength(nil, limits).AppendFrame(nil, in)
 		assert.NilError(t, err)
-		got, err := framing.ContentLength(bytes.NewReader(append(wire, in...)), limits).ReadFrame(nil)
+		got, err := framing.ContentLength(bytes.NewReader(append(wire, in...)),
+			limits).ReadFrame(nil)
 		assert.NilError(t, err)
 		assert.Assert(t, bytes.Equal(got, in))
 	})

@@ -11,11 +11,11 @@ import (
 //
 //	payload LF
 //
-// Reading takes CRLF for LF, skips lines of nothing but white space, and takes a last line
-// without LF for a frame. All other bytes, a byte order mark among them, are payload. A line
-// over Limits.MaxFrame is skipped to its LF and gives a *FrameError (ErrTooLarge).
+// Reading accepts CRLF for LF, skips lines that are blank, and returns a last line without LF as a
+// frame. All other bytes, including a byte order mark, are payload. A line over Limits.MaxFrame is
+// skipped and yields a *FrameError (ErrTooLarge).
 //
-// Appending refuses LF and CR in the payload (ErrLineBreak): JSON needs neither.
+// Appending refuses LF and CR in the payload (ErrLineBreak). JSON can be written without them.
 func Newline(r io.Reader, l Limits) Codec { return &newline{newSource(r, l)} }
 
 type newline struct{ *source }
@@ -31,13 +31,13 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 		}
 		if err != nil {
 			c.end(err)
-			if err != io.EOF { // at EOF the line, if there is one, is the last frame
+			if err != io.EOF { // at EOF the rest is the last frame
 				break
 			}
 		}
 		limit := c.limits.MaxFrame
-		if c.hopeless(size) {
-			c.end(giveUp(size, limit, "a line of %d bytes or more, with a limit of %d"))
+		if c.cannotSkip(size) {
+			c.end(tooLargeToSkip(size, limit, "a line of %d bytes or more, with a limit of %d"))
 			break
 		}
 		payload := trimLineEnd(line)
@@ -57,9 +57,9 @@ func (c *newline) ReadFrame(dst []byte) ([]byte, error) {
 	return dst[:0], c.err
 }
 
-// readLong reads the rest of a line that filled the buffer with head. It collects the line in
-// dst as long as that can become a frame, then only counts. It returns dst and the size of
-// the line so far: up to its LF, an error, or where there is no hope of it.
+// readLong reads the rest of a line that filled the buffer with head. It appends the line to dst
+// while it may still be a frame, and then only counts bytes. It returns dst and the size of the
+// line up to its LF, an error, or the size from which it cannot be skipped.
 func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 	limit := c.limits.MaxFrame
 	for chunk := head; ; chunk, err = c.br.ReadSlice('\n') {
@@ -73,7 +73,7 @@ func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 			}
 			dst = append(dst, chunk...)
 		}
-		if err != nil || chunk[len(chunk)-1] == '\n' || c.hopeless(size) {
+		if err != nil || chunk[len(chunk)-1] == '\n' || c.cannotSkip(size) {
 			return dst, size, err
 		}
 	}
@@ -104,7 +104,7 @@ func (c *newline) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
 	return append(dst, '\n'), nil
 }
 
-// trimLineEnd cuts off LF or CRLF, or the CR that a stream ended on.
+// trimLineEnd removes LF or CRLF, or a CR at the end of the stream.
 func trimLineEnd(line []byte) []byte {
 	line = bytes.TrimSuffix(line, []byte{'\n'})
 	return bytes.TrimSuffix(line, []byte{'\r'})
