@@ -194,13 +194,13 @@ func TestEndlessHeader(t *testing.T) {
 }
 
 // What a header claims is not allocated.
-func TestClaims(t *testing.T) {
+func TestAnnouncedLength(t *testing.T) {
 	for _, claim := range []int64{1 << 30, 1 << 40, math.MaxInt64} {
 		for _, limit := range []int{0, 1 << 20, math.MaxInt} {
 			for _, body := range []int{0, 100_000} {
 				t.Run(fmt.Sprintf("%d within %d after %d", claim, limit, body), func(t *testing.T) {
 					if int64(limit) < claim && claim/16 < int64(limit) {
-						t.Skip("would be skipped, which TestSkipIsFree is about")
+						t.Skip("would be skipped, which TestSkipNeedsNoMemory is about")
 					}
 					in := fmt.Sprintf("Content-Length: %d\r\n\r\n%s", claim,
 						strings.Repeat("x", body))
@@ -229,7 +229,7 @@ func TestSlowGrowth(t *testing.T) {
 	assert.Assert(t, spent < 60_000_000, "%d bytes allocated", spent)
 }
 
-func TestSkipIsFree(t *testing.T) {
+func TestSkipNeedsNoMemory(t *testing.T) {
 	const size = 200 << 20
 	for name, tc := range map[string]struct {
 		framed framing.Framing

@@ -232,7 +232,7 @@ func TestReaderError(t *testing.T) {
 }
 
 // The end is final, even of a reader that has more after it, as a terminal does.
-func TestEndIsFinal(t *testing.T) {
+func TestErrorIsFinal(t *testing.T) {
 	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
 		"content length": framing.ContentLength, "auto": framing.Auto} {
 		t.Run(name, func(t *testing.T) {

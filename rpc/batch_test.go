@@ -98,7 +98,7 @@ func TestAllowBatch(t *testing.T) {
 
 // The answers of a batch are sent together, when the last is there. Cancelled ones are not waited
 // for.
-func TestBatchWaitsForItsAnswers(t *testing.T) {
+func TestBatchWaitsForItsResponses(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle, Batch: true, Cancellation: cancellation(nil)},
 		func(t *testing.T, w *wire) {
@@ -134,7 +134,7 @@ func TestBatchIgnoresMalformed(t *testing.T) {
 
 // The answers of a batch are bounded like those of one request: what does not fit becomes an error
 // under its own id.
-func TestBatchAnswersTooLarge(t *testing.T) {
+func TestBatchResponsesTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		if req.Method == "large" {
 			return strings.Repeat("x", 700), nil
@@ -196,7 +196,7 @@ func TestLateBatch(t *testing.T) {
 }
 
 // A server that speaks no batches answers with one error, or not at all: the context ends the wait.
-func TestBatchToAServerWithout(t *testing.T) {
+func TestBatchNotSupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stray strays
 		client, _ := pair(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}},

@@ -63,7 +63,7 @@ func TestQueuedBytes(t *testing.T) {
 
 // The bytes of answers that wait for the other side to read are bounded: one over that is dropped,
 // and the caller is told.
-func TestAnswersThatWaitAreBounded(t *testing.T) {
+func TestMaxResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
@@ -221,7 +221,7 @@ func mute(o rpc.Options) (*rpc.Peer, io.WriteCloser) {
 
 // A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then it
 // is cut off.
-func TestPeerThatNeverReads(t *testing.T) {
+func TestErrSlowPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		running, most := 0, 0
@@ -259,7 +259,7 @@ func TestPeerThatNeverReads(t *testing.T) {
 
 // 20,000 requests whose answers nobody reads, with the defaults: all are served, and wait in a
 // queue of bounded size.
-func TestManyAnswersNobodyReads(t *testing.T) {
+func TestManyUnreadResponses(t *testing.T) {
 	noLeak(t)
 	before := runtime.NumGoroutine()
 	peer, to := mute(rpc.Options{Handler: parrot})

@@ -113,7 +113,7 @@ func TestNoCancellation(t *testing.T) {
 }
 
 // What is served can be cancelled as if the other side had done so, if it could.
-func TestCancelServed(t *testing.T) {
+func TestPeerCancelInbound(t *testing.T) {
 	for _, d := range []*rpc.Cancellation{nil, cancellation(nil)} {
 		var s stage
 		close(s.gate("alive"))

@@ -15,7 +15,7 @@ import (
 
 // Why a connection ended: what Err says, what a waiting call, a later one and a handler's context
 // fail with.
-func TestWhyItEnded(t *testing.T) {
+func TestErr(t *testing.T) {
 	broken := errors.New("disk on fire")
 	type key struct{}
 	for _, tc := range []struct {
@@ -85,7 +85,7 @@ func TestWhyItEnded(t *testing.T) {
 	}
 }
 
-func TestErrorTextsOfTheEnd(t *testing.T) {
+func TestClosedErrorText(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		w.halfClose()
 		_ = w.peer.Wait()
@@ -337,7 +337,7 @@ func TestDrainEnds(t *testing.T) {
 
 // The other side closed one end and then the other, while an answer was under way: it left, which
 // is no failure.
-func TestDrainIntoNothing(t *testing.T) {
+func TestDrainWhenNobodyReads(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle, Drain: time.Hour}, func(t *testing.T, w *wire) {
 		w.send(request("1", "m"))
@@ -351,7 +351,7 @@ func TestDrainIntoNothing(t *testing.T) {
 
 // A subscription that was detached has nobody to serve any more and ends at once; what else runs is
 // waited for. To detach what cannot be, or too late, does no harm.
-func TestDrainEndsWhatIsDetached(t *testing.T) {
+func TestDrainCancelsDetached(t *testing.T) {
 	var s stage
 	causes := make(chan error, 3)
 	handler := func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -388,7 +388,7 @@ func TestDrainEndsWhatIsDetached(t *testing.T) {
 
 // A notification that came before the end of the stream is handled; one that is in the queue at
 // Close is not.
-func TestQueuedNotificationsAtTheEnd(t *testing.T) {
+func TestQueuedNotificationsAtEOF(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		var s stage
 		onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {

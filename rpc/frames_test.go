@@ -118,7 +118,7 @@ func TestStreams(t *testing.T) {
 
 // A result that is too large for a frame, or that the framing cannot carry, fails that request
 // only.
-func TestAnswerTooLarge(t *testing.T) {
+func TestResponseTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		switch req.Method {
 		case "large":

@@ -59,7 +59,7 @@ func TestParseMessage(t *testing.T) {
 	}
 }
 
-func TestElementsOfABatch(t *testing.T) {
+func TestSplitBatch(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: "", ` [1, {"a":[2]}]`: `1|{"a":[2]}`, `[`: "-32700", `[]`: "-32600",
 		`[1,2,3]`: "-32600", ``: "",
@@ -76,7 +76,7 @@ func TestElementsOfABatch(t *testing.T) {
 	}
 }
 
-func TestAnswer(t *testing.T) {
+func TestAppendResponse(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		assert.Assert(t, req.Peer() == nil)
 		req.Detach() // there is nothing to detach from

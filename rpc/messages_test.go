@@ -192,7 +192,7 @@ func TestLoneSurrogate(t *testing.T) {
 }
 
 // Ids come back byte for byte, in results and in errors.
-func TestIDsAreVerbatim(t *testing.T) {
+func TestIDsAreSentBackUnchanged(t *testing.T) {
 	for _, id := range []string{
 		`0`, `1`, `-1`, `-0`, `1.5`, `0.0`, `1e3`, `1E+3`, `1.0`, `9007199254740993`,
 		`999999999999999999`, `1234567890123456789`,

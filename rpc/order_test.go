@@ -61,7 +61,7 @@ func (s *stage) seen() []string {
 }
 
 // Notifications are handled in order, and each request sees all that were sent before it.
-func TestNotificationsComeFirst(t *testing.T) {
+func TestNotificationsBeforeRequest(t *testing.T) {
 	noLeak(t)
 	const n = 3000
 	var last atomic.Int64
@@ -151,7 +151,7 @@ func TestOrderedRequest(t *testing.T) {
 }
 
 // The answer of an ordered request holds up nothing, even if the other side does not read it.
-func TestOrderedAnswerNobodyReads(t *testing.T) {
+func TestOrderedUnreadResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
 		close(s.gate("m"))
@@ -173,7 +173,7 @@ func workers() int {
 }
 
 // After a burst some goroutines are kept for what comes next, but not all of them.
-func TestKeptGoroutines(t *testing.T) {
+func TestIdleGoroutines(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
 		close(s.gate("one"))

@@ -49,7 +49,7 @@ func (s *deafStream) Read(p []byte) (int, error)  { return copy(p, <-s.input), n
 func (s *deafStream) Write(p []byte) (int, error) { return len(p), nil }
 func (s *deafStream) Close() error                { return nil }
 
-func TestWhatARestingReadReturnsIsDropped(t *testing.T) {
+func TestReadAfterCloseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &deafStream{make(chan string)}
 		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(Direction, []byte) {

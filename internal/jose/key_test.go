@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestKeysComeBack(t *testing.T) {
+func TestKeyRoundTrip(t *testing.T) {
 	for _, alg := range all {
 		key := signer(t, alg).Key().WithID("k")
 		back, err := ParseKey([]byte(jwkOf(t, key)))

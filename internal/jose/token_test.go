@@ -206,7 +206,7 @@ func TestSignaturesAsDER(t *testing.T) {
 	}
 }
 
-func TestSignerRefuses(t *testing.T) {
+func TestNewSignerErrors(t *testing.T) {
 	_, err := NewSigner(rsaKey(), "")
 	assert.ErrorIs(t, err, ErrAlgorithm)
 	_, err = NewSigner(rsaKey(), ES256)

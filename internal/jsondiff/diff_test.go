@@ -54,7 +54,7 @@ func TestDiffIsBounded(t *testing.T) {
 	assert.Assert(t, len(lines[maxChanges]) < 3*maxShown)
 }
 
-func TestCanonicalRefuses(t *testing.T) {
+func TestCanonicalErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``: "there is no JSON", `{"a":1,"\u0061":2}`: `"a" occurs twice`,
 		strings.Repeat("[", 300) + strings.Repeat("]", 300): "nested more than 200 deep",

@@ -40,7 +40,7 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Assert(t, o.List == nil && o.Name == "y")
 }
 
-func TestErrorsNameTheWay(t *testing.T) {
+func TestErrorPath(t *testing.T) {
 	long := strings.Repeat("k", 1000)
 	for _, tc := range []struct{ text, want, pointer string }{
 		{`{"name":"a","name":"a"}`, "name: the key occurs twice (at byte 19)", "/name"},
@@ -122,7 +122,7 @@ func TestNestingIsBounded(t *testing.T) {
 	assert.ErrorContains(t, err, "nested too deeply")
 }
 
-func TestWhatIsSetIsReplaced(t *testing.T) {
+func TestDecodingReplaces(t *testing.T) {
 	o := outer{Name: "kept", List: []Named{{"x"}, {"y"}}, Map: map[string]*Named{"x": nil},
 		Any: &Named{}}
 	assert.NilError(t, Unmarshal([]byte(`{"name":null,"list":[{}],"map":{"y":null},"any":1}`), &o))

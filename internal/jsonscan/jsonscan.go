@@ -234,7 +234,10 @@ func plain(data []byte, i int) int {
 // it. Each subtraction borrows into the highest bit of a byte that is smaller than the subtrahend.
 // In a byte outside ASCII that bit is set already.
 func special(x uint64) uint64 {
-	return (x | (x - eights(' ')) | ((x ^ eights('"')) - eights(1)) | ((x ^ eights('\\')) - eights(1))) & eights(0x80)
+	control := x - eights(' ')
+	quote := (x ^ eights('"')) - eights(1)
+	backslash := (x ^ eights('\\')) - eights(1)
+	return (x | control | quote | backslash) & eights(0x80)
 }
 
 // String validates the string token at data[i] and returns the offset after its closing quote.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -55,7 +54,10 @@ func TestWidth(t *testing.T) {
 // A wideLine is a line that is wider than maxColumns without the text that may be wider.
 type wideLine struct{ number, columns int }
 
-var urls = regexp.MustCompile(`[a-z]+://[^\s)>]*`)
+var (
+	urls    = regexp.MustCompile(`[a-z]+://[^\s)>]*`)
+	padding = regexp.MustCompile(` +\x00`) // gofmt aligns values, and keys may be strings
+)
 
 func wideLines(name string, text []byte) []wideLine {
 	exempt := bytes.Clone(text) // text, with NUL bytes in place of what may be wider
@@ -63,14 +65,18 @@ func wideLines(name string, text []byte) []wideLine {
 		clearStrings(exempt, text)
 	}
 	var wide []wideLine
-	number := 0
+	number, output := 0, false
 	for line := range strings.SplitSeq(string(exempt), "\n") {
 		number++
+		comment := strings.TrimLeft(line, "\t")
+		output = strings.HasPrefix(comment, "// Output:") || output &&
+			strings.HasPrefix(comment, "//")
 		table := strings.HasSuffix(name, ".md") && strings.HasPrefix(strings.TrimSpace(line), "|")
-		if table || strings.HasPrefix(line, "//go:") {
+		if table || output || strings.HasPrefix(line, "//go:") {
 			continue
 		}
 		line = urls.ReplaceAllString(strings.TrimSuffix(line, "\r"), "")
+		line = padding.ReplaceAllString(line, " ")
 		if columns := width(line); columns > maxColumns {
 			wide = append(wide, wideLine{number, columns})
 		}
@@ -136,6 +142,8 @@ func TestWideLines(t *testing.T) {
 		{"a.go", "var " + x + " = \"a\"", 107},
 		{"a.go", "//go:generate " + x, 0},
 		{"a.go", "// https://example.com/" + x, 0},
+		{"a.go", "\t// Output:\n\t// " + x, 0},
+		{"a.go", "\t// Output:\n\t//\n}\n// " + x, 103},
 		{"a.go", "// " + strings.Repeat("ä", 97), 0},
 		{"a.md", x + "x", 101},
 		{"a.md", "| " + x, 0},
@@ -145,7 +153,7 @@ func TestWideLines(t *testing.T) {
 		if tc.want == 0 {
 			assert.Equal(t, len(got), 0, "%v %s", got, tc.text)
 		} else {
-			assert.Assert(t, slices.Equal(got, []wideLine{{1, tc.want}}), "%v", got)
+			assert.Assert(t, len(got) == 1 && got[0].columns == tc.want, "%v", got)
 		}
 	}
 }

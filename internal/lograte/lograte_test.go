@@ -15,7 +15,7 @@ import (
 
 // One line a second passes for each address, whatever its port; the next one says how many were
 // left out.
-func TestOneLineASecondAndAddress(t *testing.T) {
+func TestOneLinePerSecondAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter
 		allow := func(remote string, suppressed int, ok bool) {

@@ -39,7 +39,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-func TestAppendRefuses(t *testing.T) {
+func TestAppendErrors(t *testing.T) {
 	for value, problem := range map[string]string{
 		"a\nb": "contains a line break", "a\rb": "contains a line break", "a\x00": "contains NUL",
 		"\xff": "is not valid UTF-8",

@@ -184,7 +184,7 @@ func TestExpandMore(t *testing.T) {
 	}
 }
 
-func TestExpandRefuses(t *testing.T) {
+func TestExpandErrors(t *testing.T) {
 	for template, want := range map[string]string{
 		"{keys:1}":    `URI template "{keys:1}": the value of keys is not a string, and :1 takes the beginning of a string; give one, or remove it`,
 		"{+list:3}":   `URI template "{+list:3}": the value of list is not a string, and :3 takes the beginning of a string; give one, or remove it`,

@@ -226,7 +226,7 @@ func TestMatchIsBounded(t *testing.T) {
 // each variable.
 func bound(t *Template, uri string) int { return 4 * (len(uri) + 1) * (len(t.parts) + t.mentions) }
 
-func TestMatchAtTheSameTime(t *testing.T) {
+func TestMatchConcurrently(t *testing.T) {
 	template := mustParse(t, "f://{a}{/b*}{?c,d}")
 	for range 4 {
 		t.Run("", func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, parsed.Variables()[0], "a", "a template does not change")
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	const badName = " cannot stand there in an expression: names are of letters, digits, _ and percent-encodings, with dots between"
 	const badNumber = "a number from 1 to 9999 has to follow the colon"
 	for _, e := range []struct {

@@ -41,7 +41,7 @@ func TestSet(t *testing.T) {
 }
 
 // A set finds what trying every template would.
-func TestSetIsLikeTryingAll(t *testing.T) {
+func TestSetMatchesLikeEachTemplate(t *testing.T) {
 	var templates []string
 	for _, a := range []string{"", "a", "ab", "abc", "b", "ba", "bab"} {
 		for _, rest := range []string{"{x}", "{+x}a", "b{/x}", "{x}{?y}", "{x:1}"} {

@@ -13,7 +13,7 @@ import (
 )
 
 // What a handler returns, on the wire.
-func TestAnswers(t *testing.T) {
+func TestResults(t *testing.T) {
 	type pair struct {
 		A any `json:"a"`
 	}
