@@ -153,7 +153,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// What a test of text cannot see: which errors match io.ErrUnexpectedEOF and which are fatal.
+// Which errors match io.ErrUnexpectedEOF and which are fatal.
 func TestContentLengthErrorTypes(t *testing.T) {
 	for in, wantErr := range map[string]error{
 		"Content-Length: 2\r\n\r\n{":         io.ErrUnexpectedEOF,
@@ -174,8 +174,8 @@ func TestContentLengthErrorTypes(t *testing.T) {
 	}
 }
 
-// A header block over the limit must be noticed when it is, not when a buffer is full: the peer
-// may send no more.
+// A header block over the limit is detected at the limit, not when a buffer is full: the peer may
+// send no more.
 func TestHeaderLimitDoesNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
@@ -193,7 +193,7 @@ func TestEndlessHeader(t *testing.T) {
 	}
 }
 
-// What a header claims is not allocated.
+// The length in a header is not allocated up front.
 func TestAnnouncedLength(t *testing.T) {
 	for _, claim := range []int64{1 << 30, 1 << 40, math.MaxInt64} {
 		for _, limit := range []int{0, 1 << 20, math.MaxInt} {
@@ -218,7 +218,7 @@ func TestAnnouncedLength(t *testing.T) {
 	}
 }
 
-// Memory follows what has arrived.
+// Memory grows with the bytes that arrived.
 func TestSlowGrowth(t *testing.T) {
 	in := "Content-Length: 60000000\r\n\r\n" + strings.Repeat("x", 10_000_000)
 	spent := allocated(func() {

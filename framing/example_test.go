@@ -46,7 +46,7 @@ func ExampleContentLength() {
 	// "Content-Length: 8\r\n\r\n{\"id\":2}" <nil>
 }
 
-// Auto answers in the framing it was spoken to.
+// Auto uses the framing of the other side.
 func ExampleAuto() {
 	for _, in := range []string{"{\"id\":1}\n", "Content-Length: 8\r\n\r\n{\"id\":1}"} {
 		c := framing.Auto(strings.NewReader(in), framing.Limits{})
@@ -59,7 +59,7 @@ func ExampleAuto() {
 	// "Content-Length: 8\r\n\r\n{\"id\":1}"
 }
 
-// A reader tells the errors that cost one frame from those that end the stream.
+// A reader distinguishes errors about one frame from those that end the stream.
 func ExampleFrameError() {
 	in := "{\"id\":1}\n{\"id\":\"much too long\"}\n{\"id\":2}\n"
 	c := framing.Newline(strings.NewReader(in), framing.Limits{MaxFrame: 10})

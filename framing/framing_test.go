@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
-// A readCase is a stream and what ReadFrame says of it, call by call: a payload, or "error: "
-// and a part of its text. The last is what ends the stream.
+// A readCase is a stream and the results of ReadFrame: a payload, or "error: " and a part of its
+// text. The last one ends the stream.
 type readCase struct {
 	name   string
 	limits framing.Limits
@@ -25,7 +25,7 @@ type readCase struct {
 	want   []string
 }
 
-// How a stream can be cut into reads.
+// Ways to split a stream into reads.
 var deliveries = map[string]func(io.Reader) io.Reader{
 	"at once":    func(r io.Reader) io.Reader { return r },
 	"by byte":    iotest.OneByteReader,
@@ -188,7 +188,7 @@ func payload(n int) []byte {
 	return b
 }
 
-// An error of the reader passes as it is, and stays.
+// The error of the reader is returned unchanged, by every later read.
 func TestReaderError(t *testing.T) {
 	broken := errors.New("broken")
 	for name, tc := range map[string]struct {
@@ -231,7 +231,7 @@ func TestReaderError(t *testing.T) {
 	}
 }
 
-// The end is final, even of a reader that has more after it, as a terminal does.
+// EOF is final, even if the reader returns more data after it, as a terminal does.
 func TestErrorIsFinal(t *testing.T) {
 	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
 		"content length": framing.ContentLength, "auto": framing.Auto} {

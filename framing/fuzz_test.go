@@ -21,9 +21,9 @@ type chunked struct {
 
 func (c chunked) Read(p []byte) (int, error) { return c.r.Read(p[:min(len(p), c.n)]) }
 
-// fuzzReads reads all of in, cut into chunks, and returns what readAll does. It checks what holds
-// for every framing: the limit, the memory, that no cutting changes the result, and that
-// a payload framed anew reads the same.
+// fuzzReads reads all of in, split into chunks, and returns what readAll does. It checks what holds
+// for every framing: the limit, the memory, that the chunks do not change the result, and that a
+// payload that is framed again reads the same.
 func fuzzReads(
 	t *testing.T, framed framing.Framing, in []byte, limits framing.Limits, chunk int,
 ) []string {
@@ -46,7 +46,7 @@ func fuzzReads(
 		}
 		assert.Assert(t, 0 < len(buf) &&
 			len(buf) <= limits.MaxFrame, "%d bytes within %d", len(buf), limits.MaxFrame)
-		// Behind another frame, as the first one of a stream is special to Auto.
+		// After another frame, because the first one is special to Auto.
 		wire, err = c.AppendFrame(wire[:0], []byte("0"))
 		assert.NilError(t, err)
 		wire, err = c.AppendFrame(wire, buf)
@@ -122,7 +122,7 @@ func FuzzContentLength(f *testing.F) {
 		limits := framing.Limits{MaxFrame: 1 + limit&0xfffff, MaxHeader: 128}
 		fuzzReads(t, framing.ContentLength, in, limits, chunk)
 
-		// Any bytes can be a payload, and what follows it does not matter.
+		// Any bytes can be a payload, whatever follows.
 		if len(in) == 0 || len(in) > limits.MaxFrame {
 			return
 		}

@@ -61,7 +61,7 @@ func TestBatches(t *testing.T) {
 				}
 				return parrot(ctx, req)
 			}
-			// so that answers have an order
+			// so that responses have an order
 			o := rpc.Options{Handler: handler, Batch: true,
 				Ordered: func(string) bool { return true }}
 			o.Limits.MaxBatch = 5
@@ -96,8 +96,7 @@ func TestAllowBatch(t *testing.T) {
 	})
 }
 
-// The answers of a batch are sent together, when the last is there. Cancelled ones are not waited
-// for.
+// The responses of a batch are sent together after the last one. Cancelled requests have none.
 func TestBatchWaitsForItsResponses(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle, Batch: true, Cancellation: cancellation(nil)},
@@ -112,13 +111,13 @@ func TestBatchWaitsForItsResponses(t *testing.T) {
 			w.expect()
 			close(s.gate("a"))
 			w.expect(batch(result("3", `"c"`), result("1", `"a"`)))
-			// All of one cancelled: nothing is left to say.
+			// If all requests are cancelled, nothing is sent.
 			w.send(batch(request("1", "x"), request("2", "y")), cancel("1"), cancel("2"))
 			w.expect()
 		})
 }
 
-// What is malformed in a batch is not answered if malformed messages are not, but the rest is.
+// With IgnoreMalformed, a malformed message in a batch has no response, but the others do.
 func TestBatchIgnoresMalformed(t *testing.T) {
 	onWire(t, rpc.Options{Handler: parrot, Batch: true, IgnoreMalformed: true},
 		func(t *testing.T, w *wire) {
@@ -132,8 +131,8 @@ func TestBatchIgnoresMalformed(t *testing.T) {
 		})
 }
 
-// The answers of a batch are bounded like those of one request: what does not fit becomes an error
-// under its own id.
+// The responses of a batch are bounded like a single one: those that do not fit become errors with
+// their ids.
 func TestBatchResponsesTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		if req.Method == "large" {
@@ -162,7 +161,7 @@ func TestBatchCall(t *testing.T) {
 			}
 			return parrot(ctx, req)
 		}
-		// The client did not switch batches on, but the answers to its own must get through.
+		// The client accepts the responses to its batch even if it does not accept batches.
 		client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: handler, Batch: true})
 		var a, b string
 		calls := []*rpc.BatchCall{
@@ -185,7 +184,7 @@ func TestBatchCall(t *testing.T) {
 	})
 }
 
-// A batch of responses that comes too late is a stray like each of them, and not answered.
+// A batch of late responses is reported to Stray and not answered.
 func TestLateBatch(t *testing.T) {
 	var stray strays
 	onWire(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}}, func(t *testing.T, w *wire) {
@@ -195,7 +194,7 @@ func TestLateBatch(t *testing.T) {
 	})
 }
 
-// A server that speaks no batches answers with one error, or not at all: the context ends the wait.
+// A server without batches responds with one error or not at all: then the context ends the call.
 func TestBatchNotSupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stray strays
@@ -212,7 +211,7 @@ func TestBatchNotSupported(t *testing.T) {
 	})
 }
 
-// A batch is answered over many peers' worth of concurrency with each answer once.
+// Concurrent batches of many peers each get every response once.
 func TestManyBatches(t *testing.T) {
 	noLeak(t)
 	client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: parrot, Batch: true})

@@ -60,7 +60,7 @@ func TestBothCallEachOther(t *testing.T) {
 	}
 }
 
-// A handler may call back, and the handler of that as well.
+// A handler may call back, and so may the handler of that call.
 func TestHandlersCallBack(t *testing.T) {
 	noLeak(t)
 	o := rpc.Options{Handler: func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -78,7 +78,7 @@ func TestHandlersCallBack(t *testing.T) {
 	assert.Equal(t, len(path), 50)
 }
 
-// A notification's handler may make calls: the answer does not wait behind it.
+// The handler of a notification may make calls: their responses do not wait for it.
 func TestNotificationHandlerCalls(t *testing.T) {
 	noLeak(t)
 	got := make(chan error, 2)

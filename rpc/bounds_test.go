@@ -35,8 +35,8 @@ func TestQueueFull(t *testing.T) {
 	})
 }
 
-// The bytes of requests are bounded from when they arrive until they are answered, those of
-// notifications on their own.
+// The bytes of requests are bounded from their arrival to their response, those of notifications
+// separately.
 func TestQueuedBytes(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle}
@@ -54,21 +54,21 @@ func TestQueuedBytes(t *testing.T) {
 		close(s.gate("m"))
 		close(s.gate("n"))
 		w.expectUnordered(result("1", `"m"`), result("3", `"m"`))
-		// One that is larger than the bound all by itself is served.
+		// A single request that exceeds the bound is served.
 		w.send(`{"jsonrpc":"2.0","id":4,"method":"m","params":["` + strings.Repeat("x", 2000) +
 			`"]}`)
 		w.expect(result("4", `"m"`))
 	})
 }
 
-// The bytes of answers that wait for the other side to read are bounded: one over that is dropped,
-// and the caller is told.
+// The bytes of responses that wait for the other side to read are bounded: one over the bound is
+// replaced by an error.
 func TestMaxResponses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
-		// What counts is the memory that an answer holds, and a small one may hold a buffer that
-		// was pooled after a larger one: up to 64 KiB. These are too large for that to matter.
+		// The bound counts the memory that a response holds. A small one may hold a pooled buffer
+		// of up to 64 KiB. These are too large for that to matter.
 		large := strings.Repeat("x", 200_000)
 		handler := func(_ context.Context, req *rpc.Request) (any, error) {
 			if req.Method == "large" {
@@ -101,8 +101,8 @@ func TestMaxResponses(t *testing.T) {
 	})
 }
 
-// A peer that sends notifications faster than they are handled is slowed down, not cut off, as long
-// as any are handled.
+// A peer that sends notifications faster than they are handled is slowed down, not disconnected,
+// while any of them is handled.
 func TestFastNotifications(t *testing.T) {
 	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 3},
 		"bytes": {MaxQueuedBytes: 3 * len(note("n"))}, "one at a time": {MaxQueuedBytes: 1}} {
@@ -163,8 +163,8 @@ func TestCloseWhileFlooded(t *testing.T) {
 		})
 }
 
-// Notifications can neither be refused nor dropped: over the bound, and with a handler that stands
-// still, the connection ends.
+// Notifications can be neither refused nor dropped: over the bound, and if none is handled, the
+// connection ends.
 func TestFlood(t *testing.T) {
 	for name, limits := range map[string]rpc.Limits{"count": {MaxQueued: 10},
 		"bytes": {MaxQueuedBytes: 10 * len(note("m"))}} {
@@ -179,7 +179,7 @@ func TestFlood(t *testing.T) {
 				synctest.Wait()
 				assert.NilError(t, w.peer.Err())
 				begin := time.Now()
-				// the end may come while this is written
+				// the connection may end during this write
 				_, _ = io.WriteString(w.to, strings.Repeat(note("m")+"\n", 2))
 				assert.ErrorIs(t, w.peer.Wait(), rpc.ErrFlooded)
 				err = c.Wait(t.Context(), nil)
@@ -212,15 +212,15 @@ func TestRequestsDoNotFlood(t *testing.T) {
 	})
 }
 
-// mute connects a peer to a stream from which nobody reads; the test writes to it.
+// mute connects a peer to a stream that nobody reads; the test writes to it.
 func mute(o rpc.Options) (*rpc.Peer, io.WriteCloser) {
 	in, to := io.Pipe()
 	_, out := io.Pipe()
 	return rpc.NewPeer(duplex{in, out, in}, o), to
 }
 
-// A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then it
-// is cut off.
+// A peer that sends and never reads: goroutines, queues and memory stay within bounds, and then the
+// connection ends.
 func TestErrSlowPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -243,22 +243,22 @@ func TestErrSlowPeer(t *testing.T) {
 			}
 			if sent%100 == 0 {
 				synctest.Wait()
-				// Those that run, those that are kept, and some that read or write.
+				// Running, idle, and some that read or write.
 				assert.Assert(t, runtime.NumGoroutine() <= before+8+64+4,
 					"%d requests, %d goroutines", sent, runtime.NumGoroutine()-before)
 			}
 		}
 		err := peer.Wait()
 		assert.ErrorIs(t, err, rpc.ErrSlowPeer)
-		// Served until MaxUnsent was reached, then MaxRunning, then MaxQueued, then refused until
-		// 16 times MaxUnsent of some 130 bytes each.
+		// Served until MaxUnsent is reached, then MaxRunning and MaxQueued, then refused until 16
+		// times MaxUnsent of about 130 bytes each.
 		assert.Assert(t, 100 < sent && sent < 2000, "%d requests", sent)
 		assert.Assert(t, most <= 8)
 	})
 }
 
-// 20,000 requests whose answers nobody reads, with the defaults: all are served, and wait in a
-// queue of bounded size.
+// 20,000 requests whose responses are not read, with the default limits: all are served, and wait
+// in a queue of bounded size.
 func TestManyUnreadResponses(t *testing.T) {
 	noLeak(t)
 	before := runtime.NumGoroutine()
@@ -274,7 +274,7 @@ func TestManyUnreadResponses(t *testing.T) {
 	assert.Equal(t, peer.Wait(), io.EOF)
 }
 
-// Memory does not grow with what a peer sends that does not read.
+// A peer that sends but does not read cannot make memory grow.
 func TestMemoryIsBounded(t *testing.T) {
 	noLeak(t)
 	o := rpc.Options{Handler: parrot}
@@ -336,7 +336,7 @@ func TestContextWhileThePeerDoesNotRead(t *testing.T) {
 	})
 }
 
-// A large message gets its turn among many small ones.
+// A large message is not starved by many small ones.
 func TestLargeMessageIsNotStarved(t *testing.T) {
 	noLeak(t)
 	o := rpc.Options{Handler: parrot}

@@ -29,7 +29,7 @@ func (s *strays) hook(frame []byte, reason string) {
 	s.all = append(s.all, string(frame)+" // "+reason)
 }
 
-// take returns how many there were since it was last called.
+// take returns the number since the last call.
 func (s *strays) take() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,7 @@ func (s *strays) take() int {
 	return len(s.all)
 }
 
-// What a call makes of the message that answers it. Nothing is ever sent back, and the connection
-// lives.
+// The result of a call for each kind of response. Nothing is sent back, and the connection goes on.
 func TestResponses(t *testing.T) {
 	for _, tc := range []struct {
 		name, response string
@@ -129,7 +128,7 @@ func TestErrorData(t *testing.T) {
 	})
 }
 
-// Two peers and one stray response: a single error about it would be answered by another, for ever.
+// Two peers and one stray response: an error about it would be answered by another, forever.
 func TestStrayResponseMakesNoTraffic(t *testing.T) {
 	for _, stray := range []string{
 		result("1", "1"), `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `{}`,
@@ -146,7 +145,7 @@ func TestStrayResponseMakesNoTraffic(t *testing.T) {
 						frames++
 					}
 				}}
-				// Both peers hear the other, and one of them the stray before that.
+				// Both peers get a message from the other, and one of them the stray before that.
 				leftIn, rightOut := io.Pipe()
 				rightIn, leftOut := io.Pipe()
 				left := rpc.NewPeer(
@@ -168,7 +167,7 @@ func TestStrayResponseMakesNoTraffic(t *testing.T) {
 	}
 }
 
-// A call ends with its context: it is forgotten, a late answer is a stray.
+// A call ends with its context. A late response is a stray.
 func TestCallContext(t *testing.T) {
 	var stray strays
 	onWire(t, rpc.Options{Hooks: rpc.Hooks{Stray: stray.hook}}, func(t *testing.T, w *wire) {
@@ -191,7 +190,7 @@ func TestCallContext(t *testing.T) {
 		w.expect()
 		assert.Equal(t, stray.take(), 2)
 
-		// A context that has ended before sends nothing.
+		// With a context that has already ended, nothing is sent.
 		assert.ErrorIs(t, w.peer.Call(caused, "m", nil, nil), why)
 		assert.ErrorIs(t, w.peer.Notify(caused, "m", nil), why)
 		assert.ErrorIs(t, w.peer.Batch(caused, []*rpc.BatchCall{{Method: "m"}}), why)
@@ -212,7 +211,7 @@ func TestPending(t *testing.T) {
 		<-second.Done()
 		<-first.Done()
 		var n int
-		// An answer that is there is taken, even if the context has ended as well.
+		// A response that has arrived counts, even if the context has ended too.
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		for range 100 {
@@ -260,14 +259,15 @@ func TestTooManyPending(t *testing.T) {
 		calls[1].Cancel(nil)
 		c, err := w.peer.Start(t.Context(), "m", nil)
 		assert.NilError(t, err)
-		// ids are not used again: a late answer must find nothing
+		// ids are not reused: a late response must not match
 		assert.Equal(t, c.ID(), rpc.IntID(4))
 		w.send(result("4", "1"))
 		assert.NilError(t, c.Wait(t.Context(), nil))
 	})
 }
 
-// pair connects two peers in memory; what is not closed at the end is, and nothing may be left.
+// pair connects two peers in memory. At the end it closes both and checks that no goroutine is
+// left.
 func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
 	leftIn, rightOut := io.Pipe()
 	rightIn, leftOut := io.Pipe()
@@ -282,7 +282,7 @@ func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
 	return l, r
 }
 
-// Many callers on one connection get each its own answer, whatever the order.
+// Many callers on one connection each get their own response, in any order.
 func TestManyCallers(t *testing.T) {
 	noLeak(t)
 	for name, framing := range map[string]framing.Framing{"newline": framing.Newline,

@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// cancellation is a made-up protocol's: a notification "cancel" with the id, and why.
+// cancellation is that of an invented protocol: a notification "cancel" with the id and a reason.
 func cancellation(reply *rpc.Error) *rpc.Cancellation {
 	type params struct {
 		ID     rpc.ID `json:"id"`
@@ -74,7 +74,7 @@ func TestCancelInbound(t *testing.T) {
 				w.send(request("1", "m"), request("2", "stubborn"), request("3", "own"),
 					request(`"four"`, "queued"), note("behind"))
 				assert.Equal(t, len(s.seen()), 3)
-				// The unknown, and what is no id, change nothing.
+				// Unknown and invalid ids have no effect.
 				w.send(cancel("99"), cancel(`"1"`), cancel("1.0"), cancel("null"), cancel("[]"),
 					note("cancel"))
 				w.expect()
@@ -100,7 +100,7 @@ func TestCancelInbound(t *testing.T) {
 	}
 }
 
-// Without a Cancellation its notification is one like any other.
+// Without a Cancellation the notification has no special meaning.
 func TestNoCancellation(t *testing.T) {
 	var s stage
 	close(s.gate("cancel"))
@@ -112,7 +112,7 @@ func TestNoCancellation(t *testing.T) {
 	})
 }
 
-// What is served can be cancelled as if the other side had done so, if it could.
+// CancelInbound cancels requests as if the other side had done so.
 func TestPeerCancelInbound(t *testing.T) {
 	for _, d := range []*rpc.Cancellation{nil, cancellation(nil)} {
 		var s stage
@@ -135,7 +135,7 @@ func TestPeerCancelInbound(t *testing.T) {
 	}
 }
 
-// A call that is given up tells the other side, once, if the protocol has words for it.
+// A call that is given up sends one cancellation, if the protocol has one.
 func TestCancelOutbound(t *testing.T) {
 	onWire(t, rpc.Options{Cancellation: cancellation(nil)}, func(t *testing.T, w *wire) {
 		ctx, stop := context.WithCancelCause(t.Context())
@@ -149,7 +149,7 @@ func TestCancelOutbound(t *testing.T) {
 		assert.Assert(t, c.Cancel(errors.New("bored")))
 		w.expect(request("2", "keep"))
 
-		// A batch is cancelled call by call.
+		// The calls of a batch are cancelled one by one.
 		ctx, done := context.WithTimeout(t.Context(), time.Second)
 		defer done()
 		calls := []*rpc.BatchCall{{Method: "a"}, {Method: "n", Notify: true}, {Method: "b"}}
@@ -162,8 +162,8 @@ func TestCancelOutbound(t *testing.T) {
 	})
 }
 
-// A call that ended before its request could be queued is not cancelled: the other side never heard
-// of it. To give up does not wait for the other side.
+// A call that ended before its request was queued is not cancelled: the other side does not know
+// it. Giving up does not wait for the other side.
 func TestCancelWhileThePeerDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -194,7 +194,7 @@ func TestCancelWhileThePeerDoesNotRead(t *testing.T) {
 	})
 }
 
-// Two peers: the caller's context ends the handler's.
+// Two peers: the caller's context ends that of the handler.
 func TestCancelEndToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		causes := make(chan error, 1)
@@ -217,7 +217,7 @@ func TestCancelEndToEnd(t *testing.T) {
 	})
 }
 
-// Two requests of one id: the first runs on, and its answer is the only one under that id.
+// Two requests with one id: the first is served and gets the only response with that id.
 func TestDuplicateID(t *testing.T) {
 	var s stage
 	var stray strays

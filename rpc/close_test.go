@@ -13,8 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Why a connection ended: what Err says, what a waiting call, a later one and a handler's context
-// fail with.
+// The reason in Err, in the errors of a waiting and a later call, and in the context of a handler.
 func TestErr(t *testing.T) {
 	broken := errors.New("disk on fire")
 	type key struct{}
@@ -76,7 +75,7 @@ func TestErr(t *testing.T) {
 						assert.ErrorIs(t, err, tc.err, name)
 					}
 				}
-				// Everything may be done again.
+				// All methods may be called again.
 				assert.NilError(t, w.peer.Close())
 				assert.NilError(t, w.peer.Shutdown(t.Context()))
 				assert.Equal(t, w.peer.Wait(), tc.err)
@@ -127,22 +126,22 @@ func TestCloseWhileAWriteIsBlocked(t *testing.T) {
 	})
 }
 
-// stuck is a stream whose Write ends when it likes, such as that of a terminal.
-type stuck struct {
+// stuckWriter is a stream whose Write ignores Close, such as a terminal.
+type stuckWriter struct {
 	io.ReadCloser
 	free chan struct{}
 }
 
-func (s stuck) Write([]byte) (int, error) {
+func (s stuckWriter) Write([]byte) (int, error) {
 	<-s.free
 	return 0, io.ErrClosedPipe
 }
 
-// Even a Write that Close does not end holds up nobody but Wait.
+// A Write that Close does not end blocks only Wait.
 func TestCloseWhileAWriteIsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, _ := io.Pipe()
-		stream := stuck{in, make(chan struct{})}
+		stream := stuckWriter{in, make(chan struct{})}
 		o := rpc.Options{}
 		o.Limits.MaxUnsent = 10
 		peer := rpc.NewPeer(stream, o)
@@ -163,7 +162,7 @@ func TestCloseWhileAWriteIsStuck(t *testing.T) {
 	})
 }
 
-// slowCloser is a stream, such as a child process, whose Close takes its time.
+// slowCloser is a stream with a slow Close, such as a child process.
 type slowCloser struct {
 	io.ReadWriteCloser
 	close chan struct{}
@@ -202,7 +201,7 @@ func TestCloseInsideAHandler(t *testing.T) {
 	}
 }
 
-// Shutdown lets what runs or waits finish and be answered, refuses what comes, and closes.
+// Shutdown finishes running and queued requests, refuses new ones, and closes.
 func TestShutdown(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle}
@@ -223,7 +222,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// The last answer is written before Shutdown closes, however slowly it is read; or ctx ends.
+// The last response is written before Shutdown closes, however slowly it is read, unless ctx ends.
 func TestShutdownFlushes(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -252,7 +251,7 @@ func TestShutdownFlushes(t *testing.T) {
 	}
 }
 
-// Whoever sends and closes its end at once gets its answers, within Drain.
+// A peer that sends and closes its end at once gets its responses within Drain.
 func TestDrain(t *testing.T) {
 	for name, tc := range map[string]struct {
 		drain, takes time.Duration
@@ -308,7 +307,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What ends a draining peer is its owner: Close, or the end of Options.Context.
+// A draining peer is ended by its owner: Close, or the end of Options.Context.
 func TestDrainEnds(t *testing.T) {
 	for _, byContext := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -335,8 +334,7 @@ func TestDrainEnds(t *testing.T) {
 	}
 }
 
-// The other side closed one end and then the other, while an answer was under way: it left, which
-// is no failure.
+// The other side closed one direction and then the other during a response: that is not a failure.
 func TestDrainWhenNobodyReads(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle, Drain: time.Hour}, func(t *testing.T, w *wire) {
@@ -349,8 +347,8 @@ func TestDrainWhenNobodyReads(t *testing.T) {
 	})
 }
 
-// A subscription that was detached has nobody to serve any more and ends at once; what else runs is
-// waited for. To detach what cannot be, or too late, does no harm.
+// A detached subscription ends at once, and other requests are waited for. Detaching a
+// notification, or too late, has no effect.
 func TestDrainCancelsDetached(t *testing.T) {
 	var s stage
 	causes := make(chan error, 3)
@@ -386,8 +384,7 @@ func TestDrainCancelsDetached(t *testing.T) {
 	})
 }
 
-// A notification that came before the end of the stream is handled; one that is in the queue at
-// Close is not.
+// A notification before the end of the stream is handled; one that is queued at Close is not.
 func TestQueuedNotificationsAtEOF(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		var s stage

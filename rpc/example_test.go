@@ -42,8 +42,8 @@ func ExamplePeer_Call() {
 	// <nil> EOF
 }
 
-// Middleware goes around a handler: here, one that limits how long any request may take, and one
-// that picks the handler by method.
+// Middleware wraps a handler: here, one that limits the time of a request, and one that selects the
+// handler by method.
 func ExampleChain() {
 	limit := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -90,8 +90,8 @@ func ExampleChain() {
 	//  Method not found (code -32601)
 }
 
-// How the Language Server Protocol cancels: the notification $/cancelRequest with the id, and the
-// request is answered all the same, with -32800.
+// Cancellation in the Language Server Protocol: the notification $/cancelRequest with the id. The
+// request is still answered, with -32800.
 func ExampleCancellation() {
 	type params struct {
 		ID rpc.ID `json:"id"`
@@ -120,7 +120,7 @@ func ExampleCancellation() {
 	editor := rpc.NewPeer(near, rpc.Options{Cancellation: lsp})
 	defer editor.Close()
 
-	// To cancel the context of a call is all it takes; the caller does not wait for the answer.
+	// Cancelling the context of a call is enough; the caller does not wait for the response.
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		<-started
@@ -129,7 +129,7 @@ func ExampleCancellation() {
 	fmt.Println(editor.Call(ctx, "textDocument/hover", nil, nil))
 	fmt.Println(<-ended)
 
-	// Whoever wants that answer sends the notification alone.
+	// To get that response, send only the notification.
 	call, err := editor.Start(context.Background(), "textDocument/hover", nil)
 	if err != nil {
 		fmt.Println(err)
@@ -144,7 +144,7 @@ func ExampleCancellation() {
 	// Request cancelled (code -32800)
 }
 
-// Hooks see what goes over a connection, for logs, metrics and traces.
+// Hooks observe a connection, for logs, metrics and traces.
 func ExampleHooks() {
 	near, far := net.Pipe()
 	rpc.NewPeer(far, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {

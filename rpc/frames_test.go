@@ -20,7 +20,7 @@ func header(body string) string {
 	return "Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
-// Whole streams: what is answered, and why the connection ends.
+// Whole streams: the responses, and why the connection ends.
 func TestStreams(t *testing.T) {
 	m1, m2 := request("1", "m"), request("2", "m")
 	r1, r2 := result("1", `"m"`), result("2", `"m"`)
@@ -92,7 +92,7 @@ func TestStreams(t *testing.T) {
 				go func() {
 					_, _ = io.WriteString(w.to, tc.in) // fails where the peer gives up
 				}()
-				// A message that has no end yet must wait, whatever was sent before must not.
+				// An incomplete message waits; those before it do not.
 				synctest.Wait()
 				if tc.end == lives {
 					assert.NilError(t, w.peer.Err())
@@ -116,8 +116,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A result that is too large for a frame, or that the framing cannot carry, fails that request
-// only.
+// A result that is too large for a frame, or that the framing cannot carry, fails only that
+// request.
 func TestResponseTooLarge(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		switch req.Method {
@@ -143,8 +143,8 @@ func TestResponseTooLarge(t *testing.T) {
 	}
 }
 
-// A request that cannot be sent is the caller's error; the connection lives and nothing of it is on
-// the wire.
+// A request that cannot be sent is an error of the caller. The connection goes on, and nothing is
+// sent.
 func TestRequestCannotBeSent(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -183,7 +183,7 @@ func TestRequestCannotBeSent(t *testing.T) {
 	}
 }
 
-// What calls and notifications look like on the wire.
+// Calls and notifications on the wire.
 func TestRequestsOnTheWire(t *testing.T) {
 	var none *struct{}
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {

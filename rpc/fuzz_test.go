@@ -167,8 +167,8 @@ func (r *recording) Write(b []byte) (int, error) {
 
 func (r *recording) Close() error { return nil }
 
-// Any bytes at all: the peer ends with the stream, and answers each request once, under its id, and
-// nothing else but what it could not read.
+// Arbitrary bytes: the peer ends with the stream, and sends one response per request, with its id,
+// and otherwise only errors about what it could not read.
 func FuzzPeer(f *testing.F) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed+"\n"+seed), false, true)
@@ -193,7 +193,8 @@ func FuzzPeer(f *testing.F) {
 			return // answers may be lost as well
 		}
 
-		// What may be answered: by id whatever has a method, without one whatever is malformed.
+		// Allowed responses: with an id for messages with a method, without one for malformed
+		// messages.
 		owed, unreadable := make(map[string]int), 0
 		message := func(data []byte) {
 			members, _ := envelopeOracle(data)

@@ -99,7 +99,7 @@ func TestHooks(t *testing.T) {
 	})
 }
 
-// Middleware sees requests and notifications, the first outermost, and may answer for the handler.
+// Middleware sees requests and notifications, the first one outermost, and may respond itself.
 func TestChain(t *testing.T) {
 	var trace []string
 	named := func(name string) rpc.Middleware {

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// An id that was made is the one that was read, also at the ends of int64: they are keys of the
+// An id from a constructor equals the parsed one, also at the limits of int64: both are keys of the
 // same maps.
 func TestIDsAreComparable(t *testing.T) {
 	for _, n := range []int64{0, 1, -1, 42, 999999999999999999, 1000000000000000000,

@@ -9,8 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Each message alone on a connection, in both framings. After each of them the connection must
-// live.
+// Each message alone on a connection, in both framings. The connection must go on after each.
 func TestMessages(t *testing.T) {
 	null32600, null32700 := failure("null", "-32600"), failure("null", "-32700")
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
@@ -139,7 +138,7 @@ func TestMessages(t *testing.T) {
 		{"empty batch where none are spoken", `[]`, null32600},
 		{"bad JSON that starts as a batch", `[` + request("1", "m") + `,]`, null32700},
 
-		// Nothing that could be a response is ever answered.
+		// A message that could be a response is never answered.
 		{"empty object", `{}`, ""},
 		{"only a version", `{"jsonrpc":"2.0"}`, ""},
 		{"only an id", `{"jsonrpc":"2.0","id":5}`, ""},
@@ -177,8 +176,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// A surrogate escape without its other half is JSON by the grammar of RFC 8259, but no text.
-// Whatever is made of it, it is answered once and the connection lives.
+// An unpaired surrogate escape is JSON by the grammar of RFC 8259, but not text.
 func TestLoneSurrogate(t *testing.T) {
 	onWire(t, rpc.Options{Handler: parrot}, func(t *testing.T, w *wire) {
 		w.send(`{"jsonrpc":"2.0","id":1,"method":"m","params":["\ud800"]}`)
@@ -191,7 +189,7 @@ func TestLoneSurrogate(t *testing.T) {
 	})
 }
 
-// Ids come back byte for byte, in results and in errors.
+// Ids are sent back byte for byte, in results and in errors.
 func TestIDsAreSentBackUnchanged(t *testing.T) {
 	for _, id := range []string{
 		`0`, `1`, `-1`, `-0`, `1.5`, `0.0`, `1e3`, `1E+3`, `1.0`, `9007199254740993`,

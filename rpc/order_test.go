@@ -18,15 +18,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A stage is a handler whose calls a test watches and lets go, by method.
+// A stage is a handler whose calls a test observes and releases by method.
 type stage struct {
 	mu      sync.Mutex
 	entered []string
 	gates   map[string]chan struct{}
 }
 
-// gate returns the channel that lets the handler of a method go, once for each value or for ever
-// when closed.
+// gate returns the channel that releases the handler of a method: once per value, or always when
+// closed.
 func (s *stage) gate(method string) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,8 +94,8 @@ func TestNotificationsBeforeRequest(t *testing.T) {
 	}
 }
 
-// A notification runs to its end before what was sent behind it starts; but answers to this side's
-// calls pass it by.
+// A notification runs to its end before messages after it start, but responses to calls of this
+// side do not wait for it.
 func TestSlowNotification(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
@@ -112,7 +112,7 @@ func TestSlowNotification(t *testing.T) {
 	})
 }
 
-// A slow request delays nothing that was sent behind it.
+// A slow request does not delay messages after it.
 func TestSlowRequest(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
@@ -127,8 +127,7 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// An ordered request holds up what was sent behind it, as a notification does, but not what runs
-// already.
+// An ordered request delays messages after it, as a notification does, but not running requests.
 func TestOrderedRequest(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle,
@@ -150,7 +149,7 @@ func TestOrderedRequest(t *testing.T) {
 	})
 }
 
-// The answer of an ordered request holds up nothing, even if the other side does not read it.
+// The response to an ordered request delays nothing, even if the other side does not read it.
 func TestOrderedUnreadResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s stage
@@ -165,14 +164,14 @@ func TestOrderedUnreadResponse(t *testing.T) {
 	})
 }
 
-// workers counts the goroutines that run handlers or wait for that.
+// workers counts the goroutines that run handlers or are idle.
 func workers() int {
 	stacks := make([]byte, 1<<20)
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]),
 		"created by github.com/stdwire/stdwire/rpc.(*Peer).spawn")
 }
 
-// After a burst some goroutines are kept for what comes next, but not all of them.
+// After a burst some goroutines are kept, but not all.
 func TestIdleGoroutines(t *testing.T) {
 	var s stage
 	onWire(t, rpc.Options{Handler: s.handle}, func(t *testing.T, w *wire) {
@@ -193,8 +192,8 @@ func TestIdleGoroutines(t *testing.T) {
 	})
 }
 
-// At most MaxRunning requests run, the rest start in order as places become free. Ordered messages
-// need no place, but wait for their turn.
+// At most MaxRunning requests run; the others start in order. Ordered messages need no slot, but
+// wait for their turn.
 func TestMaxRunning(t *testing.T) {
 	var s stage
 	o := rpc.Options{Handler: s.handle}
@@ -216,7 +215,7 @@ func TestMaxRunning(t *testing.T) {
 	})
 }
 
-// A handler that lasts gives its place back, once, however often it says so.
+// Detach releases the slot once, however often it is called.
 func TestDetach(t *testing.T) {
 	var s stage
 	handler := func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -242,7 +241,7 @@ func TestDetach(t *testing.T) {
 	})
 }
 
-// Preempt sees notifications, and only those, while everything else waits.
+// Preempt is called with notifications only, and before other messages are handled.
 func TestPreempt(t *testing.T) {
 	var s stage
 	var seen []string

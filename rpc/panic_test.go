@@ -20,8 +20,8 @@ type panickyAppender struct{}
 
 func (panickyAppender) AppendJSON([]byte) ([]byte, error) { panic("in AppendJSON") }
 
-// Whatever a handler does to its goroutine, its request is answered with -32603, nothing of it is
-// on the wire, and the peer goes on.
+// A handler that panics or calls runtime.Goexit yields -32603 without details, and the peer goes
+// on.
 func TestHandlerPanics(t *testing.T) {
 	bodies := map[string]func() (any, error){
 		"panic":         func() (any, error) { panic("boom") },
@@ -69,7 +69,7 @@ func TestHandlerPanics(t *testing.T) {
 						want = 0
 					}
 					assert.Equal(t, len(panics), want)
-					// The lane must go on behind a notification as well.
+					// The lane must also go on after a notification.
 					w.send(note("m"), note("m"), request("1", "alive"))
 					w.expect(result("1", `"alive"`))
 					assert.NilError(t, w.peer.Shutdown(t.Context()))
@@ -79,12 +79,12 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// panickyError is an error whose text must not be asked for.
+// panickyError is an error whose Error method panics.
 type panickyError struct{}
 
 func (panickyError) Error() string { panic("in Error") }
 
-// Without a hook a panic is still contained.
+// Without a hook a panic is contained as well.
 func TestPanicWithoutHooks(t *testing.T) {
 	onWire(t, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
 		panic("boom")
@@ -94,8 +94,7 @@ func TestPanicWithoutHooks(t *testing.T) {
 	})
 }
 
-// Callbacks on the reader see what the other side sent; a panic in them costs that notification
-// only.
+// A panic in a callback on the reader loses only that notification.
 func TestReaderCallbacksPanic(t *testing.T) {
 	panics := 0
 	broken := cancellation(nil)
@@ -113,7 +112,7 @@ func TestReaderCallbacksPanic(t *testing.T) {
 	})
 }
 
-// A panic in a caller's own code is the caller's; the peer goes on.
+// A panic in code of the caller reaches the caller, and the peer goes on.
 func TestCallerPanics(t *testing.T) {
 	onWire(t, rpc.Options{Handler: parrot}, func(t *testing.T, w *wire) {
 		func() {

@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What a handler returns, on the wire.
+// Results of a handler on the wire.
 func TestResults(t *testing.T) {
 	type pair struct {
 		A any `json:"a"`
@@ -75,7 +75,7 @@ type badAppender struct{}
 
 func (badAppender) AppendJSON(dst []byte) ([]byte, error) { return dst, errors.New("no") }
 
-// Only the message that the specification or the handler chose is sent.
+// Only the message of the specification or of the handler is sent.
 func TestErrorTexts(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
 		w.send(request("1", "some/method"), note("unknown"))
@@ -83,7 +83,7 @@ func TestErrorTexts(t *testing.T) {
 		assert.DeepEqual(t, w.got,
 			[]string{`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"there is no method \"some/method\""}}`})
 	})
-	// However long what they complain about is, they are short.
+	// Error texts are short, however long the input.
 	long := strings.Repeat("\\u0001", 100_000)
 	for _, o := range []rpc.Options{{},
 		{Limits: rpc.Limits{MaxQueued: 1, MaxRunning: 1},

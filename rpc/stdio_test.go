@@ -11,11 +11,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// stdioEnv has the test binary be a peer on its standard input and output, of the kind that it
-// names.
+// stdioEnv makes the test binary a peer on its standard input and output, of the named kind.
 const stdioEnv = "STDWIRE_TEST_STDIO"
 
-// plainStdio is a stream as one writes it without much thought.
+// plainStdio is a simple stream on standard input and output.
 type plainStdio struct {
 	io.Reader
 	io.WriteCloser
@@ -40,18 +39,18 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// deafStream is a stream whose Read does not end with Close.
-type deafStream struct {
+// blockedStream is a stream whose Read does not end with Close.
+type blockedStream struct {
 	input chan string
 }
 
-func (s *deafStream) Read(p []byte) (int, error)  { return copy(p, <-s.input), nil }
-func (s *deafStream) Write(p []byte) (int, error) { return len(p), nil }
-func (s *deafStream) Close() error                { return nil }
+func (s *blockedStream) Read(p []byte) (int, error)  { return copy(p, <-s.input), nil }
+func (s *blockedStream) Write(p []byte) (int, error) { return len(p), nil }
+func (s *blockedStream) Close() error                { return nil }
 
 func TestReadAfterCloseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &deafStream{make(chan string)}
+		s := &blockedStream{make(chan string)}
 		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(Direction, []byte) {
 			t.Error("a message came after the end")
 		}}})

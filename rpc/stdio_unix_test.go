@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A process on a pipe that nobody writes to and nobody closes gets through Close and Wait.
+// A process on a pipe that nobody writes to or closes gets through Close and Wait.
 func TestWaitReturnsOnStandardInput(t *testing.T) {
 	for _, kind := range []string{"Stdio", "os.Stdin"} {
 		t.Run(kind, func(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// JSONTestSuite through the envelope's scanner: each file as a whole message, as the params'
-// content, and as an unknown member. What is JSON must be accepted wherever it stands, what is none
-// must be refused, and what the standard leaves open must do no harm.
+// JSONTestSuite through the envelope scanner: each file as a whole message, as params, and as an
+// unknown member. Valid JSON must be accepted, invalid JSON refused, and files that the standard
+// leaves open must do no harm.
 func TestJSONTestSuite(t *testing.T) {
 	root := os.Getenv("STDWIRE_SUITES")
 	if root == "" {
@@ -39,7 +39,7 @@ func TestJSONTestSuite(t *testing.T) {
 					assert.Assert(t, f == nil && e.id == IntID(1), "%s, %s: %v", name, where, f)
 				}
 			case 'n':
-				// A single space, or nothing, is no JSON alone but is between brackets.
+				// A single space, or nothing, is not JSON alone but is between brackets.
 				assert.Assert(t, !parsed || where != "alone" &&
 					json.Valid(message), "%s, %s", name, where)
 			}

@@ -17,9 +17,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A wire is the far end of a peer's stream, spoken by hand. It lives in a bubble of
-// testing/synctest, which makes "nothing is answered" exact and fails the test if a goroutine is
-// left.
+// A wire is the other end of a peer's stream, driven by a test. It runs in a bubble of
+// testing/synctest, which makes "no response" exact and fails the test if a goroutine is left.
 type wire struct {
 	t     *testing.T
 	peer  *rpc.Peer
@@ -31,8 +30,8 @@ type wire struct {
 	got []string
 }
 
-// onWire runs f in a bubble, with a peer of these options. If f leaves the peer open, it is closed;
-// then nothing of it may be left.
+// onWire runs f in a bubble with a peer of these options. Then it closes the peer and checks that
+// nothing is left.
 func onWire(t *testing.T, o rpc.Options, f func(t *testing.T, w *wire)) {
 	t.Helper()
 	onWireOf(t, func(*testing.T) rpc.Options { return o }, f)
@@ -86,11 +85,11 @@ func (w *wire) write(raw string) {
 	assert.NilError(w.t, err)
 }
 
-// halfClose ends what the peer reads; it may still write.
+// halfClose ends the input of the peer, which may still write.
 func (w *wire) halfClose() { w.to.Close() }
 
-// answers waits until nothing moves any more and returns what came since it was last called, error
-// messages left out.
+// answers waits until all goroutines block and returns the messages since the last call, without
+// error messages.
 func (w *wire) answers() []string {
 	synctest.Wait()
 	w.mu.Lock()
@@ -110,7 +109,7 @@ func (w *wire) expect(want ...string) {
 	assert.Equal(w.t, strings.Join(w.answers(), "\n"), strings.Join(want, "\n"))
 }
 
-// expectUnordered is for answers of handlers that run beside each other.
+// expectUnordered is for responses of concurrent handlers.
 func (w *wire) expectUnordered(want ...string) {
 	w.t.Helper()
 	got := w.answers()
@@ -129,12 +128,12 @@ func request(id, method string) string {
 
 func note(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `"}` }
 
-// failure is an error response, its message left out as answers does.
+// failure is an error response without its message.
 func failure(id, code string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":` + code + `,"message":"…"}}`
 }
 
-// parrot answers with the method, or with the params if there are any.
+// parrot returns the method, or the params if there are any.
 func parrot(_ context.Context, req *rpc.Request) (any, error) {
 	if req.Params != nil {
 		return req.Params, nil
@@ -145,8 +144,8 @@ func parrot(_ context.Context, req *rpc.Request) (any, error) {
 var framings = map[string]framing.Framing{"newline": framing.Newline,
 	"content-length": framing.ContentLength}
 
-// noLeak fails the test if, at its end, more goroutines run than when it was called. A goroutine
-// that has nothing left to do may still be on its way out.
+// noLeak fails the test if more goroutines run at its end than when it was called. Goroutines that
+// are about to end may take a moment.
 func noLeak(t testing.TB) {
 	before := runtime.NumGoroutine()
 	t.Cleanup(func() {

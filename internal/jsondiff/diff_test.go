@@ -64,7 +64,7 @@ func TestCanonicalErrors(t *testing.T) {
 	}
 }
 
-// What is canonical stays as it is, and only what is the same has no difference.
+// Canonical text is unchanged, and only equal texts have no difference.
 func FuzzDiff(f *testing.F) {
 	f.Add([]byte(`{"b":1,"a":[true,{"x":"\u0041"}]}`), []byte(`{"a":[true,{"x":"A"}],"b":1.0}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {

@@ -76,7 +76,7 @@ func (m *maybePtr) IsZero() bool                { return m.N == 7 }
 // of returns a pointer to a zero T.
 func of[T any]() func() any { return func() any { return new(T) } }
 
-// awkward types, each with texts to read.
+// unusual types, each with texts to decode.
 var awkward = []struct {
 	name  string
 	zero  func() any
@@ -315,8 +315,8 @@ func manyFields(n int) []reflect.StructField {
 	return fields
 }
 
-// TestAgreesWithEncodingJSON wants the same values and, but for the escapes in strings, the same
-// texts.
+// TestAgreesWithEncodingJSON compares values and, except for escapes in strings, texts with
+// encoding/json.
 func TestAgreesWithEncodingJSON(t *testing.T) {
 	assert.Assert(t, len(awkward) > 45)
 	for _, tc := range awkward {

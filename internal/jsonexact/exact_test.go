@@ -87,7 +87,7 @@ func TestErrorPath(t *testing.T) {
 	name := `"F` + strings.Repeat("x", 129) + `"`
 	assert.Assert(t,
 		errors.Is(Unmarshal([]byte(`{"F":1,`+name+`:1,`+name+`:2}`), many), ErrDuplicateKey))
-	// An object of which no Go type says anything is nobody's business.
+	// Objects that no Go type describes are not checked.
 	var o outer
 	assert.NilError(t, Unmarshal([]byte(`{"any":{"a":1,"a":2},"x":{"y":1,"y":2}}`), &o))
 	assert.DeepEqual(t, o.Any, map[string]any{"a": 2.0})
@@ -157,7 +157,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// One pass does not cost more memory than what it makes.
+// One pass needs no more memory than its result.
 func TestAllocations(t *testing.T) {
 	data := []byte(`{"name":"abc","num":5,"list":[{"A":"x"}]}`)
 	assert.Assert(t, testing.AllocsPerRun(100, func() {

@@ -46,8 +46,8 @@ type embedded struct {
 var allNames = []string{"s", "b", "i", "i8", "u", "f", "f32", "raw", "bytes", "list", "structs",
 	"map", "raws", "p", "n", "any", "token", "num", "q", "array", "e", "x"}
 
-// exactAndUnique reports whether no key in data occurs twice in its object or is a field's name but
-// for its case.
+// exactAndUnique reports whether no key in data occurs twice in its object, or equals the name of a
+// field only without regard to case.
 func exactAndUnique(data []byte) bool {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	dec.UseNumber()
@@ -89,8 +89,8 @@ func exactAndUnique(data []byte) bool {
 	return value()
 }
 
-// FuzzUnmarshal wants Unmarshal and encoding/json to agree wherever keys are exact and unique, and
-// Marshal to undo it.
+// FuzzUnmarshal checks that Unmarshal agrees with encoding/json if keys are exact and unique, and
+// that Marshal is its inverse.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{
 		`{"s":"a\u00e9\ud83d\ude00","b":true,"i":-12,"i8":127,"u":65535,"f":1e-7,"f32":3.5,"raw":{"a":[1]},"bytes":"AAE=","list":["a",null]}`,

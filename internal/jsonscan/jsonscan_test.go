@@ -163,7 +163,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// walk checks that the trusting walkers find the values that the decoder finds.
+// walk compares the values of Members and Elements with those of the decoder.
 func walk(t *testing.T, data []byte, depth int) {
 	if depth > 50 {
 		return

@@ -88,8 +88,7 @@ func BenchmarkReadOnce(b *testing.B) {
 	}
 }
 
-// naive is what is written in an afternoon: lines of a bufio.Scanner, LF and CRLF only, no check of
-// UTF-8.
+// naive is a simple reader: lines of a bufio.Scanner, LF and CRLF only, no check of UTF-8.
 func naive(s *bufio.Scanner) (id, typ string, data string, err error) {
 	var lines []string
 	for s.Scan() {

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestExamples takes every example of the specification there and back, with all that is typed
-// inside.
+// TestExamples decodes and encodes every example of the specification, in typed form at every
+// level.
 func TestExamples(t *testing.T) {
 	dir := filepath.Join(suite(t), string(Rev20260728), "examples")
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*.json"))
@@ -81,8 +81,7 @@ func exampleError(t *testing.T, kind string, data []byte) {
 	}
 }
 
-// noExtra wants that nothing in v was unknown: the examples of the specification have no fields
-// that the types lack.
+// noExtra fails if v has unknown members: the types have a field for everything in the examples.
 func noExtra(t *testing.T, v any) {
 	t.Helper()
 	var walk func(rv reflect.Value)

@@ -12,7 +12,7 @@ import (
 )
 
 // The examples of the specification (2026-07-28, basic/transports/streamable-http, Value Encoding),
-// and what is at the edges.
+// and edge cases.
 func TestHeaderValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"us-west1":             "us-west1",

@@ -72,8 +72,7 @@ func hasType(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Content]())
 }
 
-// TestJSONMethods wants encoding/json to give what this package gives, for every type
-// there is.
+// TestJSONMethods checks that encoding/json gives the same result as this package, for every type.
 func TestJSONMethods(t *testing.T) {
 	n := 0
 	for _, typ := range types() {
@@ -100,8 +99,7 @@ func TestJSONMethods(t *testing.T) {
 			assert.Equal(t, string(got), string(want), typ.Name())
 		}
 		for member := range members(t, want) {
-			// Nothing that is required is null, but for the one field of which null means
-			// something.
+			// No required field is null, except the one where null has a meaning.
 			assert.Assert(t, member != `"ttl":null` && member != `"ttlMs":null` ||
 				strings.Contains(typ.Name(), "Task"), "%s: %s", typ, want)
 			assert.Assert(t, !strings.HasSuffix(member, ":null") ||
@@ -111,7 +109,7 @@ func TestJSONMethods(t *testing.T) {
 		if extraAt == nil || wantErr != nil {
 			continue
 		}
-		// What is unknown survives, by either way.
+		// Unknown members survive in both ways.
 		text := []byte(`{"typ":[1],"x-new":{"A":1e2},"été":null}`)
 		for _, unmarshal := range []func([]byte, any) error{Unmarshal, json.Unmarshal} {
 			v := reflect.New(typ)
@@ -124,7 +122,7 @@ func TestJSONMethods(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Assert(t, strings.HasSuffix(string(b), string(text[1:])), "%s: %s", typ, b)
 		}
-		// What is known is no extra.
+		// A known member is not in Extra.
 		for _, f := range fields {
 			v := reflect.New(typ).Elem()
 			v.FieldByIndex(extraAt).Set(reflect.ValueOf(Extra{f.name: json.RawMessage("1")}))
@@ -215,7 +213,7 @@ func TestEncodeErrors(t *testing.T) {
 	}
 }
 
-// TestOneLine wants no line break in what is sent, whatever raw JSON was put into it.
+// TestOneLine checks that encoded text has no line break, whatever the raw JSON in it.
 func TestOneLine(t *testing.T) {
 	b, err := Marshal(
 		Tool{Name: "a\nb",

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestMessagesOfAllRevisions takes messages there and back that the examples of the newest revision
+// TestMessagesOfAllRevisions decodes and encodes messages that the examples of the newest revision
 // do not have.
 func TestMessagesOfAllRevisions(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -39,7 +39,7 @@ func readSchema(t *testing.T, name string) map[string]schemaDef {
 	return file.Defs
 }
 
-// method returns the method of a request or notification, "" of anything else.
+// method returns the method of a request or notification, else "".
 func (d schemaDef) method() string {
 	if m, ok := d.Properties["method"].Const.(string); ok {
 		return m
@@ -52,8 +52,8 @@ func (d schemaDef) method() string {
 	return ""
 }
 
-// TestFieldsAgainstSchemas wants a field for every property that any revision defines, and that
-// what is required everywhere is never left out.
+// TestFieldsAgainstSchemas checks that there is a field for every property of any revision, and
+// that required ones are never omitted.
 func TestFieldsAgainstSchemas(t *testing.T) {
 	checked := map[string]bool{}
 	for _, name := range append(revisionNames(), "ext-tasks-draft") {
@@ -88,8 +88,8 @@ func TestFieldsAgainstSchemas(t *testing.T) {
 	}
 }
 
-// checkFields wants a field of typ for every property of def, and goes on inside of those that are
-// objects described in place.
+// checkFields checks that typ has a field for every property of def, and of the objects described
+// in it.
 func checkFields(t *testing.T, where string, def schemaDef, typ reflect.Type) {
 	t.Helper()
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice &&
@@ -144,8 +144,8 @@ func revisionNames() []string {
 	return names
 }
 
-// TestMethodsAgainstSchemas wants the method table to say of each revision what its schema says:
-// these methods, no others, sent by whom the schema lets send them.
+// TestMethodsAgainstSchemas compares the method table with the schema of each revision: the methods
+// and their senders.
 func TestMethodsAgainstSchemas(t *testing.T) {
 	for _, r := range Supported() {
 		defs := readSchema(t, string(r))

@@ -178,8 +178,8 @@ func suite(t *testing.T) string {
 	return filepath.Join(root, "mcp-schema")
 }
 
-// roundTrip decodes data into the type of zero, encodes that, and wants the same JSON. It returns
-// what was decoded.
+// roundTrip decodes data into the type of zero, encodes that, and compares the JSON. It returns the
+// decoded value.
 func roundTrip(t *testing.T, zero any, data []byte) any {
 	t.Helper()
 	v := reflect.New(reflect.TypeOf(zero))
@@ -199,8 +199,7 @@ func roundTrip(t *testing.T, zero any, data []byte) any {
 	return v.Elem().Interface()
 }
 
-// tree is data as a tree, without the members that may as well be absent: false where that is the
-// default.
+// tree returns data as a tree without members that may be absent: false where that is the default.
 func tree(t *testing.T, data []byte) any {
 	t.Helper()
 	var v any

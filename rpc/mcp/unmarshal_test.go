@@ -28,7 +28,7 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Equal(t, p.Name, "good")
 	assert.Assert(t, p.Arguments == nil && p.Task == nil)
 
-	// Inside as well, where there is no Extra too.
+	// Also in nested objects, where there is no Extra.
 	var c CompleteParams
 	assert.NilError(t,
 		Unmarshal([]byte(
@@ -37,7 +37,7 @@ func TestKeysMatchExactly(t *testing.T) {
 	assert.Equal(t, c.Ref.Name, "")
 	assert.Equal(t, c.Argument.Name, "b")
 
-	// An escaped key is the key.
+	// An escaped key is equal to the unescaped one.
 	assert.NilError(t, Unmarshal([]byte(`{"n\u0061me":"escaped"}`), &p))
 	assert.Equal(t, p.Name, "escaped")
 }
@@ -85,7 +85,7 @@ func TestDuplicateKeys(t *testing.T) {
 		assert.Equal(t, de.Path, tc.path)
 	}
 
-	// What the types do not describe is nobody's business here.
+	// Values that the types do not describe are not checked.
 	var p CallToolParams
 	assert.NilError(t,
 		Unmarshal([]byte(`{"name":"a","arguments":{"x":1,"x":2},"future":{"y":1,"y":2}}`), &p))
@@ -218,15 +218,14 @@ func TestNestingIsBounded(t *testing.T) {
 		Unmarshal(nest(`{"content":[`, "", `],"type":"tool_result","toolUseId":""}`,
 			jsonscan.MaxDepth/2), &c))
 	assert.Equal(t, c.Content[0].(*UnknownContent).Kind, "tool_result")
-	// A million of anything costs no more stack.
+	// A million nested values need no more stack.
 	for _, open := range []string{"[", `{"a":`, `{"type":"tool_result","content":[`} {
 		assert.Assert(t, Unmarshal(nest(open, "", "", 1<<20), &c) != nil)
 		assert.Assert(t, Unmarshal(nest(open, "", "", 1<<20), &raw) != nil)
 	}
 }
 
-// FuzzMessages wants that nothing that decodes as a message fails to encode, and that it comes back
-// the same.
+// FuzzMessages checks that each message that can be decoded can be encoded, and stays the same.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`{"content":[{"type":"text","text":""},{"type":"tool_result","toolUseId":"","content":[{"type":"x"}]}],"isError":true}`))
 	f.Add([]byte(`{"tools":[{"name":"t","inputSchema":{},"annotations":{"readOnlyHint":false},"x":1}],"ttlMs":0,"_meta":{"a":1}}`))

@@ -28,7 +28,7 @@ func TestRevisions(t *testing.T) {
 		assert.Assert(t, ok && f.Revision == r && f.Era == EraOf(r))
 		assert.Equal(t, f.Batch, r == Rev20250326)
 		assert.Equal(t, f.Sessions, f.Era == Legacy)
-		// The table of features and the table of methods tell the same story.
+		// The tables of features and of methods agree.
 		has := func(method string) bool { _, ok := MethodAt(method, r); return ok }
 		assert.Equal(t, f.Sessions, has(MethodInitialize))
 		assert.Equal(t, f.Discover, has(MethodDiscover))
