@@ -81,17 +81,16 @@ func onlyResponses(batch []byte) bool {
 
 // batchReply adds the response to a request, nil for none, to a batch. It sends the batch's
 // responses after the last one. With a context it waits for room in the outbox.
-func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
+func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, response []byte) {
 	b.mu.Lock()
-	if len(answer) > 0 {
-		if len(answer)+len(",") > b.bytesLeft {
-			answer = appendError(nil, id,
-				Errorf(CodeInternalError,
-					"the answers of the batch are too large together; send the requests one by one"))
+	if len(response) > 0 {
+		if len(response)+len(",") > b.bytesLeft {
+			response = appendError(nil, id, Errorf(CodeInternalError,
+				"the answers of the batch are too large together; send the requests one by one"))
 		} else {
-			b.bytesLeft -= len(answer) + len(",")
+			b.bytesLeft -= len(response) + len(",")
 		}
-		b.responses = append(append(b.responses, ','), answer...)
+		b.responses = append(append(b.responses, ','), response...)
 	}
 	b.remaining--
 	last := b.remaining == 0
@@ -102,9 +101,8 @@ func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, answer []byte) {
 	b.responses[0] = '['
 	err := p.post(ctx, b.responses, nil, []byte("]"))
 	if _, ok := errors.AsType[*framing.FrameError](err); ok {
-		_ = p.post(ctx, appendError(nil, ID{},
-			Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)), nil,
-			nil)
+		failure := Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)
+		_ = p.post(ctx, appendError(nil, ID{}, failure), nil, nil)
 	}
 }
 

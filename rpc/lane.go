@@ -63,7 +63,7 @@ func (p *Peer) awaitRoom(size int) bool {
 			return true
 		}
 		select {
-		case <-p.queueMoved:
+		case <-p.roomFreed:
 		case <-p.ctx.Done():
 			return false
 		case <-time.After(floodTimeout):
@@ -81,7 +81,7 @@ func (p *Peer) release(s *state, in *inboundMessage) {
 	if s.readerWaits {
 		s.readerWaits = false
 		select {
-		case p.queueMoved <- struct{}{}:
+		case p.roomFreed <- struct{}{}:
 		default:
 		}
 	}

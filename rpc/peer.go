@@ -17,12 +17,11 @@ import (
 // A Peer is one end of a JSON-RPC connection. Its methods may be called concurrently and from
 // handlers, except that a handler must not call Wait or Shutdown, which wait for it.
 type Peer struct {
-	o      Options
-	stream io.Closer
-	codec  framing.Codec
-	out    outbox
-	// holds a token when a notification finished while the reader waits
-	queueMoved   chan struct{}
+	o            Options
+	stream       io.Closer
+	codec        framing.Codec
+	out          outbox
+	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted
 	ctx          context.Context // parent of the context of every handler
 	cancel       context.CancelCauseFunc
@@ -53,8 +52,7 @@ type state struct {
 	readerWaits   bool // the reader waits for room for a notification
 	laneRuns      bool // a goroutine runs the lane
 
-	// new requests are refused: this side shuts down or the other side has closed
-	refusing     bool
+	refusing     bool          // this side shuts down or the other side has closed
 	idle         chan struct{} // closed when refusing is true and active is 0
 	remoteClosed bool          // the other side has closed: no call will get a response
 	closed       bool
@@ -92,16 +90,25 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	o.Limits = o.Limits.withDefaults()
 	o.Hooks = o.Hooks.Safe()
 	codec := o.Framing(stream, o.Limits.Limits)
-	p := &Peer{o: o, stream: stream, codec: codec, done: make(chan struct{}),
-		queueMoved: make(chan struct{}, 1), work: make(chan *inboundMessage)}
+	p := &Peer{
+		o: o, stream: stream, codec: codec,
+		roomFreed: make(chan struct{}, 1),
+		work:      make(chan *inboundMessage),
+		done:      make(chan struct{}),
+	}
 	p.batch.Store(o.Batch)
-	p.out = outbox{codec: codec, w: stream, maxUnsent: o.Limits.MaxUnsent,
-		maxResponses: o.Limits.MaxResponses, wg: &p.wg, fail: p.fail}
+	p.out = outbox{
+		codec: codec, w: stream, wg: &p.wg, fail: p.fail,
+		maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses,
+	}
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
 	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
-	p.state = state{pending: make(map[int64]*Pending), inflight: make(map[ID]*inboundMessage),
-		idle: make(chan struct{})}
+	p.state = state{
+		pending:  make(map[int64]*Pending),
+		inflight: make(map[ID]*inboundMessage),
+		idle:     make(chan struct{}),
+	}
 	p.wg.Add(1)
 	p.update(func(*state) { // under the lock, which fail needs
 		p.stopWatching = context.AfterFunc(p.o.Context, func() {

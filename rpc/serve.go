@@ -225,7 +225,7 @@ func (p *Peer) accept(in *inboundMessage) {
 	}
 	in.start = p.o.Hooks.now()
 	var refusal *Error
-	var crowded, start bool
+	var noRoom, start bool
 	id := in.ID
 	p.update(func(s *state) {
 		load := s.load(in)
@@ -244,7 +244,7 @@ func (p *Peer) accept(in *inboundMessage) {
 				in.Method)
 			return
 		case full:
-			crowded = true
+			noRoom = true
 			return
 		}
 		s.active++
@@ -264,9 +264,9 @@ func (p *Peer) accept(in *inboundMessage) {
 	case refusal != nil:
 		in.cancel(nil)
 		p.refuse(in.frame, id, in.batch, refusal)
-	case crowded && p.awaitRoom(size):
+	case noRoom && p.awaitRoom(size):
 		p.accept(in)
-	case crowded:
+	case noRoom:
 		in.frame.free()
 	case start:
 		p.spawn(in)
@@ -421,9 +421,11 @@ func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
 // wireError returns what the other side gets to know of a handler's error.
 func wireError(err error) *Error {
 	e, ok := err.(*Error)
-	if !ok && contain.Run(func() { e, ok = errors.AsType[*Error](err) }) != nil {
-		// contained, because err may have methods of the application
-		ok = false
+	if !ok {
+		// Contained, because err may have methods of the application.
+		if contain.Run(func() { e, ok = errors.AsType[*Error](err) }) != nil {
+			ok = false
+		}
 	}
 	if ok && e != nil {
 		if len(e.Data) > 0 {
@@ -451,14 +453,14 @@ func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 			return
 		}
 	}
-	answer := newBuffer()
-	defer answer.free()
-	answer.b = appendError(answer.b, id, e)
+	response := newBuffer()
+	defer response.free()
+	response.b = appendError(response.b, id, e)
 	if b != nil {
-		p.batchReply(nil, b, id, answer.b)
+		p.batchReply(nil, b, id, response.b)
 		return
 	}
-	_ = p.post(nil, answer.b, nil, nil)
+	_ = p.post(nil, response.b, nil, nil)
 }
 
 func (p *Peer) reportStray(frame []byte, reason string) {
