@@ -86,7 +86,7 @@ func rpcScenario(w *world) {
 	own(func() {
 		m, _ := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`))
 		_, _ = rpc.AppendResponse(w.ctx, nil, func(context.Context, *rpc.Request) (any, error) {
-			w.at("rpc.Answer")
+			w.at("rpc.AppendResponse")
 			return nil, nil
 		}, m.Request())
 	})
