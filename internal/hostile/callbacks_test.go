@@ -18,13 +18,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// packages are those that take callbacks of an application.
+// packages take callbacks of an application.
 var packages = []string{
 	"rpc", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
 	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
 }
 
-// foreign are the types of other packages that have methods of the application's.
+// foreign lists types of other packages with methods that the application implements.
 var foreign = []string{
 	"slog.Logger", "io.Writer", "io.Reader", "io.ReadWriteCloser", "http.Client", "http.RoundTripper", "crypto.Signer",
 	"framing.Framing", "rpc.Handler", "rpc.Middleware", "rpc.Hooks", "rpc.Cancellation", "client.Transport",
@@ -151,8 +151,8 @@ func (w *world) at(name string) {
 	}
 }
 
-// own runs f as the application does, on a goroutine that it looks after: what a function that is
-// called at once does to it is its own affair.
+// own runs f as an application would, on a goroutine of its own: a function that is called directly may panic
+// into its caller.
 func own(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -163,14 +163,14 @@ func own(f func()) {
 	<-done
 }
 
-// scenarios call the callbacks of a package, each with its name, and end.
+// A scenario calls the callbacks of a package, each by its name, and returns.
 var scenarios = map[string]func(w *world){
 	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario, "dispatch/cli": cliScenario,
 	"server": serverScenario, "server/streamable": streamableScenario, "client": clientScenario, "client/auth": authScenario,
 	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
 }
 
-// apart are callbacks that no scenario has, and why.
+// apart lists the callbacks without a scenario, and why.
 var apart = map[string]string{
 	"rpc.Chain":                               "what the middleware returns is the Handler",
 	"rpc.NewPeer":                             "rpc.Options.Framing reads and writes the stream",
@@ -210,7 +210,7 @@ var apart = map[string]string{
 	"client/auth.Authorizer.Wrap":             "called on the goroutine of who makes the request",
 }
 
-// A panic or runtime.Goexit in any callback ends neither the process nor keeps anybody waiting.
+// A panic or runtime.Goexit in a callback neither ends the process nor blocks a caller.
 func TestNoCallbackEndsTheProcess(t *testing.T) {
 	for _, name := range callbacks(t) {
 		if _, ok := apart[name]; ok {

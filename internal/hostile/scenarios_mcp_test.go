@@ -196,18 +196,17 @@ func serverScenario(w *world) {
 	}
 }
 
-// initialized reports whether a legacy client gets so far that it is.
+// initialized reports whether a legacy client completes the handshake.
 func (w *world) initialized() bool { return w.name != "server.Options.Middleware" }
 
-// atRun is at for what is called once already when a server is made, where a panic is a mistake of
-// the program.
+// atRun is at for callbacks that run once while a server is made, where a panic is a mistake of the program.
 func (w *world) atRun(name string) {
 	if w.made.Swap(true) {
 		w.at(name)
 	}
 }
 
-// wait waits for something that is to happen whatever a callback does.
+// wait waits for something that happens whatever a callback does.
 func (w *world) wait(c <-chan struct{}) {
 	w.t.Helper()
 	select {
@@ -249,7 +248,7 @@ func streamableScenario(w *world) {
 	w.must(h.Shutdown(w.ctx))
 }
 
-// upstream serves a server of everything that clients hear of, on a stream.
+// upstream serves a server that sends all notifications, on a stream.
 func upstream(w *world) (s *server.Server, stream net.Conn) {
 	s = server.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
 	form := mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// rsaKey is one for all tests, as it takes long to make.
+// rsaKey is shared by all tests, because generating it takes long.
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, minRSA)
 	if err != nil {
@@ -22,7 +22,7 @@ var rsaKey = sync.OnceValue(func() *rsa.PrivateKey {
 	return key
 })
 
-// signer returns one with a key of its own, or the one RSA key.
+// signer returns a signer with a new key, or the shared RSA key.
 func signer(t testing.TB, alg Algorithm) *Signer {
 	t.Helper()
 	switch alg {
@@ -49,7 +49,7 @@ func sign(t testing.TB, s *Signer, header Header, claims any) string {
 	return token
 }
 
-// token returns one with a header and payload as they are written here, signed by nobody.
+// token returns an unsigned token with this header and payload.
 func unsigned(header, payload string) string {
 	return encoding.EncodeToString([]byte(header)) + "." +
 		encoding.EncodeToString([]byte(payload)) + "." + encoding.EncodeToString(make([]byte, 64))
@@ -71,7 +71,7 @@ func jwkOf(t testing.TB, key *Key) string {
 	return string(text)
 }
 
-// otherCurve is a key on a curve that is not spoken.
+// otherCurve is a key on an unsupported curve.
 func otherCurve(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
@@ -79,7 +79,7 @@ func otherCurve(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// with puts a member into a JSON object.
+// with adds a member to a JSON object.
 func with(object, member string) string {
 	return strings.TrimSuffix(object, "}") + "," + member + "}"
 }

@@ -70,7 +70,7 @@ func TestRefusedKeys(t *testing.T) {
 			assert.ErrorContains(t, err, tc.reason)
 		})
 	}
-	// Some write a zero before the modulus; it is the same key.
+	// A leading zero of the modulus does not change the key.
 	leading, err := ParseKey(
 		[]byte(`{"kty":"RSA","e":"AQAB","n":"` +
 			encoding.EncodeToString(append([]byte{0}, rsaKey().N.Bytes()...)) + `"}`))

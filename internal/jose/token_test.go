@@ -51,7 +51,7 @@ func TestSignedIsVerified(t *testing.T) {
 	}
 }
 
-// What a token says of its algorithm settles nothing.
+// The algorithm in a token is not trusted.
 func TestAlgorithmConfusion(t *testing.T) {
 	rs, es, ed := signer(t, RS256), signer(t, ES256), signer(t, EdDSA)
 	keys := []*Key{rs.Key(), es.Key(), ed.Key()}
@@ -62,7 +62,7 @@ func TestAlgorithmConfusion(t *testing.T) {
 			text := unsigned(`{"alg":"`+alg+`"}`, `{"sub":"x"}`)
 			_, err := verify(text, key, all...)
 			assert.ErrorIs(t, err, ErrAlgorithm, alg)
-			// A list of the caller's cannot let them in either.
+			// The caller's list cannot allow them either.
 			_, err = verify(text, key, Algorithm(alg))
 			assert.ErrorIs(t, err, ErrAlgorithm, alg)
 			bare := text[:strings.LastIndexByte(text, '.')+1]
@@ -71,7 +71,7 @@ func TestAlgorithmConfusion(t *testing.T) {
 		}
 	}
 
-	// The public key as the secret of an HMAC, in the forms that it is found in.
+	// The public key as HMAC secret, in its usual formats.
 	der, err := x509.MarshalPKIXPublicKey(&rsaKey().PublicKey)
 	assert.NilError(t, err)
 	for _, secret := range [][]byte{der,
@@ -87,7 +87,7 @@ func TestAlgorithmConfusion(t *testing.T) {
 		}
 	}
 
-	// A token of one algorithm with the name of another, and one whose key is of another type.
+	// A token with the name of another algorithm, and one with a key of another type.
 	for _, from := range []*Signer{rs, es, ed} {
 		text := sign(t, from, Header{}, map[string]any{"sub": "x"})
 		_, rest, _ := strings.Cut(text, ".")
@@ -109,7 +109,7 @@ func TestAlgorithmConfusion(t *testing.T) {
 		}
 	}
 
-	// An RSA key that says what it is for takes part in nothing else.
+	// An RSA key with an algorithm allows no other.
 	pinned, err := ParseKey([]byte(with(jwkOf(t, rs.Key()), `"alg":"PS256"`)))
 	assert.NilError(t, err)
 	_, err = verify(sign(t, rs, Header{}, 1), pinned, all...)
@@ -118,8 +118,7 @@ func TestAlgorithmConfusion(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// The key that a token brings along is not the one it is verified with, unless the caller wants
-// that.
+// The key in the header of a token is not used for verification, unless the caller wants that.
 func TestKeysInHeadersAreNotUsed(t *testing.T) {
 	own, stranger := signer(t, ES256), signer(t, ES256)
 	text := sign(t, stranger, Header{Key: stranger.Key()}, map[string]any{})
@@ -167,10 +166,10 @@ func TestMalformedTokens(t *testing.T) {
 			assert.ErrorContains(t, err, tc.reason)
 		})
 	}
-	// The other case is another member.
+	// Names are case-sensitive.
 	_, err := verify(header(`{"ALG":"ES256"}`), key, all...)
 	assert.ErrorIs(t, err, ErrAlgorithm)
-	// Nothing of a payload is decoded before it is verified, but then it is.
+	// The payload is decoded only after verification.
 	s := signer(t, ES256)
 	signature, err := s.sign([]byte(head + ".a\nb"))
 	assert.NilError(t, err)
@@ -178,7 +177,7 @@ func TestMalformedTokens(t *testing.T) {
 	assert.ErrorIs(t, err, ErrMalformed)
 }
 
-// A signature on P-256 is two numbers of 32 bytes, not their DER, and neither is zero.
+// A signature on P-256 is two numbers of 32 bytes, not DER, and neither is zero.
 func TestECSignatureForms(t *testing.T) {
 	s := signer(t, ES256)
 	text := sign(t, s, Header{}, 1)
@@ -192,7 +191,7 @@ func TestECSignatureForms(t *testing.T) {
 	}
 }
 
-// Numbers that are short, that are long, and that could be taken for negative ones.
+// Short and long numbers, and those that look negative.
 func TestSignaturesAsDER(t *testing.T) {
 	ones, top := bytes.Repeat([]byte{1}, 32), append([]byte{0x80}, make([]byte, 31)...)
 	short := append(make([]byte, 31), 0x7f)

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// One line a second passes for each address, whatever its port; the next one says how many were
-// left out.
+// One line per second is allowed per address, regardless of the port. The next one has the number
+// of suppressed lines.
 func TestOneLinePerSecondAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter
@@ -45,8 +45,7 @@ func TestOneLinePerSecondAndAddress(t *testing.T) {
 	})
 }
 
-// However many addresses there are, so many are remembered, and no line that was left out is
-// forgotten.
+// The number of addresses is bounded, and every suppressed line is counted.
 func TestAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Limiter

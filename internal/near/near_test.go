@@ -21,8 +21,7 @@ func TestMatch(t *testing.T) {
 	assert.Equal(t, Match("x", nil), "")
 }
 
-// What somebody has shortened is what it is short for, rather than a word with as many letters that
-// are others.
+// An abbreviation matches its word rather than a word of similar length.
 func TestMatchOfAbbreviations(t *testing.T) {
 	for _, tc := range []struct{ word, candidates, want string }{
 		{"cmd", "cwd command env", "command"},

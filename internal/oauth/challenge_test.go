@@ -106,7 +106,7 @@ func TestGet(t *testing.T) {
 	assert.Equal(t, all[0].Get("scope")+all[0].Get("error")+all[0].Get("realm"), "ab")
 }
 
-// Whatever is read is written in a way that reads the same.
+// Parsing the text of a parsed challenge gives the same challenge.
 func FuzzParseChallenges(f *testing.F) {
 	for _, seed := range []string{`Bearer realm="a\"b", scope=x, Basic`, "Negotiate YWJj==",
 		",,a b=c,d=e", `a b="`, "é", "x\ny z=1"} {

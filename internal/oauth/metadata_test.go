@@ -64,7 +64,7 @@ func TestParseServerMetadata(t *testing.T) {
 	}
 }
 
-// A document that is read, written and read again is the same.
+// Decoding an encoded document gives the same document.
 func FuzzParseMetadata(f *testing.F) {
 	for _, seed := range []string{
 		`{"resource":"https://a","issuer":"https://b/c","scopes_supported":["x"]}`,

@@ -50,7 +50,7 @@ func TestServerMetadataURLs(t *testing.T) {
 	}
 }
 
-// Documents are looked for at the host that was named only.
+// The URLs are on the named host only.
 func FuzzWellKnownURLs(f *testing.F) {
 	for _, seed := range []string{"https://a.example/x?y", "http://[::1]:8/%2f/", "https://a/../..",
 		"https://a\\@b/", "https://a/%zz", "https://A%41/"} {

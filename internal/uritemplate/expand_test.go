@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// rfc are the variables of RFC 6570, section 3.2; undef is not among them.
+// rfc holds the variables of RFC 6570, section 3.2, except undef.
 var rfc = Values{
 	"count": List("one", "two", "three"), "dom": List("example", "com"), "dub": String("me/too"),
 	"hello": String("Hello World!"),
@@ -127,8 +127,7 @@ func TestExpandExamples(t *testing.T) {
 	}
 }
 
-// Each example comes back: what Match finds expands to the same URI again, in whatever shape a list
-// or pairs were found.
+// The result of Match for each example expands to the same URI, for lists and pairs of any form.
 func TestExamplesMatch(t *testing.T) {
 	for _, e := range examples {
 		template := mustParse(t, e.template)

@@ -75,8 +75,8 @@ func FuzzMatch(f *testing.F) {
 				assert.Assert(t, !ok || parsed.possible(normal), "a match is refused beforehand")
 			}
 		}
-		// What was found of an URI that Expand made says all of it, unless + and # let an encoded
-		// and a plain character become one, or a variable is in the template twice.
+		// Match finds everything in a URI from Expand, unless + and # make an encoded and a plain
+		// character equal, or a variable occurs twice in the template.
 		if made, err := parsed.Expand(values); ok && err == nil &&
 			parsed.mentions == len(parsed.names) && !strings.ContainsAny(template, "+#%") {
 			again, ok := parsed.Match(made)
@@ -88,9 +88,9 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// What a template expands to always matches, and what is found expands to the same URI, but for the
-// order of parameters, and for what is encoded, as {+x} may get what was encoded for its neighbour:
-// whatever the template, as long as no variable is in it twice, and whatever the values.
+// An expansion always matches, and the values found expand to the same URI, except for the order of
+// parameters and for encoding, as {+x} may get what was encoded for its neighbour. This holds for
+// any template in which no variable occurs twice, and any values.
 func FuzzExpandMatch(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, "é/?#&;=,.:a b")
@@ -100,7 +100,7 @@ func FuzzExpandMatch(f *testing.F) {
 		if !utf8.ValidString(alphabet) || alphabet == "" {
 			return
 		}
-		// A percent sign is left out since + and # take %41 for what is encoded already.
+		// No percent sign, because + and # treat %41 as encoded.
 		g := generator{rand.New(rand.NewPCG(seed, seed)),
 			[]rune(strings.ReplaceAll(alphabet, "%", "") + "a")}
 		template, values := g.template()
@@ -112,7 +112,7 @@ func FuzzExpandMatch(f *testing.F) {
 		again, err := parsed.Expand(found)
 		assert.NilError(t, err)
 		if !slices.Equal(pieces(again), pieces(uri)) {
-			// a parameter that is moved may leave behind what stands right after it, of a {+x}
+			// a parameter that moves may leave behind the text after it, of a {+x}
 			assert.DeepEqual(t, letters(again), letters(uri))
 			_, ok := parsed.Match(again)
 			assert.Assert(t, ok, "%s does not match %s of %s", template, again, show(found))
@@ -120,14 +120,14 @@ func FuzzExpandMatch(f *testing.F) {
 	})
 }
 
-// pieces are the parameters of a URI, and what is between them, in some order.
+// pieces returns the parameters of a URI, and the text between them, in some order.
 func pieces(uri string) []string {
 	return slices.Sorted(strings.FieldsFuncSeq(decode(uri), func(r rune) bool {
 		return strings.ContainsRune("?&;", r)
 	}))
 }
 
-// letters are those of a URI, in some order.
+// letters returns the characters of a URI in some order.
 func letters(uri string) []rune {
 	all := []rune(decode(uri))
 	slices.Sort(all)
@@ -197,7 +197,7 @@ func (g generator) text() string {
 	return string(out)
 }
 
-// Where nothing is ambiguous, the values themselves come back.
+// Without ambiguity, Match returns the original values.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("a", "b")
 	f.Add("", "é/%2F,")

@@ -32,7 +32,7 @@ func TestMatch(t *testing.T) {
 		{"%7Euser", "~user", ``}, {"%41", "A", ``},
 		{"%FF{x}", "%FFa", none}, {"{?%FF}", "?%FF=1", none},
 
-		// One value: what it takes, and what is nothing.
+		// One value, and none.
 		{"t://{id}/data", "t://123/data", `id="123"`}, {"t://{id}/data", "t://1/2/data", none},
 		{"t://{id}/data", "t:///data", ``},
 		{"t://{id}", "t://", ``},
@@ -74,8 +74,7 @@ func TestMatch(t *testing.T) {
 		{"{.x*}", ".a=..1.b=.", `x={"a|..1|b|."}`},
 		{"{.x*}", ".a.b=1", `x=["a|b=1"]`}, {"{#x*}", "#a=1,b=2", `x={"a|1|b|2"}`},
 
-		// The most that lets the rest match, but for what an operator right behind it can begin
-		// with.
+		// Greedy, except for what a following operator can start with.
 		{"{a}-{b}", "1-2-3", `a="1-2" b="3"`}, {"{a}-{b}-{c}", "1-2-3-4", `a="1-2" b="3" c="4"`},
 		{"{a}-{b:1}", "1-2-3", `a="1-2" b="3"`},
 		{"{a}{b}", "xy", `a="xy"`},
@@ -105,7 +104,7 @@ func TestMatch(t *testing.T) {
 		{"{?x:3}", "?x=abcd", none},
 		{"{?x:1}", "?x=%CE%B1", `x="α"`},
 
-		// Twice the same.
+		// Repeated variables.
 		{"{x}/{x}", "a/a", `x="a"`}, {"{x}/{x}", "a/b", none}, {"{x}/{x}", "a/", none},
 		{"{x}/{x}", "/", ``}, {"{/x:1,x}", "/v/value", `x="value"`},
 		{"{/x:1,x}", "/w/value", none},
@@ -154,7 +153,7 @@ func TestMatch(t *testing.T) {
 		{"s{?a}#x", "s?a=1#x", `a="1"`}, {"s{?a}{#f}", "s?a=1#f", `a="1" f="f"`},
 		{"s{?a}{b}", "s?a=b", `a="b"`},
 
-		// What others leave unencoded, if nothing else matches.
+		// Values that others do not encode, if nothing else matches.
 		{"u://{name}", "u://ann@example.com", `name="ann@example.com"`},
 		{"u://{k}:{+v}", "u://a:b:c", `k="a" v="b:c"`},
 		{"{+x}-{y}", "a-b:c-d", `x="a-b:c" y="d"`},
@@ -164,7 +163,7 @@ func TestMatch(t *testing.T) {
 		{"s{;a}", "s;a=x:y", `a="x:y"`}, {"s{;a}", "s;a=x/y", none},
 		{"s{?q}", "s?q=a+b", `q="a+b"`},
 
-		// No URIs.
+		// Text that is not a URI.
 		{"{+x}", "a b", none}, {"{+x}", "a%", none}, {"{+x}", "a%2", none}, {"{+x}", "%zz", none},
 		{"{+x}", "%FF", none}, {"{+x}", "%C3", none},
 		{"{+x}", "%C3%28", none},
@@ -186,8 +185,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// The bound that the package promises, on what makes a matcher that tries one way after the other
-// take for ever.
+// The bound in the package documentation holds for input on which a backtracking matcher would not
+// end.
 func TestMatchIsBounded(t *testing.T) {
 	const n = 20_000
 	var names []string
@@ -222,8 +221,8 @@ func TestMatchIsBounded(t *testing.T) {
 	}
 }
 
-// bound is how many places a search may look at: those of the URI, a few times for each literal and
-// each variable.
+// bound is how many positions a search may visit: those of the URI, a few times per literal and
+// variable.
 func bound(t *Template, uri string) int { return 4 * (len(uri) + 1) * (len(t.parts) + t.mentions) }
 
 func TestMatchConcurrently(t *testing.T) {

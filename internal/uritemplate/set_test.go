@@ -40,7 +40,7 @@ func TestSet(t *testing.T) {
 	assert.Assert(t, !ok && index == -1)
 }
 
-// A set finds what trying every template would.
+// A Set finds what trying every template would find.
 func TestSetMatchesLikeEachTemplate(t *testing.T) {
 	var templates []string
 	for _, a := range []string{"", "a", "ab", "abc", "b", "ba", "bab"} {
@@ -73,8 +73,8 @@ func setOf(t testing.TB, texts []string) *Set {
 	return NewSet(templates...)
 }
 
-// BenchmarkSet looks up a URI among more and more templates. Those that begin otherwise must cost
-// nothing; those that begin alike are tried.
+// BenchmarkSet looks up a URI among many templates. Those with another prefix must cost nothing;
+// those with the same prefix are tried.
 func BenchmarkSet(b *testing.B) {
 	for _, bench := range []struct{ name, template, hit, near, miss string }{
 		{"beginnings", "app://service#/items/{id}/data", "app://service#/items/42/data",
