@@ -7,8 +7,7 @@
 // encoding/json. The differences are intended:
 //
 //   - a key sets only the field with exactly its name;
-//   - a key that occurs twice in an object is an error, unless the object is decoded into an
-//     interface;
+//   - a key that occurs twice is an error in an object that is decoded into a struct or map;
 //   - invalid UTF-8, unpaired surrogates, and more than [jsonscan.MaxDepth] levels are errors;
 //   - an array, object or pointer in the text replaces the value of its target and does not merge
 //     with it;

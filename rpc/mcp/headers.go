@@ -262,7 +262,7 @@ func isSentinel(value string) bool {
 // in base64 between =?base64? and ?= (MCP 2026-07-28, Streamable HTTP, "Value Encoding"). It is for
 // [HeaderName] and the headers of [HeaderParams].
 func EncodeHeaderValue(text string) string {
-	// also where the two overlap, as readers differ
+	// Not isSentinel: decoders differ on a value in which the two overlap.
 	looksEncoded := strings.HasPrefix(text, sentinelOpen) && strings.HasSuffix(text, sentinelClose)
 	if isVisibleASCII(text) && strings.Trim(text, " ") == text && !looksEncoded {
 		return text
