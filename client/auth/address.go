@@ -48,8 +48,8 @@ func port(u *url.URL) string {
 
 func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
-// reserved are networks that are nobody's on the internet, beside those that [netip.Addr] knows.
-var reserved = []netip.Prefix{
+// reservedPrefixes are networks that are nobody's on the internet, beside those that [netip.Addr] knows.
+var reservedPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"),
 }
@@ -60,7 +60,7 @@ func isPrivate(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return true
 	}
-	for _, p := range reserved {
+	for _, p := range reservedPrefixes {
 		if p.Contains(ip) {
 			return true
 		}
@@ -68,19 +68,19 @@ func isPrivate(ip netip.Addr) bool {
 	return false
 }
 
-// anywhereKey is of a context whose requests may go to private addresses.
-type anywhereKey struct{}
+// allowPrivateKey is of a context whose requests may go to private addresses.
+type allowPrivateKey struct{}
 
-// ownClient makes the requests to authorization servers. What a server names may be an address in the network of whoever runs the program, which the server
+// defaultHTTPClient makes the requests to authorization servers. What a server names may be an address in the network of whoever runs the program, which the server
 // cannot reach itself: such addresses are refused, when the connection is made and its address is known, unless the server is at one too. Where there is a
 // proxy, it decides.
-func (a *Authorizer) ownClient() *http.Client {
+func (a *Authorizer) defaultHTTPClient() *http.Client {
 	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
 		if err != nil {
 			return err
 		}
-		if anywhere, _ := ctx.Value(anywhereKey{}).(bool); anywhere || !isPrivate(at.Addr()) {
+		if anywhere, _ := ctx.Value(allowPrivateKey{}).(bool); anywhere || !isPrivate(at.Addr()) {
 			return nil
 		}
 		return fmt.Errorf("%s is a private address, and the server that leads there is at none: it is not asked", at.Addr())
@@ -95,32 +95,32 @@ func (a *Authorizer) ownClient() *http.Client {
 		if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
 			return proxied.RoundTrip(req)
 		}
-		if a.o.AllowPrivate || a.private.Load() && !a.public.Load() {
-			req = req.WithContext(context.WithValue(req.Context(), anywhereKey{}, true))
+		if a.options.AllowPrivate || a.sawPrivate.Load() && !a.sawPublic.Load() {
+			req = req.WithContext(context.WithValue(req.Context(), allowPrivateKey{}, true))
 		}
 		return direct.RoundTrip(req)
 	})}
 }
 
-// isAnywhere says that it is not known yet where the server is, and matters: no request has been sent to it.
-func (a *Authorizer) isAnywhere() bool {
-	return a.o.HTTP == nil && !a.o.AllowPrivate && !a.proxied && !a.private.Load() && !a.public.Load()
+// isAddressUnknown says that it is not known yet where the server is, and matters: no request has been sent to it.
+func (a *Authorizer) isAddressUnknown() bool {
+	return a.options.HTTP == nil && !a.options.AllowPrivate && !a.proxied && !a.sawPrivate.Load() && !a.sawPublic.Load()
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// noticing has it noticed whether requests to the MCP server go to a private address, each of them. Behind a proxy, that is not known.
-func (a *Authorizer) noticing(ctx context.Context) context.Context {
+// traceAddress has it noticed whether requests to the MCP server go to a private address, each of them. Behind a proxy, that is not known.
+func (a *Authorizer) traceAddress(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if a.proxied {
 			return
 		}
 		if at, err := netip.ParseAddrPort(info.Conn.RemoteAddr().String()); err == nil && isPrivate(at.Addr()) {
-			a.private.Store(true)
+			a.sawPrivate.Store(true)
 		} else {
-			a.public.Store(true)
+			a.sawPublic.Store(true)
 		}
 	}})
 }

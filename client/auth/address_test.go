@@ -52,8 +52,8 @@ func TestServersOutsideMustNotLeadInside(t *testing.T) {
 	} {
 		a, err := Options{AllowPrivate: tc.allow}.New("https://mcp.example/mcp")
 		assert.NilError(t, err)
-		a.private.Store(tc.private)
-		a.public.Store(tc.public)
+		a.sawPrivate.Store(tc.private)
+		a.sawPublic.Store(tc.public)
 		asked = 0
 		for _, where := range []string{inside.URL, strings.Replace(inside.URL, "127.0.0.1", "localhost", 1)} {
 			_, err = a.get(t.Context(), StepResource, where, http.Header{})
@@ -78,13 +78,13 @@ func TestWhereTheServerIs(t *testing.T) {
 	resp, err := a.Wrap(nil).RoundTrip(req)
 	assert.NilError(t, err)
 	assert.NilError(t, resp.Body.Close())
-	assert.Assert(t, a.private.Load() && !a.public.Load())
+	assert.Assert(t, a.sawPrivate.Load() && !a.sawPublic.Load())
 
 	t.Setenv("HTTP_PROXY", mcp.URL)
 	a = &Authorizer{proxied: true} // then it is not known
-	_, err = (&http.Transport{}).RoundTrip(req.WithContext(a.noticing(t.Context())))
+	_, err = (&http.Transport{}).RoundTrip(req.WithContext(a.traceAddress(t.Context())))
 	assert.NilError(t, err)
-	assert.Assert(t, !a.private.Load())
+	assert.Assert(t, !a.sawPrivate.Load())
 }
 
 // A token that has expired is renewed at a private address too, though nothing has been sent to the server yet that is at one.
@@ -108,7 +108,7 @@ func TestExpiredInside(t *testing.T) {
 	})
 	store := FileStore{Dir: t.TempDir()}
 	old := Credentials{
-		Key: Key{Endpoint: endpoint, Issuer: site.URL, Resource: endpoint, Grant: grantCode}, Registration: Registration{Issuer: site.URL, ClientID: "x"},
+		Key: Key{Endpoint: endpoint, Issuer: site.URL, Resource: endpoint, Grant: grantAuthorizationCode}, Registration: Registration{Issuer: site.URL, ClientID: "x"},
 		Type: bearer, AccessToken: "old", RefreshToken: "r", Expires: time.Unix(1e9, 0),
 	}
 	assert.NilError(t, store.Put(old))
@@ -153,11 +153,11 @@ func FuzzWants(f *testing.F) {
 	f.Add(`Bearer scope="a b", error=x, DPoP algs="ES256"`)
 	f.Add(`DPoP error="use_dpop_nonce", Bearer resource_metadata="https://x"`)
 	f.Fuzz(func(t *testing.T, header string) {
-		w := wantsOf(http.Header{"Www-Authenticate": {header}})
+		w := parseChallenge(http.Header{"Www-Authenticate": {header}})
 		assert.Assert(t, len(w.scopes) <= maxScopes)
 		for _, scope := range w.scopes {
 			assert.Assert(t, isScope(scope))
 		}
-		assert.Assert(t, !w.foreign || !w.dpop)
+		assert.Assert(t, !w.otherSchemes || !w.dpopRequired)
 	})
 }

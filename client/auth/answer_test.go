@@ -72,7 +72,7 @@ func TestRedirectedElsewhere(t *testing.T) {
 	for _, elsewhere := range []string{"http://127.0.0.1:9/other", "http://127.0.0.1:10/callback", "https://127.0.0.1:9/callback", "http://evil.example/callback", "/callback", "%", ""} {
 		w := newWorld(t)
 		o := w.options()
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(ctx context.Context, page string) (string, error) {
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, FetchRedirect: func(ctx context.Context, page string) (string, error) {
 			text, err := w.follow(ctx, page)
 			_, query, _ := strings.Cut(text, "?")
 			return elsewhere + "?" + query, err
@@ -84,11 +84,11 @@ func TestRedirectedElsewhere(t *testing.T) {
 
 // A user who does not agree is not asked again by the next request, but some time later.
 func TestUserSaysNo(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		no := errors.New("not today")
 		asked := 0
 		o := w.options()
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(context.Context, string) (string, error) { asked++; return "", no }}
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, FetchRedirect: func(context.Context, string) (string, error) { asked++; return "", no }}
 		c := w.client(o)
 		for range 5 {
 			e := c.fails(auth.StepAuthorize, "not today")
@@ -105,19 +105,19 @@ func TestUserSaysNo(t *testing.T) {
 
 // A user who never answers is waited for, but not for ever.
 func TestUserSaysNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() }}
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, FetchRedirect: func(ctx context.Context, _ string) (string, error) { <-ctx.Done(); return "", ctx.Err() }}
 		w.client(o).fails(auth.StepAuthorize, "nobody has agreed within 5m0s")
 	})
 }
 
 // When nobody waits any more, the asking ends.
 func TestAskingEndsWithTheRequest(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		ended := make(chan error, 1)
 		o := w.options()
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(ctx context.Context, _ string) (string, error) {
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, FetchRedirect: func(ctx context.Context, _ string) (string, error) {
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
 			return "", ctx.Err()

@@ -43,22 +43,22 @@ type Options struct {
 
 // An Authorizer authorizes the requests to one MCP server. It is safe for concurrent use, and may be shared by all connections to that server.
 type Authorizer struct {
-	o        Options
-	text     string // the endpoint as it was given, by which a Store knows it
-	endpoint *url.URL
-	http     *http.Client
-	proxied  bool        // the endpoint is reached by a proxy
-	private  atomic.Bool // there was a connection to it at a private address
-	public   atomic.Bool // or at another
+	options      Options
+	endpointText string // the endpoint as it was given, by which a Store knows it
+	endpoint     *url.URL
+	httpClient   *http.Client
+	proxied      bool        // the endpoint is reached by a proxy
+	sawPrivate   atomic.Bool // there was a connection to it at a private address
+	sawPublic    atomic.Bool // or at another
 
-	mu      sync.Mutex
-	held    *Credentials  // never changed, only replaced
-	read    bool          // the Store has been asked
-	reading chan struct{} // closed when it has answered; nil: nobody asks it
-	flight  *flight
-	nonces  map[string]string // for DPoP, by origin
-	failed  error             // of an attempt that a person had a part in
-	until   time.Time         // it counts
+	mu             sync.Mutex
+	credentials    *Credentials  // never changed, only replaced
+	storeRead      bool          // the Store has been asked
+	storeReading   chan struct{} // closed when it has answered; nil: nobody asks it
+	inFlight       *acquisition
+	nonces         map[string]string // for DPoP, by origin
+	lastFailure    error             // of an attempt that a person had a part in
+	failureExpires time.Time         // it counts
 }
 
 const (
@@ -77,10 +77,10 @@ func (o Options) New(endpoint string) (*Authorizer, error) {
 	}
 	o.Name, o.Logger = cmp.Or(o.Name, defaultName), contain.Logger(o.Logger)
 	if o.Store != nil {
-		o.Store = containedStore{o.Store}
+		o.Store = recoverStore{o.Store}
 	}
-	a := &Authorizer{o: o, text: endpoint, endpoint: u, nonces: make(map[string]string)}
-	a.http = a.client()
+	a := &Authorizer{options: o, endpointText: endpoint, endpoint: u, nonces: make(map[string]string)}
+	a.httpClient = a.newHTTPClient()
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	a.proxied = proxy != nil || err != nil
 	return a, nil
@@ -102,7 +102,7 @@ func (o *Options) check() error {
 		if r.ClientID == "" {
 			return errors.New("auth: a registration in Options.Clients has no ClientID")
 		}
-		if r.Issuer == "" && (r.Secret != "" || r.Key != nil || o.Grant != nil && o.Grant.alone()) {
+		if r.Issuer == "" && (r.Secret != "" || r.Key != nil || o.Grant != nil && o.Grant.unattended()) {
 			return fmt.Errorf("auth: client %q in Options.Clients has no Issuer: name the authorization server that may see its secret, key or assertion, "+
 				"or the MCP server could name any", r.ClientID)
 		}
@@ -123,15 +123,15 @@ func (o *Options) check() error {
 // asked for besides. It takes as long as the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time
 // would run out. The error is an [*Error] or that of ctx.
 func (a *Authorizer) Login(ctx context.Context, more ...string) error {
-	if a.o.Grant == nil {
+	if a.options.Grant == nil {
 		return errors.New("auth: there is no Options.Grant to log in with")
 	}
-	p := problem{login: true, more: more}
+	p := credentialsRequest{login: true, extraScopes: more}
 	var err error
-	if p.wants, err = a.ask(ctx); err != nil {
+	if p.challenge, err = a.probe(ctx); err != nil {
 		return err
 	}
-	return a.solve(ctx, p)
+	return a.acquire(ctx, p)
 }
 
 // Credentials returns those that are in use; ok is false if there are none.
@@ -147,39 +147,39 @@ func (a *Authorizer) Credentials() (c Credentials, ok bool) {
 func (a *Authorizer) current() *Credentials {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for !a.read {
-		if reading := a.reading; reading != nil {
+	for !a.storeRead {
+		if reading := a.storeReading; reading != nil {
 			a.mu.Unlock()
 			<-reading
 			a.mu.Lock()
 			continue
 		}
 		reading := make(chan struct{})
-		a.reading = reading
+		a.storeReading = reading
 		a.mu.Unlock()
-		stored := a.stored(func(*Credentials) bool { return true })
+		stored := a.findStored(func(*Credentials) bool { return true })
 		a.mu.Lock()
-		if !a.read { // else others have come meanwhile
-			a.read, a.held = true, stored
+		if !a.storeRead { // else others have come meanwhile
+			a.storeRead, a.credentials = true, stored
 		}
-		a.reading = nil
+		a.storeReading = nil
 		close(reading)
 	}
-	return a.held
+	return a.credentials
 }
 
-// stored returns the newest credentials in the Store that are this client's and fit; nil if there are none.
-func (a *Authorizer) stored(fit func(*Credentials) bool) *Credentials {
-	if a.o.Store == nil {
+// findStored returns the newest credentials in the Store that are this client's and fit; nil if there are none.
+func (a *Authorizer) findStored(fit func(*Credentials) bool) *Credentials {
+	if a.options.Store == nil {
 		return nil
 	}
-	all, err := a.o.Store.Find(a.text)
+	all, err := a.options.Store.Find(a.endpointText)
 	if err != nil {
-		a.o.Logger.Warn("credentials cannot be read", slog.Any("error", err))
+		a.options.Logger.Warn("credentials cannot be read", slog.Any("error", err))
 	}
 	var newest *Credentials
 	for _, c := range all {
-		if err := c.complete(); err != nil || c.Endpoint != a.text || !a.isOurs(&c) {
+		if err := c.prepare(); err != nil || c.Endpoint != a.endpointText || !a.matchesClient(&c) {
 			continue
 		}
 		if fit(&c) && (newest == nil || c.Saved.After(newest.Saved)) {
@@ -189,38 +189,38 @@ func (a *Authorizer) stored(fit func(*Credentials) bool) *Credentials {
 	return newest
 }
 
-// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is, and were got in its way.
-func (a *Authorizer) isOurs(c *Credentials) bool {
+// matchesClient says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is, and were got in its way.
+func (a *Authorizer) matchesClient(c *Credentials) bool {
 	switch {
-	case a.o.Grant != nil && a.o.Grant.name() != c.Grant:
+	case a.options.Grant != nil && a.options.Grant.grantType() != c.Grant:
 		return false
-	case len(a.o.Clients) > 0:
-		return slices.ContainsFunc(a.o.Clients, func(r Registration) bool {
+	case len(a.options.Clients) > 0:
+		return slices.ContainsFunc(a.options.Clients, func(r Registration) bool {
 			return r.ClientID == c.Client && (r.Issuer == "" || r.Issuer == c.Issuer)
 		})
 	case c.Client == "":
 		return true
 	}
-	return c.Client == a.o.MetadataURL
+	return c.Client == a.options.MetadataURL
 }
 
-// hold puts credentials in the place of those in use.
-func (a *Authorizer) hold(c *Credentials) {
+// setCredentials puts credentials in the place of those in use.
+func (a *Authorizer) setCredentials(c *Credentials) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held, a.read = c, true
-	if !c.renewed {
-		a.failed = nil
+	a.credentials, a.storeRead = c, true
+	if !c.withoutGrant {
+		a.lastFailure = nil
 	}
 }
 
-// follow makes new credentials the newest: Saved is after that of the old ones and of all that the
+// setSaved makes new credentials the newest: Saved is after that of the old ones and of all that the
 // Store has for the server. The clock alone cannot say so: it may stand still for 16 ms, as on
 // Windows, or be set back.
-func (a *Authorizer) follow(c, old *Credentials) {
+func (a *Authorizer) setSaved(c, old *Credentials) {
 	var before []Credentials
-	if a.o.Store != nil {
-		before, _ = a.o.Store.Find(a.text) // whoever reads them to use them has told the error
+	if a.options.Store != nil {
+		before, _ = a.options.Store.Find(a.endpointText) // whoever reads them to use them has told the error
 	}
 	if old != nil {
 		before = append(slices.Clone(before), *old)
@@ -232,12 +232,12 @@ func (a *Authorizer) follow(c, old *Credentials) {
 	}
 }
 
-// keep puts credentials into the Store.
-func (a *Authorizer) keep(c *Credentials) {
-	if a.o.Store == nil {
+// save puts credentials into the Store.
+func (a *Authorizer) save(c *Credentials) {
+	if a.options.Store == nil {
 		return
 	}
-	if err := a.o.Store.Put(*c); err != nil {
-		a.o.Logger.Warn("credentials cannot be kept: they are good until the program ends", slog.Any("error", err))
+	if err := a.options.Store.Put(*c); err != nil {
+		a.options.Logger.Warn("credentials cannot be kept: they are good until the program ends", slog.Any("error", err))
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 // secretOptions are all ways to configure something that only one authorization server may see,
 // without the name of that server, and what New says of each.
-func (w *world) secretOptions() map[string]auth.Options {
-	code := auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect}
+func (w *testServers) secretOptions() map[string]auth.Options {
+	code := auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect}
 	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "s3cret.jwt", nil }}
 	identity := auth.IdentityAssertion{
 		Token: func(context.Context) (string, error) { return "s3cret-id", nil }, TokenEndpoint: "https://idp.example/token",
@@ -41,28 +41,28 @@ func (w *world) secretOptions() map[string]auth.Options {
 	return all
 }
 
-// hostile has the MCP server name another authorization server, which takes whatever it is shown.
-func (w *world) hostile() {
+// redirectToHostileServer has the MCP server name another authorization server, which takes whatever it is shown.
+func (w *testServers) redirectToHostileServer() {
 	const evil = "https://evil.example"
-	asm := with(w.asm, map[string]any{
+	asm := merged(w.asm, map[string]any{
 		"issuer": evil, "authorization_endpoint": evil + "/authorize", "token_endpoint": evil + "/token", "registration_endpoint": evil + "/register",
 		"token_endpoint_auth_methods_supported": []string{"client_secret_post", "client_secret_basic", "private_key_jwt", "none"},
 	})
-	w.at(evil, "/.well-known/oauth-authorization-server", document(&asm))
-	w.at(evil, "/authorize", func(rw http.ResponseWriter, r *http.Request) {
+	w.handle(evil, "/.well-known/oauth-authorization-server", document(&asm))
+	w.handle(evil, "/authorize", func(rw http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		rw.Header().Set("Location", q.Get("redirect_uri")+"?code=c&iss="+evil+"&state="+q.Get("state"))
 		rw.WriteHeader(302)
 	})
-	w.at(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, 200, w.issue("Bearer")) })
-	w.at("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
-		answer(rw, 200, `{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
+	w.handle(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) { response(rw, 200, w.issue("Bearer")) })
+	w.handle("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
+		response(rw, 200, `{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
 	})
 	w.prm["authorization_servers"] = []string{evil}
 }
 
-// leaked is what an authorization server has seen that it must not.
-func (w *world) leaked(host string) (all []string) {
+// secretsSentTo is what an authorization server has seen that it must not.
+func (w *testServers) secretsSentTo(host string) (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.seen {
@@ -93,13 +93,13 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 				w := newWorld(t)
 				o := w.secretOptions()[name]
 				o.Clients[0].Issuer = bound
-				w.hostile()
+				w.redirectToHostileServer()
 				if a, err := o.New(endpoint); err == nil {
 					_, _ = (&caller{a, w, a.Wrap(w)}).call()
 					_ = a.Logout(t.Context())
 				}
-				assert.Equal(t, strings.Join(w.leaked("evil.example"), "\n"), "")
-				assert.Equal(t, len(w.find("/token")), 0, "neither has the identity provider been asked")
+				assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
+				assert.Equal(t, len(w.requestsTo("/token")), 0, "neither has the identity provider been asked")
 			})
 		}
 	}
@@ -110,16 +110,16 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Store = &memory{}
+	o.Store = &memoryStore{}
 	w.client(o).ok()
-	w.hostile()
+	w.redirectToHostileServer()
 	w.mu.Lock()
 	w.current = "revoked"
 	w.mu.Unlock()
 	status, err := w.client(o).call() // the user agrees again, over there
 	assert.Assert(t, err != nil || status != 0)
-	assert.Assert(t, len(w.sent("evil.example")) > 0, "the new one has been asked")
-	assert.Equal(t, strings.Join(w.leaked("evil.example"), "\n"), "")
+	assert.Assert(t, len(w.requestsAt("evil.example")) > 0, "the new one has been asked")
+	assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
 }
 
 // A secret is configured with the authorization server that it is for, or not at all.

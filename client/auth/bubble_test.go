@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// inBubble runs a test where time passes only while everybody waits.
-func inBubble(t *testing.T, f func(t *testing.T, w *world)) {
+// runSynctest runs a test where time passes only while everybody waits.
+func runSynctest(t *testing.T, f func(t *testing.T, w *testServers)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })
 }

@@ -15,20 +15,20 @@ import (
 )
 
 // A callback is the address on this machine that a browser is redirected to (RFC 8252, section 7.3), as long as an answer is waited for.
-type callback struct {
-	url    string
-	host   string
-	path   string
-	server http.Server
-	ended  chan struct{} // closed when the server has
-	got    chan url.Values
+type callbackServer struct {
+	url       string
+	host      string
+	path      string
+	server    http.Server
+	done      chan struct{} // closed when the server has
+	responses chan url.Values
 
 	mu    sync.Mutex
 	state string // of the answer that is waited for; "" if there is none, or none any more
 }
 
-// listen opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
-func listen(redirect string, old *Credentials) (*callback, error) {
+// newCallbackServer opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
+func newCallbackServer(redirect string, old *Credentials) (*callbackServer, error) {
 	u, err := url.Parse(cmp.Or(redirect, defaultRedirect))
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func listen(redirect string, old *Credentials) (*callback, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), port)
-	c := &callback{url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"), ended: make(chan struct{}), got: make(chan url.Values, 1)}
+	c := &callbackServer{url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"), done: make(chan struct{}), responses: make(chan url.Values, 1)}
 	const soon = 10 * time.Second
 	c.server = http.Server{
 		Handler: http.HandlerFunc(c.serve), ReadHeaderTimeout: soon, ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: time.Second, MaxHeaderBytes: 32 << 10,
@@ -60,23 +60,23 @@ func listen(redirect string, old *Credentials) (*callback, error) {
 	}
 	c.server.SetKeepAlivesEnabled(false)
 	go func() {
-		defer close(c.ended)
+		defer close(c.done)
 		_ = c.server.Serve(l)
 	}()
 	return c, nil
 }
 
-// expect names the one answer that is taken.
-func (c *callback) expect(state string) {
+// expectState names the one answer that is taken.
+func (c *callbackServer) expectState(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state = state
 }
 
 // wait returns the answer.
-func (c *callback) wait(ctx context.Context) (url.Values, error) {
+func (c *callbackServer) wait(ctx context.Context) (url.Values, error) {
 	select {
-	case got := <-c.got:
+	case got := <-c.responses:
 		return got, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -84,18 +84,18 @@ func (c *callback) wait(ctx context.Context) (url.Values, error) {
 }
 
 // close ends the listening, when the browser has got its page.
-func (c *callback) close() {
+func (c *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
 		_ = c.server.Close()
 	}
-	<-c.ended
+	<-c.done
 }
 
 // serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor
 // ends the waiting.
-func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
+func (c *callbackServer) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -109,10 +109,10 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 		status, text = http.StatusNotFound, "There is nothing here."
 	case r.Method != http.MethodGet:
 		status, text = http.StatusMethodNotAllowed, "This address is for a browser that is redirected to it."
-	case err != nil || len(values["state"]) != 1 || !c.take(values.Get("state")):
+	case err != nil || len(values["state"]) != 1 || !c.takeState(values.Get("state")):
 		status, text = http.StatusBadRequest, "This is not the answer that the program is waiting for. If you have just logged in, please start again there."
 	default:
-		c.got <- values // there is room: only one is taken
+		c.responses <- values // there is room: only one is taken
 		if values.Has("error") {
 			text = "That was not granted. You can close this page and go back to the program."
 		}
@@ -121,11 +121,11 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// take says whether this is the state of the answer that is waited for, once.
-func (c *callback) take(state string) bool {
+// takeState says whether this is the state of the answer that is waited for, once.
+func (c *callbackServer) takeState(state string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state == "" || !same(state, c.state) {
+	if c.state == "" || !equalSecret(state, c.state) {
 		return false
 	}
 	c.state = ""

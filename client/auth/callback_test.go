@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// visit asks the callback for a page.
-func visit(t *testing.T, method, where, host string) (int, string) {
+// requestCallback asks the callback for a page.
+func requestCallback(t *testing.T, method, where, host string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, where, nil)
 	assert.NilError(t, err)
@@ -36,7 +36,7 @@ func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	seen := ""
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
 		u, err := url.Parse(back)
@@ -65,18 +65,18 @@ func TestCallback(t *testing.T) {
 			{"GET", back, "evil.example", 404}, // a name that leads here
 			{"GET", strings.Replace(back, "/callback", "/", 1), "", 404},
 		} {
-			status, text := visit(t, bad.method, bad.url, bad.host)
+			status, text := requestCallback(t, bad.method, bad.url, bad.host)
 			assert.Equal(t, status, bad.status, bad.url)
 			assert.Assert(t, !strings.Contains(text, "<"), text)
 		}
-		status, text := visit(t, "GET", back, "")
+		status, text := requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 200)
 		assert.Assert(t, strings.Contains(text, "go back to the program") && !strings.Contains(text, "s3cret"), text)
 		return nil
 	}}
 	c := w.client(o)
 	c.ok()
-	assert.Equal(t, w.find("/token")[0].form.Get("redirect_uri"), seen)
+	assert.Equal(t, w.requestsTo("/token")[0].form.Get("redirect_uri"), seen)
 	_, err := http.Get(seen)
 	assert.ErrorContains(t, err, "refused", "nobody listens any more")
 
@@ -99,12 +99,12 @@ func TestCallback(t *testing.T) {
 func TestCallbackTwice(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
-		status, _ := visit(t, "GET", back, "")
+		status, _ := requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 200)
-		status, _ = visit(t, "GET", back, "")
+		status, _ = requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 400)
 		return nil
 	}}
@@ -122,10 +122,10 @@ func TestCallbackWithAnError(t *testing.T) {
 		return v
 	}
 	o := w.options()
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
-		_, text := visit(t, "GET", back, "")
+		_, text := requestCallback(t, "GET", back, "")
 		assert.Assert(t, strings.Contains(text, "That was not granted") && !strings.Contains(text, "<b>"), text)
 		return nil
 	}}
@@ -138,7 +138,7 @@ func TestCallbackFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	broken, where := errors.New("no browser"), ""
-	o.Grant = auth.AuthorizationCode{Show: func(_ context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(_ context.Context, page string) error {
 		u, err := url.Parse(page)
 		assert.NilError(t, err)
 		where = u.Query().Get("redirect_uri")
@@ -151,7 +151,7 @@ func TestCallbackFails(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
-	o.Grant = auth.AuthorizationCode{Show: func(context.Context, string) error { return nil }, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(context.Context, string) error { return nil }, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
 	var listen *net.OpError
 	assert.Assert(t, errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
 	assert.Equal(t, listen.Op, "listen")

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	methodNone   = "none"
-	methodBasic  = "client_secret_basic"
-	methodPost   = "client_secret_post"
-	methodKey    = "private_key_jwt"
-	grantCode    = "authorization_code"
-	grantRefresh = "refresh_token"
-	grantClient  = "client_credentials"
-	grantJWT     = "urn:ietf:params:oauth:grant-type:jwt-bearer"     // RFC 7523
-	grantSwap    = "urn:ietf:params:oauth:grant-type:token-exchange" // RFC 8693
+	methodNone             = "none"
+	methodBasic            = "client_secret_basic"
+	methodPost             = "client_secret_post"
+	methodPrivateKeyJWT    = "private_key_jwt"
+	grantAuthorizationCode = "authorization_code"
+	grantRefreshToken      = "refresh_token"
+	grantClientCredentials = "client_credentials"
+	grantJWTBearer         = "urn:ietf:params:oauth:grant-type:jwt-bearer"     // RFC 7523
+	grantTokenExchange     = "urn:ietf:params:oauth:grant-type:token-exchange" // RFC 8693
 )
 
-// method settles how a client shows who it is, where these ways are offered; nil if the authorization server does not say.
-func (r *Registration) method(offered []string) (string, error) {
+// chooseAuthMethod settles how a client shows who it is, where these ways are offered; nil if the authorization server does not say.
+func (r *Registration) chooseAuthMethod(offered []string) (string, error) {
 	if r.AuthMethod != "" {
 		return r.AuthMethod, nil // it was registered with that
 	}
 	able := []string{methodNone}
 	switch {
 	case r.Key != nil:
-		able = []string{methodKey}
+		able = []string{methodPrivateKeyJWT}
 	case r.Secret != "":
 		able = []string{methodBasic, methodPost, methodNone}
 	}
@@ -47,12 +47,12 @@ func (r *Registration) method(offered []string) (string, error) {
 			return m, nil
 		}
 	}
-	return "", fmt.Errorf("the client can show who it is by %s, and the authorization server wants one of %s", strings.Join(able, ", "), shown(strings.Join(offered, ", ")))
+	return "", fmt.Errorf("the client can show who it is by %s, and the authorization server wants one of %s", strings.Join(able, ", "), sanitize(strings.Join(offered, ", ")))
 }
 
 // authenticate adds to a request what shows who the client is (OAuth 2.1, section 2.4; RFC 7523, section 2.2).
 func (r *Registration) authenticate(offered []string, audience string, header http.Header, form url.Values) error {
-	method, err := r.method(offered)
+	method, err := r.chooseAuthMethod(offered)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *Registration) authenticate(offered []string, audience string, header ht
 	case methodBasic:
 		basic := url.QueryEscape(r.ClientID) + ":" + url.QueryEscape(r.Secret)
 		header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(basic)))
-	case methodKey:
+	case methodPrivateKeyJWT:
 		signer, err := r.signer()
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func (r *Registration) authenticate(offered []string, audience string, header ht
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", assertion)
 	default:
-		return fmt.Errorf("the method %q is not known here", shown(method))
+		return fmt.Errorf("the method %q is not known here", sanitize(method))
 	}
 	return nil
 }
@@ -94,76 +94,76 @@ func (r *Registration) signer() (*jose.Signer, error) {
 	return jose.NewSigner(r.Key, jose.Algorithm(r.Algorithm))
 }
 
-// configured returns the registration that was made beforehand at the authorization server; nil if none was. One of another authorization server is an error:
+// configuredRegistration returns the registration that was made beforehand at the authorization server; nil if none was. One of another authorization server is an error:
 // it must not be shown to this one (2026-07-28, Client Registration, "Authorization Server Binding").
-func (e *errand) configured() (*Registration, error) {
-	a, issuer := e.a, e.site.server.Issuer
+func (e *tokenRequest) configuredRegistration() (*Registration, error) {
+	a, issuer := e.a, e.metadata.authServer.Issuer
 	var loose *Registration
-	for i, r := range a.o.Clients {
+	for i, r := range a.options.Clients {
 		switch r.Issuer {
 		case issuer:
-			return &a.o.Clients[i], nil
+			return &a.options.Clients[i], nil
 		case "":
-			loose = &a.o.Clients[i]
+			loose = &a.options.Clients[i]
 		}
 	}
 	switch {
-	case len(a.o.Clients) == 0:
+	case len(a.options.Clients) == 0:
 		return nil, nil
 	case loose == nil:
-		return nil, failedf(StepRegistration, issuer, "the client was registered with %s, and now the server names another authorization server", printURL(a.o.Clients[0].Issuer))
+		return nil, errorf(StepRegistration, issuer, "the client was registered with %s, and now the server names another authorization server", redactURL(a.options.Clients[0].Issuer))
 	}
-	if bound := a.bound(loose.ClientID); bound != "" && bound != issuer {
-		return nil, failedf(StepRegistration, issuer, "client %q was used with %s, and now the server names another authorization server: if that is right, log out first",
-			loose.ClientID, printURL(bound))
+	if bound := a.boundIssuer(loose.ClientID); bound != "" && bound != issuer {
+		return nil, errorf(StepRegistration, issuer, "client %q was used with %s, and now the server names another authorization server: if that is right, log out first",
+			loose.ClientID, redactURL(bound))
 	}
 	r := *loose
 	r.Issuer = issuer
 	return &r, nil
 }
 
-// bound is the authorization server that a registration without one was used with; "" if it was not.
-func (a *Authorizer) bound(client string) string {
+// boundIssuer is the authorization server that a registration without one was used with; "" if it was not.
+func (a *Authorizer) boundIssuer(client string) string {
 	a.mu.Lock()
-	held := a.held
+	held := a.credentials
 	a.mu.Unlock()
 	if held != nil && held.Client == client {
 		return held.Issuer
 	}
-	if c := a.stored(func(c *Credentials) bool { return c.Client == client }); c != nil {
+	if c := a.findStored(func(c *Credentials) bool { return c.Client == client }); c != nil {
 		return c.Issuer
 	}
 	return ""
 }
 
-// client returns what the client is at the authorization server, in the order of 2026-07-28, Client Registration; and the name that it has in a [Key]. A
+// registration returns what the client is at the authorization server, in the order of 2026-07-28, Client Registration; and the name that it has in a [Key]. A
 // dynamic registration is used again with the same address to redirect to, for the scopes that it was made for.
-func (e *errand) client(ctx context.Context, redirect string) (*Registration, string, error) {
-	a, s := e.a, e.site.server
-	if r, err := e.configured(); r != nil || err != nil {
+func (e *tokenRequest) registration(ctx context.Context, redirect string) (*Registration, string, error) {
+	a, s := e.a, e.metadata.authServer
+	if r, err := e.configuredRegistration(); r != nil || err != nil {
 		if err != nil {
 			return nil, "", err
 		}
 		return r, r.ClientID, nil
 	}
-	if a.o.MetadataURL != "" && s.ClientIDMetadataDocument {
-		return &Registration{Issuer: s.Issuer, ClientID: a.o.MetadataURL, AuthMethod: methodNone}, a.o.MetadataURL, nil
+	if a.options.MetadataURL != "" && s.ClientIDMetadataDocument {
+		return &Registration{Issuer: s.Issuer, ClientID: a.options.MetadataURL, AuthMethod: methodNone}, a.options.MetadataURL, nil
 	}
 	if e.old != nil && e.old.Client == "" {
 		r := e.old.Registration
-		if r.Issuer == s.Issuer && r.RedirectURI == redirect && (r.Expires.IsZero() || time.Now().Before(r.Expires)) && (r.Scopes == nil || has(r.Scopes, e.scopes)) {
+		if r.Issuer == s.Issuer && r.RedirectURI == redirect && (r.Expires.IsZero() || time.Now().Before(r.Expires)) && (r.Scopes == nil || containsAll(r.Scopes, e.scopes)) {
 			return &r, "", nil
 		}
 	}
 	if s.RegistrationEndpoint == "" {
-		return nil, "", failedf(StepRegistration, s.Issuer, "the authorization server does not register clients by itself: it wants one that was registered beforehand, with its client id")
+		return nil, "", errorf(StepRegistration, s.Issuer, "the authorization server does not register clients by itself: it wants one that was registered beforehand, with its client id")
 	}
 	r, err := e.register(ctx, redirect)
 	return r, "", err
 }
 
 // register registers the client dynamically (RFC 7591; OpenID Connect Dynamic Client Registration 1.0).
-func (e *errand) register(ctx context.Context, redirect string) (*Registration, error) {
+func (e *tokenRequest) register(ctx context.Context, redirect string) (*Registration, error) {
 	type request struct {
 		RedirectURIs []string `json:"redirect_uris"`
 		Name         string   `json:"client_name"`
@@ -175,13 +175,13 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		DPoP         bool     `json:"dpop_bound_access_tokens,omitempty"`
 	}
 	method := methodNone // nothing that is kept here is a secret to whoever uses the program
-	if offered := e.site.server.TokenAuthMethods; offered != nil {
+	if offered := e.metadata.authServer.TokenAuthMethods; offered != nil {
 		for _, m := range []string{methodPost, methodBasic, methodNone} {
 			if slices.Contains(offered, m) {
 				method = m
 			}
 		}
-	} else if !e.site.silent {
+	} else if !e.metadata.defaultEndpoints {
 		method = methodBasic // the default (RFC 8414, section 2)
 	}
 	application := "web"
@@ -189,19 +189,19 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		application = "native"
 	}
 	wanted := request{
-		RedirectURIs: []string{redirect}, Name: e.a.o.Name, Application: application, Grants: []string{grantCode, grantRefresh}, Responses: []string{"code"}, Method: method,
-		Scope: strings.Join(e.scopes, " "), DPoP: e.site.dpop,
+		RedirectURIs: []string{redirect}, Name: e.a.options.Name, Application: application, Grants: []string{grantAuthorizationCode, grantRefreshToken}, Responses: []string{"code"}, Method: method,
+		Scope: strings.Join(e.scopes, " "), DPoP: e.metadata.dpopRequired,
 	}
-	where := e.site.server.RegistrationEndpoint
-	send := func() (*answer, error) {
+	where := e.metadata.authServer.RegistrationEndpoint
+	send := func() (*response, error) {
 		body, err := jsonexact.Marshal(wanted)
 		if err != nil {
-			return nil, failed(StepRegistration, where, err)
+			return nil, newError(StepRegistration, where, err)
 		}
 		return e.a.request(ctx, StepRegistration, http.MethodPost, where, http.Header{"Content-Type": {"application/json"}}, bytes.NewReader(body))
 	}
 	got, err := send()
-	if err == nil && wanted.Scope != "" && !got.ok() && refused(StepRegistration, where, got).Code == "invalid_client_metadata" {
+	if err == nil && wanted.Scope != "" && !got.ok() && responseError(StepRegistration, where, got).Code == "invalid_client_metadata" {
 		wanted.Scope = "" // some know only scopes of their own here, and those of resources when they are asked for
 		got, err = send()
 	}
@@ -209,8 +209,8 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		return nil, err
 	}
 	if !got.ok() {
-		err := refused(StepRegistration, where, got)
-		if e.site.silent {
+		err := responseError(StepRegistration, where, got)
+		if e.metadata.defaultEndpoints {
 			err.Err = errors.New("(the server names no authorization server, and this is where one of 2025-03-26 would be: does it want a token of another kind?)")
 		}
 		return nil, err
@@ -222,17 +222,17 @@ func (e *errand) register(ctx context.Context, redirect string) (*Registration, 
 		Method   string `json:"token_endpoint_auth_method"`
 	}
 	if jsonexact.Unmarshal(got.body, &made) != nil || made.ClientID == "" || !isPrintable(made.ClientID) || !isPrintable(made.Secret) {
-		return nil, failedf(StepRegistration, where, "the answer is not the JSON that is wanted")
+		return nil, errorf(StepRegistration, where, "the answer is not the JSON that is wanted")
 	}
-	r := &Registration{Issuer: e.site.server.Issuer, ClientID: made.ClientID, Secret: made.Secret, AuthMethod: method, RedirectURI: redirect, Scopes: scopesOf(wanted.Scope)}
+	r := &Registration{Issuer: e.metadata.authServer.Issuer, ClientID: made.ClientID, Secret: made.Secret, AuthMethod: method, RedirectURI: redirect, Scopes: parseScopes(wanted.Scope)}
 	if made.Method != "" {
 		r.AuthMethod = made.Method // it may have been changed (RFC 7591, section 3.2.1)
 	}
 	switch {
 	case !slices.Contains([]string{methodNone, methodBasic, methodPost}, r.AuthMethod):
-		return nil, failedf(StepRegistration, where, "the client is to show who it is by %q, which it cannot", shown(r.AuthMethod))
+		return nil, errorf(StepRegistration, where, "the client is to show who it is by %q, which it cannot", sanitize(r.AuthMethod))
 	case r.AuthMethod != methodNone && r.Secret == "":
-		return nil, failedf(StepRegistration, where, "the client is to show a secret, and has got none")
+		return nil, errorf(StepRegistration, where, "the client is to show a secret, and has got none")
 	}
 	if r.Secret != "" && made.Expires > 0 {
 		r.Expires = time.Unix(made.Expires, 0).UTC()

@@ -43,18 +43,18 @@ func TestOrderOfRegistrations(t *testing.T) {
 		w.asm["client_id_metadata_document_supported"] = tc.supported
 		o := w.options()
 		o.Clients, o.MetadataURL = tc.clients, tc.doc
-		store := &memory{}
+		store := &memoryStore{}
 		o.Store = store
 		w.client(o).ok()
-		assert.Equal(t, w.find("/authorize")[0].URL.Query().Get("client_id"), tc.want)
-		assert.Equal(t, w.find("/token")[0].form.Get("client_id"), tc.want)
+		assert.Equal(t, w.requestsTo("/authorize")[0].URL.Query().Get("client_id"), tc.want)
+		assert.Equal(t, w.requestsTo("/token")[0].form.Get("client_id"), tc.want)
 		assert.Equal(t, w.count("/register") == 1, tc.want == "registered")
 		if tc.want != "registered" {
 			assert.Equal(t, store.one(t).Client, tc.want)
 		}
-		before := len(w.sent(""))
+		before := len(w.requestsAt(""))
 		w.client(o).ok()
-		assert.Equal(t, len(w.sent("")), before+1, "another run has the token")
+		assert.Equal(t, len(w.requestsAt("")), before+1, "another run has the token")
 	}
 }
 
@@ -68,14 +68,14 @@ func TestRegistrationsAreBound(t *testing.T) {
 
 	w = newWorld(t)
 	o = w.options()
-	o.Store = &memory{}
+	o.Store = &memoryStore{}
 	o.Clients = []auth.Registration{{ClientID: "mine"}}
 	w.client(o).ok()
 	w.mu.Lock()
 	w.current = "revoked"
 	w.mu.Unlock()
-	asm := with(w.asm, map[string]any{"issuer": "https://evil.example"})
-	w.at("https://evil.example", "/.well-known/oauth-authorization-server", document(&asm))
+	asm := merged(w.asm, map[string]any{"issuer": "https://evil.example"})
+	w.handle("https://evil.example", "/.well-known/oauth-authorization-server", document(&asm))
 	w.prm["authorization_servers"] = []string{"https://evil.example"}
 	before := w.count("/authorize") + w.count("/token")
 	w.client(o).fails(auth.StepRegistration, `client "mine" was used with https://as.example/t, and now the server names another authorization server`)
@@ -85,10 +85,10 @@ func TestRegistrationsAreBound(t *testing.T) {
 // A secret that is configured is not kept with the credentials, and used for renewing them nevertheless; one that came with a dynamic registration is.
 func TestConfiguredSecretsAreNotKept(t *testing.T) {
 	for _, configured := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, w *world) {
+		runSynctest(t, func(t *testing.T, w *testServers) {
 			w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 			w.register = func(map[string]any) (int, any) { return 201, `{"client_id":"mine","client_secret":"s3cret"}` }
-			store := &memory{}
+			store := &memoryStore{}
 			o := w.options()
 			o.Store = store
 			if configured {
@@ -100,7 +100,7 @@ func TestConfiguredSecretsAreNotKept(t *testing.T) {
 				sleep(3600)
 				w.client(o).ok()
 			}
-			for _, r := range w.find("/token") {
+			for _, r := range w.requestsTo("/token") {
 				id, secret, _ := r.BasicAuth()
 				assert.Equal(t, id+":"+secret, "mine:s3cret")
 			}
@@ -143,7 +143,7 @@ func TestClientAuthentication(t *testing.T) {
 				return
 			}
 			c.ok()
-			r := w.find("/token")[0]
+			r := w.requestsTo("/token")[0]
 			id, secret, basic := r.BasicAuth()
 			switch tc.want {
 			case "none":
@@ -207,14 +207,14 @@ func TestRegistrationAnswers(t *testing.T) {
 				return
 			}
 			c.ok()
-			assert.Equal(t, w.find("/token")[0].form.Get("client_secret"), map[string]string{"post": "s3cret"}[tc.want])
+			assert.Equal(t, w.requestsTo("/token")[0].form.Get("client_secret"), map[string]string{"post": "s3cret"}[tc.want])
 		})
 	}
 }
 
 // A dynamic registration is used until its secret expires.
 func TestRegistrationExpires(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 		w.register = func(body map[string]any) (int, any) {
 			assert.Equal(t, body["token_endpoint_auth_method"], "client_secret_basic")
@@ -237,12 +237,12 @@ func TestApplicationTypeMustBeSaid(t *testing.T) {
 	} {
 		w := newWorld(t)
 		o := w.options()
-		o.Grant = auth.AuthorizationCode{RedirectURL: to, Follow: w.follow}
+		o.Grant = auth.AuthorizationCode{RedirectURL: to, FetchRedirect: w.follow}
 		w.client(o).ok()
 		var body struct {
 			Application string `json:"application_type"`
 		}
-		assert.NilError(t, json.Unmarshal([]byte(w.find("/register")[0].body), &body))
+		assert.NilError(t, json.Unmarshal([]byte(w.requestsTo("/register")[0].body), &body))
 		assert.Equal(t, body.Application, want, to)
 	}
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // A containedStore is a Store of the application's, whose methods may panic.
-type containedStore struct{ Store }
+type recoverStore struct{ Store }
 
-func (s containedStore) Find(endpoint string) (all []Credentials, err error) {
+func (s recoverStore) Find(endpoint string) (all []Credentials, err error) {
 	err = contain.Do(func() (err error) {
 		all, err = s.Store.Find(endpoint)
 		return err
@@ -17,15 +17,15 @@ func (s containedStore) Find(endpoint string) (all []Credentials, err error) {
 	return all, err
 }
 
-func (s containedStore) Put(c Credentials) error {
+func (s recoverStore) Put(c Credentials) error {
 	return contain.Do(func() error { return s.Store.Put(c) })
 }
 
-func (s containedStore) Delete(key Key) error {
+func (s recoverStore) Delete(key Key) error {
 	return contain.Do(func() error { return s.Store.Delete(key) })
 }
 
-func (s containedStore) Lock(ctx context.Context, key Key) (func(), error) {
+func (s recoverStore) Lock(ctx context.Context, key Key) (func(), error) {
 	var unlock func()
 	err := contain.Do(func() (err error) {
 		unlock, err = s.Store.Lock(ctx, key)

@@ -56,7 +56,7 @@ type Key struct {
 
 // String is the key without what may be secret in the URL.
 func (k Key) String() string {
-	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, printURL(k.Endpoint), k.Client, k.Grant)
+	return fmt.Sprintf("%s for %s, client %q, %s", k.Issuer, redactURL(k.Endpoint), k.Client, k.Grant)
 }
 
 // GoString is [Key.String].
@@ -80,13 +80,13 @@ type Credentials struct {
 	// Saved tells which are newer: it is the time, or a nanosecond after the Saved of those before.
 	Saved time.Time `json:"saved,omitzero"`
 
-	signer  *jose.Signer // of DPoPKey
-	renewed bool         // without anybody's doing: if they are refused, something more can be tried
+	signer       *jose.Signer // of DPoPKey
+	withoutGrant bool         // without anybody's doing: if they are refused, something more can be tried
 }
 
 // String names the credentials without what is secret in them.
 func (c Credentials) String() string {
-	return fmt.Sprintf("credentials of %s for %s", c.Issuer, printURL(c.Endpoint))
+	return fmt.Sprintf("credentials of %s for %s", c.Issuer, redactURL(c.Endpoint))
 }
 
 // GoString is [Credentials.String].
@@ -101,8 +101,8 @@ func (c *Credentials) expired(now time.Time) bool {
 	return !c.Expires.IsZero() && now.Add(early).After(c.Expires)
 }
 
-// complete checks credentials that come from a store, and makes them ready for use.
-func (c *Credentials) complete() error {
+// prepare checks credentials that come from a store, and makes them ready for use.
+func (c *Credentials) prepare() error {
 	switch {
 	case c.Issuer == "" || c.Resource == "" || c.Endpoint == "":
 		return errors.New("it is incomplete")

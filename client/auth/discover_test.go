@@ -30,7 +30,7 @@ func (c *caller) fails(step auth.Step, want string) *auth.Error {
 	return e
 }
 
-func (w *world) at(host, path string, h http.HandlerFunc) {
+func (w *testServers) handle(host, path string, h http.HandlerFunc) {
 	mux, ok := w.hosts[host].(*http.ServeMux)
 	if !ok {
 		mux = http.NewServeMux()
@@ -39,7 +39,7 @@ func (w *world) at(host, path string, h http.HandlerFunc) {
 	mux.HandleFunc(path, h)
 }
 
-func with(base map[string]any, more map[string]any) map[string]any {
+func merged(base map[string]any, more map[string]any) map[string]any {
 	all := maps.Clone(base)
 	maps.Copy(all, more)
 	return all
@@ -94,12 +94,12 @@ func TestResourceMustBeThatOfTheServer(t *testing.T) {
 		c := w.client(w.options())
 		if good {
 			c.ok()
-			assert.Equal(t, w.find("/authorize")[0].URL.Query().Get("resource"), resource)
-			assert.Equal(t, w.find("/token")[0].form.Get("resource"), resource)
+			assert.Equal(t, w.requestsTo("/authorize")[0].URL.Query().Get("resource"), resource)
+			assert.Equal(t, w.requestsTo("/token")[0].form.Get("resource"), resource)
 			continue
 		}
 		c.fails(auth.StepResource, "the metadata is not that of this server")
-		assert.Equal(t, len(w.sent("as.example")), 0, resource)
+		assert.Equal(t, len(w.requestsAt("as.example")), 0, resource)
 	}
 }
 
@@ -110,15 +110,15 @@ func TestBadResourceMetadata(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"half":          {says(200, `{"resource":`), "the document is none"},
-		"a type":        {says(200, `{"resource":["`+endpoint+`"]}`), "the document is none"},
-		"twice":         {says(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`), "the key occurs twice"},
-		"no resource":   {says(200, `{"authorization_servers":["`+issuer+`"]}`), "resource is missing"},
-		"no server":     {says(200, `{"resource":"`+endpoint+`"}`), "it names no authorization server"},
-		"too much":      {says(200, huge), "it answers with more than 262144 bytes"},
-		"a failure":     {says(503, `{}`), "503 Service Unavailable"},
-		"too many":      {says(429, ``), "429 Too Many Requests"},
-		"a http issuer": {says(200, `{"resource":"`+endpoint+`","authorization_servers":["http://as.example/t"]}`), "only https is used"},
+		"half":          {respondWith(200, `{"resource":`), "the document is none"},
+		"a type":        {respondWith(200, `{"resource":["`+endpoint+`"]}`), "the document is none"},
+		"twice":         {respondWith(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`), "the key occurs twice"},
+		"no resource":   {respondWith(200, `{"authorization_servers":["`+issuer+`"]}`), "resource is missing"},
+		"no server":     {respondWith(200, `{"resource":"`+endpoint+`"}`), "it names no authorization server"},
+		"too much":      {respondWith(200, huge), "it answers with more than 262144 bytes"},
+		"a failure":     {respondWith(503, `{}`), "503 Service Unavailable"},
+		"too many":      {respondWith(429, ``), "429 Too Many Requests"},
+		"a http issuer": {respondWith(200, `{"resource":"`+endpoint+`","authorization_servers":["http://as.example/t"]}`), "only https is used"},
 		"elsewhere": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "https://evil.example/?s3cret", 302)
 		}, "it redirects to https://evil.example/, which is another server, and is not followed"},
@@ -140,7 +140,7 @@ func TestBadResourceMetadata(t *testing.T) {
 				step = auth.StepServer
 			}
 			w.client(w.options()).fails(step, tc.want)
-			assert.Equal(t, len(w.sent("as.example"))+len(w.sent("evil.example")), 0)
+			assert.Equal(t, len(w.requestsAt("as.example"))+len(w.requestsAt("evil.example")), 0)
 		})
 	}
 	// At the same server, a redirect is followed.
@@ -153,8 +153,8 @@ func TestBadResourceMetadata(t *testing.T) {
 	w.client(w.options()).ok()
 }
 
-func says(status int, text string) http.HandlerFunc {
-	return func(rw http.ResponseWriter, _ *http.Request) { answer(rw, status, text) }
+func respondWith(status int, text string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) { response(rw, status, text) }
 }
 
 // The metadata of the authorization server is at one of three addresses, in this order.
@@ -176,7 +176,7 @@ func TestWhereTheServerMetadataIs(t *testing.T) {
 			w.prm["authorization_servers"] = []string{tc.issuer}
 			mux.HandleFunc(tc.asked[i], document(&w.asm))
 			if i > 0 { // a page for whatever is asked is no metadata
-				mux.HandleFunc(tc.asked[0], says(200, "<html>{}"))
+				mux.HandleFunc(tc.asked[0], respondWith(200, "<html>{}"))
 			}
 			w.hosts["https://as.example"] = mux
 			w.client(w.options()).ok()
@@ -221,7 +221,7 @@ func TestBadServerMetadata(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.asm = with(w.asm, tc.more)
+			w.asm = merged(w.asm, tc.more)
 			step := auth.StepServer
 			if strings.Contains(name, "regist") || strings.Contains(name, "shown") {
 				step = auth.StepRegistration
@@ -246,13 +246,13 @@ func TestServersOf20250326(t *testing.T) {
 		prefix := ""
 		if metadata {
 			prefix = "/oauth"
-			w.at("https://mcp.example", "/.well-known/oauth-authorization-server", document(&own))
+			w.handle("https://mcp.example", "/.well-known/oauth-authorization-server", document(&own))
 		}
-		w.at("https://mcp.example", prefix+"/authorize", w.serveAuthorize)
-		w.at("https://mcp.example", prefix+"/token", w.serveToken)
-		w.at("https://mcp.example", prefix+"/register", w.serveRegister)
+		w.handle("https://mcp.example", prefix+"/authorize", w.serveAuthorize)
+		w.handle("https://mcp.example", prefix+"/token", w.serveToken)
+		w.handle("https://mcp.example", prefix+"/register", w.serveRegister)
 		w.client(w.options()).ok()
-		assert.DeepEqual(t, w.sent(""), []string{
+		assert.DeepEqual(t, w.requestsAt(""), []string{
 			"POST https://mcp.example/mcp",
 			"GET https://mcp.example/.well-known/oauth-protected-resource/mcp",
 			"GET https://mcp.example/.well-known/oauth-protected-resource",
@@ -262,9 +262,9 @@ func TestServersOf20250326(t *testing.T) {
 			"POST https://mcp.example" + prefix + "/token",
 			"POST https://mcp.example/mcp",
 		})
-		assert.Equal(t, w.find("/.well-known/oauth-authorization-server")[0].Header.Get("MCP-Protocol-Version"), "2025-03-26")
-		assert.Equal(t, w.find(prefix + "/token")[0].form.Get("resource"), endpoint)
-		assert.Assert(t, !w.find(prefix + "/authorize")[0].URL.Query().Has("scope"))
+		assert.Equal(t, w.requestsTo("/.well-known/oauth-authorization-server")[0].Header.Get("MCP-Protocol-Version"), "2025-03-26")
+		assert.Equal(t, w.requestsTo(prefix + "/token")[0].form.Get("resource"), endpoint)
+		assert.Assert(t, !w.requestsTo(prefix + "/authorize")[0].URL.Query().Has("scope"))
 	}
 	// Such a server that wants a key of its own says so by having nothing there.
 	w := newWorld(t)

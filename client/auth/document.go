@@ -28,5 +28,5 @@ func (o Options) MetadataDocument() ([]byte, error) {
 		Grants       []string `json:"grant_types"`
 		Responses    []string `json:"response_types"`
 		Method       string   `json:"token_endpoint_auth_method"`
-	}{o.MetadataURL, cmp.Or(o.Name, defaultName), []string{cmp.Or(g.RedirectURL, defaultRedirect)}, []string{grantCode, grantRefresh}, []string{"code"}, methodNone})
+	}{o.MetadataURL, cmp.Or(o.Name, defaultName), []string{cmp.Or(g.RedirectURL, defaultRedirect)}, []string{grantAuthorizationCode, grantRefreshToken}, []string{"code"}, methodNone})
 }

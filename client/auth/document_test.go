@@ -26,9 +26,9 @@ func TestMetadataDocumentMustBeComplete(t *testing.T) {
 		"token_endpoint_auth_method": "none",
 	})
 	w.client(o).ok()
-	q := w.find("/authorize")[0].URL.Query()
+	q := w.requestsTo("/authorize")[0].URL.Query()
 	assert.Equal(t, q.Get("client_id")+" "+q.Get("redirect_uri"), where+" "+redirect)
-	assert.Equal(t, w.find("/token")[0].form.Get("client_id"), where)
+	assert.Equal(t, w.requestsTo("/token")[0].form.Get("client_id"), where)
 	assert.Equal(t, w.count("/register"), 0)
 
 	show := func(context.Context, string) error { return nil }
@@ -38,8 +38,8 @@ func TestMetadataDocumentMustBeComplete(t *testing.T) {
 	}{
 		{auth.Options{}, "Grant AuthorizationCode"},
 		{auth.Options{Grant: auth.ClientCredentials{}, MetadataURL: where}, "Grant AuthorizationCode"},
-		{auth.Options{Grant: auth.AuthorizationCode{Show: show}}, "without Options.MetadataURL"},
-		{auth.Options{Grant: auth.AuthorizationCode{Show: show}, MetadataURL: "http://app.example/client.json"}, "not an https: URL with a path"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show}}, "without Options.MetadataURL"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show}, MetadataURL: "http://app.example/client.json"}, "not an https: URL with a path"},
 		{auth.Options{Grant: auth.AuthorizationCode{}, MetadataURL: where}, "one of Show and Follow"},
 	} {
 		_, err := tc.o.MetadataDocument()

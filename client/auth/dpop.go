@@ -21,30 +21,30 @@ const (
 	maxOrigins  = 16 // whose nonces are kept
 )
 
-// bind makes the key that a token is bound to, or takes the one that there is.
-func (e *errand) bind() error {
+// setDPoPKey makes the key that a token is bound to, or takes the one that there is.
+func (e *tokenRequest) setDPoPKey() error {
 	switch {
-	case !e.site.dpop:
+	case !e.metadata.dpopRequired:
 		return nil
 	case e.old != nil && e.old.signer != nil:
-		e.signer, e.key = e.old.signer, e.old.DPoPKey
+		e.dpopSigner, e.dpopKey = e.old.signer, e.old.DPoPKey
 		return nil
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return failed(StepAssertion, "", err)
+		return newError(StepAssertion, "", err)
 	}
-	if e.key, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
-		return failed(StepAssertion, "", err)
+	if e.dpopKey, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
+		return newError(StepAssertion, "", err)
 	}
-	if e.signer, err = jose.NewSigner(private, jose.ES256); err != nil {
-		return failed(StepAssertion, "", err)
+	if e.dpopSigner, err = jose.NewSigner(private, jose.ES256); err != nil {
+		return newError(StepAssertion, "", err)
 	}
 	return nil
 }
 
-// proof shows that whoever makes a request has the key (RFC 9449, section 4.2). With an access token it is for that one only.
-func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, accessToken, nonce string) (string, error) {
+// dpopProof shows that whoever makes a request has the key (RFC 9449, section 4.2). With an access token it is for that one only.
+func (a *Authorizer) dpopProof(signer *jose.Signer, method string, at *url.URL, accessToken, nonce string) (string, error) {
 	claims := struct {
 		ID       string `json:"jti"`
 		Method   string `json:"htm"`
@@ -66,15 +66,15 @@ func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, acce
 	return signer.Sign(jose.Header{Type: "dpop+jwt", Key: signer.Key()}, claims)
 }
 
-// nonce is the last one that a server wants in proofs; "" if it wants none.
-func (a *Authorizer) nonce(at *url.URL) string {
+// dpopNonce is the last one that a server wants in proofs; "" if it wants none.
+func (a *Authorizer) dpopNonce(at *url.URL) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.nonces[origin(at)]
 }
 
-// learn keeps the nonce that an answer brings (RFC 9449, sections 8 and 9).
-func (a *Authorizer) learn(at *url.URL, h http.Header) {
+// saveNonce keeps the nonce that an answer brings (RFC 9449, sections 8 and 9).
+func (a *Authorizer) saveNonce(at *url.URL, h http.Header) {
 	nonce := h.Get(headerNonce)
 	if !isToken(nonce) || len(nonce) > maxNonce {
 		return

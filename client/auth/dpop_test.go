@@ -40,17 +40,17 @@ func proofOf(t *testing.T, r *http.Request) proof {
 	return p
 }
 
-// bound has tokens bound to keys.
-func (w *world) bound() {
+// requireDPoP has tokens bound to keys.
+func (w *testServers) requireDPoP() {
 	w.challenge = `DPoP algs="ES256", resource_metadata="https://mcp.example` + prmPath + `"`
 	w.token = func(url.Values, *http.Request) (int, any) { return 200, w.issue("DPoP") }
 }
 
 // Each request for a token and each with one has a proof of its own, with the same key.
 func TestDPoP(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.bound()
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.requireDPoP()
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
 		c := w.client(o)
@@ -60,7 +60,7 @@ func TestDPoP(t *testing.T) {
 		w.client(o).ok() // another run refreshes
 		ids := map[string]bool{}
 		key := ""
-		for _, r := range append(w.find("/token"), w.find("/mcp")[1:]...) {
+		for _, r := range append(w.requestsTo("/token"), w.requestsTo("/mcp")[1:]...) {
 			p := proofOf(t, r.Request)
 			assert.Assert(t, !ids[p.ID] && p.ID != "", "each has another id")
 			ids[p.ID] = true
@@ -78,9 +78,9 @@ func TestDPoP(t *testing.T) {
 			assert.Equal(t, p.Hash, base64.RawURLEncoding.EncodeToString(sum[:]))
 		}
 		assert.Equal(t, len(ids), 5)
-		assert.Equal(t, w.find("/authorize")[0].URL.Query().Get("dpop_jkt"), key)
+		assert.Equal(t, w.requestsTo("/authorize")[0].URL.Query().Get("dpop_jkt"), key)
 		var made map[string]any
-		assert.NilError(t, json.Unmarshal([]byte(w.find("/register")[0].body), &made))
+		assert.NilError(t, json.Unmarshal([]byte(w.requestsTo("/register")[0].body), &made))
 		assert.Equal(t, made["dpop_bound_access_tokens"], true)
 	})
 }
@@ -104,11 +104,11 @@ func TestWhenDPoPIsUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			if tc.want {
-				w.bound()
+				w.requireDPoP()
 			}
-			w.challenge, w.prm, w.asm = tc.challenge, with(w.prm, tc.prm), with(w.asm, tc.asm)
+			w.challenge, w.prm, w.asm = tc.challenge, merged(w.prm, tc.prm), merged(w.asm, tc.asm)
 			w.client(w.options()).ok()
-			assert.Equal(t, w.find("/token")[0].Header.Get("DPoP") != "", tc.want)
+			assert.Equal(t, w.requestsTo("/token")[0].Header.Get("DPoP") != "", tc.want)
 		})
 	}
 	w := newWorld(t)
@@ -119,7 +119,7 @@ func TestWhenDPoPIsUsed(t *testing.T) {
 // Both servers may want a nonce in proofs, and another one at any time.
 func TestDPoPNonces(t *testing.T) {
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	n := 0
 	wants := func(rw http.Header, r *http.Request, kind string) bool {
 		if p := proofOf(t, r); p.Nonce != fmt.Sprint(kind, n) {
@@ -139,7 +139,7 @@ func TestDPoPNonces(t *testing.T) {
 	})
 	w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" && wants(rw.Header(), r, "as") {
-			answer(rw, 400, `{"error":"use_dpop_nonce"}`)
+			response(rw, 400, `{"error":"use_dpop_nonce"}`)
 			return
 		}
 		as.ServeHTTP(rw, r)
@@ -158,8 +158,8 @@ func TestDPoPNonces(t *testing.T) {
 
 // Many requests that are told of another nonce at the same time are sent again with it, all of them, and nobody thinks that the token were bad.
 func TestDPoPNoncesOfMany(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.bound()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
 		slow, wanted := false, ""
 		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -190,11 +190,11 @@ func TestDPoPNoncesOfMany(t *testing.T) {
 // Who logs in again has the same key: the registration may be bound to it.
 func TestDPoPKeyIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	c := w.client(w.options())
 	assert.NilError(t, c.Login(t.Context()))
 	assert.NilError(t, c.Login(t.Context()))
-	first, second := w.find("/token")[0], w.find("/token")[1]
+	first, second := w.requestsTo("/token")[0], w.requestsTo("/token")[1]
 	assert.Equal(t, proofOf(t, first.Request).key, proofOf(t, second.Request).key)
 }
 
@@ -208,7 +208,7 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 			h.Set("DPoP-Nonce", fmt.Sprint("n", n))
 		}
 		w := newWorld(t)
-		w.bound()
+		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
 		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "" {
@@ -226,12 +226,12 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 		assert.Assert(t, w.count("/mcp") <= 4, "%d", w.count("/mcp"))
 
 		w = newWorld(t)
-		w.bound()
+		w.requireDPoP()
 		as := w.hosts["https://as.example"]
 		w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/token" {
 				nonce(rw.Header(), w.count("/token"))
-				answer(rw, 400, `{"error":"use_dpop_nonce"}`)
+				response(rw, 400, `{"error":"use_dpop_nonce"}`)
 				return
 			}
 			as.ServeHTTP(rw, r)
@@ -241,7 +241,7 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 	}
 	// What is no nonce is none.
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	mcp := w.hosts["https://mcp.example"]
 	w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("DPoP-Nonce", "a b")
@@ -250,5 +250,5 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 	c := w.client(w.options())
 	c.ok()
 	c.ok()
-	assert.Equal(t, proofOf(t, w.find("/mcp")[2].Request).Nonce, "")
+	assert.Equal(t, proofOf(t, w.requestsTo("/mcp")[2].Request).Nonce, "")
 }

@@ -61,33 +61,33 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed is an error without an answer of the other end.
-func failed(step Step, where string, err error) *Error {
+// newError is an error without an answer of the other end.
+func newError(step Step, where string, err error) *Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // it has the whole URL in it
 	}
-	return &Error{Step: step, URL: printURL(where), Err: err}
+	return &Error{Step: step, URL: redactURL(where), Err: err}
 }
 
-func failedf(step Step, where, format string, args ...any) *Error {
-	return failed(step, where, fmt.Errorf(format, args...))
+func errorf(step Step, where, format string, args ...any) *Error {
+	return newError(step, where, fmt.Errorf(format, args...))
 }
 
-// refused is the error of an answer that is none of success (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
-func refused(step Step, where string, a *answer) *Error {
-	e := &Error{Step: step, URL: printURL(where), Status: a.status}
+// responseError is the error of an answer that is none of success (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
+func responseError(step Step, where string, a *response) *Error {
+	e := &Error{Step: step, URL: redactURL(where), Status: a.status}
 	var said struct {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`
 	}
 	if jsonexact.Unmarshal(a.body, &said) == nil {
-		e.Code, e.Description = shown(said.Code), shown(said.Description)
+		e.Code, e.Description = sanitize(said.Code), sanitize(said.Description)
 	}
 	return e
 }
 
-// printURL shows a URL without what may be secret in it.
-func printURL(text string) string {
+// redactURL shows a URL without what may be secret in it.
+func redactURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return ""
@@ -96,8 +96,8 @@ func printURL(text string) string {
 	return plain.String()
 }
 
-// shown makes text of a stranger's fit for one line.
-func shown(text string) string {
+// sanitize makes text of a stranger's fit for one line.
+func sanitize(text string) string {
 	const most = 200
 	line := printable.Line(text[:min(len(text), 4*most)])
 	if runes := []rune(line); len(runes) > most {

@@ -69,7 +69,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	a, err := auth.Options{
 		Name: "example", Store: auth.FileStore{Dir: dir},
-		Grant: auth.AuthorizationCode{Show: func(_ context.Context, url string) error { // a program has a browser show it
+		Grant: auth.AuthorizationCode{OpenBrowser: func(_ context.Context, url string) error { // a program has a browser show it
 			fmt.Println("the user agrees")
 			go func() {
 				if resp, err := http.Get(url); err == nil {

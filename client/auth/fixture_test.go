@@ -30,12 +30,12 @@ const (
 )
 
 // A world is an MCP server, its authorization server and whoever else there is, without a network. What is secret in it has "s3cret" in it.
-type world struct {
+type testServers struct {
 	t     *testing.T
 	hosts map[string]http.Handler // by scheme and host
 
 	mu   sync.Mutex
-	seen []*seen
+	seen []*recordedRequest
 	log  bytes.Buffer
 
 	challenge string                    // of the MCP server
@@ -53,18 +53,18 @@ type world struct {
 }
 
 // A seen is a request that has arrived somewhere.
-type seen struct {
+type recordedRequest struct {
 	*http.Request
 	body string
 	form url.Values
 }
 
-func (s *seen) String() string {
+func (s *recordedRequest) String() string {
 	return s.Method + " " + s.URL.Scheme + "://" + s.URL.Host + s.URL.Path
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{
+func newWorld(t *testing.T) *testServers {
+	w := &testServers{
 		t: t, challenge: `Bearer error="invalid_token", scope="read", resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`,
 		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer}, "scopes_supported": []string{"read", "write"}},
 		asm: map[string]any{
@@ -96,11 +96,11 @@ func document(doc *map[string]any) http.HandlerFunc {
 			http.NotFound(w, r)
 			return
 		}
-		answer(w, 200, *doc)
+		response(w, 200, *doc)
 	}
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func response(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if text, ok := v.(string); ok {
@@ -110,7 +110,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func (w *world) serveMCP(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	status, good := 401, w.current
 	accepts := w.accepts
@@ -130,7 +130,7 @@ func (w *world) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, "hello")
 }
 
-func (w *world) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	w.mu.Lock()
 	w.made++
@@ -145,11 +145,11 @@ func (w *world) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(302)
 }
 
-func (w *world) serveToken(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveToken(rw http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	if w.token != nil {
 		if status, v := w.token(r.PostForm, r); status != 0 {
-			answer(rw, status, v)
+			response(rw, status, v)
 			return
 		}
 	}
@@ -159,15 +159,15 @@ func (w *world) serveToken(rw http.ResponseWriter, r *http.Request) {
 		challenge, ok := w.challenges[r.PostForm.Get("code")]
 		w.mu.Unlock()
 		if !ok || challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
-			answer(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "PKCE"})
+			response(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "PKCE"})
 			return
 		}
 	}
-	answer(rw, 200, w.issue("Bearer"))
+	response(rw, 200, w.issue("Bearer"))
 }
 
 // issue makes another token, which is the only one that is good from now on.
-func (w *world) issue(kind string) map[string]any {
+func (w *testServers) issue(kind string) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.made++
@@ -175,21 +175,21 @@ func (w *world) issue(kind string) map[string]any {
 	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600, "refresh_token": w.refresh}
 }
 
-func (w *world) serveRegister(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveRegister(rw http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body)
 	if w.register != nil {
 		if status, v := w.register(body); status != 0 {
-			answer(rw, status, v)
+			response(rw, status, v)
 			return
 		}
 	}
-	answer(rw, 201, map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
+	response(rw, 201, map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
 }
 
 // RoundTrip brings a request to its host, whose answer may be endless.
-func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
-	s := &seen{Request: req}
+func (w *testServers) RoundTrip(req *http.Request) (*http.Response, error) {
+	s := &recordedRequest{Request: req}
 	if req.Body != nil {
 		body, err := io.ReadAll(req.Body)
 		_ = req.Body.Close()
@@ -242,8 +242,8 @@ func (r *responder) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// sent are the requests that there were, in order, or those to one host.
-func (w *world) sent(host string) []string {
+// requestsAt are the requests that there were, in order, or those to one host.
+func (w *testServers) requestsAt(host string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string
@@ -255,18 +255,18 @@ func (w *world) sent(host string) []string {
 	return all
 }
 
-// find are the requests to a path.
-func (w *world) find(path string) []*seen {
+// requestsTo are the requests to a path.
+func (w *testServers) requestsTo(path string) []*recordedRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.seen), func(s *seen) bool { return s.URL.Path != path })
+	return slices.DeleteFunc(slices.Clone(w.seen), func(s *recordedRequest) bool { return s.URL.Path != path })
 }
 
 // count is how many requests to a path there were.
-func (w *world) count(path string) int { return len(w.find(path)) }
+func (w *testServers) count(path string) int { return len(w.requestsTo(path)) }
 
 // follow does what a browser and a user do who agrees at once.
-func (w *world) follow(ctx context.Context, page string) (string, error) {
+func (w *testServers) follow(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", page, nil)
 	if err != nil {
 		return "", err
@@ -283,16 +283,16 @@ func (w *world) follow(ctx context.Context, page string) (string, error) {
 }
 
 // options are those of a client with a user.
-func (w *world) options() auth.Options {
+func (w *testServers) options() auth.Options {
 	return auth.Options{
-		Name: "test", HTTP: &http.Client{Transport: w}, Grant: auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect},
-		Logger: slog.New(slog.NewTextHandler(&locked{w}, nil)),
+		Name: "test", HTTP: &http.Client{Transport: w}, Grant: auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect},
+		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w}, nil)),
 	}
 }
 
-type locked struct{ w *world }
+type lockedWriter struct{ w *testServers }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	return l.w.log.Write(p)
@@ -301,16 +301,16 @@ func (l *locked) Write(p []byte) (int, error) {
 // A caller makes requests to the MCP server.
 type caller struct {
 	*auth.Authorizer
-	w *world
+	w *testServers
 	http.RoundTripper
 }
 
-func (w *world) client(o auth.Options) *caller {
+func (w *testServers) client(o auth.Options) *caller {
 	w.t.Helper()
 	return w.clientOf(o, endpoint)
 }
 
-func (w *world) clientOf(o auth.Options, endpoint string) *caller {
+func (w *testServers) clientOf(o auth.Options, endpoint string) *caller {
 	w.t.Helper()
 	a, err := o.New(endpoint)
 	assert.NilError(w.t, err)

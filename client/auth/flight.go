@@ -10,46 +10,46 @@ import (
 )
 
 // A problem is why other credentials are needed.
-type problem struct {
-	wants    wants
-	refused  *Credentials // nil if there were none
-	revision string       // of the protocol, that the request named; "" if none
-	quiet    bool         // they have only expired: nobody is to be asked
-	full     bool         // renewing them has not helped
-	stepUp   bool         // they are good for less than is needed
-	login    bool         // somebody wants to log in
-	more     []string     // scopes that they want besides
+type credentialsRequest struct {
+	challenge   challenge
+	rejected    *Credentials // nil if there were none
+	revision    string       // of the protocol, that the request named; "" if none
+	unattended  bool         // they have only expired: nobody is to be asked
+	skipRefresh bool         // renewing them has not helped
+	stepUp      bool         // they are good for less than is needed
+	login       bool         // somebody wants to log in
+	extraScopes []string     // scopes that they want besides
 }
 
-// errUnsolved is the answer to a problem about which nothing can be done here.
-var errUnsolved = errors.New("auth: there is no way to a token")
+// errNoToken is the answer to a problem about which nothing can be done here.
+var errNoToken = errors.New("auth: there is no way to a token")
 
-// errNobody is why an attempt was given up.
-var errNobody = errors.New("nobody waits for it any more")
+// errNoWaiters is why an attempt was given up.
+var errNoWaiters = errors.New("nobody waits for it any more")
 
 // A flight is an attempt to solve a problem. There is one at a time, and everybody who has a problem meanwhile waits for it: what it brings may do for them as well.
-type flight struct {
+type acquisition struct {
 	login   bool // somebody wants to log in
 	done    chan struct{}
 	err     error // when done
-	waiting int
+	waiters int
 	cancel  context.CancelCauseFunc
 }
 
 const (
-	// coolDown is for how long it is not tried again what a person had a part in and has failed, as otherwise every request would open another page.
-	coolDown = 30 * time.Second
-	// flightTime is the most that an attempt may take in which nobody has a part.
-	flightTime = 2 * time.Minute
+	// failureCooldown is for how long it is not tried again what a person had a part in and has failed, as otherwise every request would open another page.
+	failureCooldown = 30 * time.Second
+	// acquisitionTimeout is the most that an attempt may take in which nobody has a part.
+	acquisitionTimeout = 2 * time.Minute
 )
 
-// solve has other credentials put in the place of those that were refused, or returns at once if that has happened already. It returns when ctx ends; the attempt ends
+// acquire has other credentials put in the place of those that were refused, or returns at once if that has happened already. It returns when ctx ends; the attempt ends
 // when nobody waits for it.
-func (a *Authorizer) solve(ctx context.Context, p problem) error {
+func (a *Authorizer) acquire(ctx context.Context, p credentialsRequest) error {
 	a.current() // has read the Store
 	a.mu.Lock()
-	for p.login && a.flight != nil && !a.flight.login { // which may bring what nobody has agreed to anew
-		f := a.flight
+	for p.login && a.inFlight != nil && !a.inFlight.login { // which may bring what nobody has agreed to anew
+		f := a.inFlight
 		a.mu.Unlock()
 		select {
 		case <-f.done:
@@ -60,19 +60,19 @@ func (a *Authorizer) solve(ctx context.Context, p problem) error {
 	}
 	switch {
 	case p.login:
-		a.failed, p.refused = nil, a.held
-	case a.held != p.refused:
+		a.lastFailure, p.rejected = nil, a.credentials
+	case a.credentials != p.rejected:
 		a.mu.Unlock()
 		return nil
 	}
-	f := a.flight
+	f := a.inFlight
 	if f == nil {
 		own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		f = &flight{login: p.login, done: make(chan struct{}), cancel: cancel}
-		a.flight = f
-		go a.fly(own, f, p)
+		f = &acquisition{login: p.login, done: make(chan struct{}), cancel: cancel}
+		a.inFlight = f
+		go a.runAcquisition(own, f, p)
 	}
-	f.waiting++
+	f.waiters++
 	a.mu.Unlock()
 	select {
 	case <-f.done:
@@ -80,103 +80,103 @@ func (a *Authorizer) solve(ctx context.Context, p problem) error {
 	case <-ctx.Done():
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if f.waiting--; f.waiting == 0 {
-			f.cancel(errNobody)
+		if f.waiters--; f.waiters == 0 {
+			f.cancel(errNoWaiters)
 		}
 		return context.Cause(ctx)
 	}
 }
 
-// fly makes the attempt. It ends when the grant and the requests do, all of which have deadlines, or soon after nobody waits any more.
-func (a *Authorizer) fly(ctx context.Context, f *flight, p problem) {
-	if a.o.Grant == nil || a.alone() {
-		limited, cancel := context.WithTimeout(ctx, flightTime)
+// runAcquisition makes the attempt. It ends when the grant and the requests do, all of which have deadlines, or soon after nobody waits any more.
+func (a *Authorizer) runAcquisition(ctx context.Context, f *acquisition, p credentialsRequest) {
+	if a.options.Grant == nil || a.isUnattended() {
+		limited, cancel := context.WithTimeout(ctx, acquisitionTimeout)
 		defer cancel()
 		ctx = limited
 	}
-	c, err := a.safely(ctx, p)
+	c, err := a.obtainWithRecover(ctx, p)
 	if err == nil {
-		a.hold(c)
+		a.setCredentials(c)
 	}
 	a.mu.Lock()
-	a.flight = nil
+	a.inFlight = nil
 	a.mu.Unlock()
 	f.err = err
 	f.cancel(nil)
 	close(f.done)
 }
 
-// safely is obtain, whose functions of the application's may panic.
-func (a *Authorizer) safely(ctx context.Context, p problem) (c *Credentials, err error) {
+// obtainWithRecover is obtain, whose functions of the application's may panic.
+func (a *Authorizer) obtainWithRecover(ctx context.Context, p credentialsRequest) (c *Credentials, err error) {
 	if failure := contain.Run(func() { c, err = a.obtain(ctx, p) }); failure != nil {
-		a.o.Logger.Error("a function that authorization needs has panicked",
+		a.options.Logger.Error("a function that authorization needs has panicked",
 			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
-		return nil, failedf(StepAssertion, "", "a function of the application has panicked, see the log")
+		return nil, errorf(StepAssertion, "", "a function of the application has panicked, see the log")
 	}
 	return c, err
 }
 
-// fail has later attempts fail for a while.
-func (a *Authorizer) fail(err error) {
+// rememberFailure has later attempts fail for a while.
+func (a *Authorizer) rememberFailure(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.failed, a.until = err, time.Now().Add(coolDown)
+	a.lastFailure, a.failureExpires = err, time.Now().Add(failureCooldown)
 }
 
-// cooling returns why an attempt is not made yet.
-func (a *Authorizer) cooling() error {
+// recentFailure returns why an attempt is not made yet.
+func (a *Authorizer) recentFailure() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.failed != nil && time.Now().Before(a.until) {
-		return a.failed
+	if a.lastFailure != nil && time.Now().Before(a.failureExpires) {
+		return a.lastFailure
 	}
 	return nil
 }
 
 // obtain gets other credentials, in the way that costs least: those that another program has obtained meanwhile, those that a refresh token is good for, new ones.
-func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error) {
-	old := p.refused
+func (a *Authorizer) obtain(ctx context.Context, p credentialsRequest) (*Credentials, error) {
+	old := p.rejected
 	if !p.login {
 		fits := func(c *Credentials) bool {
-			return (old == nil || c.Saved.After(old.Saved)) && !c.expired(time.Now()) && (!p.stepUp || has(c.Scopes, p.wants.scopes))
+			return (old == nil || c.Saved.After(old.Saved)) && !c.expired(time.Now()) && (!p.stepUp || containsAll(c.Scopes, p.challenge.scopes))
 		}
-		if c := a.stored(fits); c != nil {
-			c.renewed = true
+		if c := a.findStored(fits); c != nil {
+			c.withoutGrant = true
 			return c, nil
 		}
 	}
-	refreshable := old != nil && old.RefreshToken != "" && !p.full && !p.stepUp && !p.login
-	if !refreshable && (a.o.Grant == nil || p.quiet && !a.alone()) {
-		return nil, errUnsolved
+	refreshable := old != nil && old.RefreshToken != "" && !p.skipRefresh && !p.stepUp && !p.login
+	if !refreshable && (a.options.Grant == nil || p.unattended && !a.isUnattended()) {
+		return nil, errNoToken
 	}
-	if err := a.cooling(); err != nil && !refreshable && !p.login {
+	if err := a.recentFailure(); err != nil && !refreshable && !p.login {
 		return nil, err
 	}
 	if err := checkURL(origin(a.endpoint)); err != nil {
-		return nil, failed(StepResource, a.text, err)
+		return nil, newError(StepResource, a.endpointText, err)
 	}
 	s, err := a.discover(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if refreshable && old.Issuer == s.server.Issuer && old.Resource == s.resource {
+	if refreshable && old.Issuer == s.authServer.Issuer && old.Resource == s.resource {
 		c, err := a.renew(ctx, s, old)
 		switch {
 		case err != nil:
 			return nil, err
-		case c.RefreshToken != "" || c.AccessToken != old.AccessToken, p.quiet && !a.alone():
+		case c.RefreshToken != "" || c.AccessToken != old.AccessToken, p.unattended && !a.isUnattended():
 			return c, nil
 		}
 		old = c // which has been told to be of no use
-		a.hold(c)
+		a.setCredentials(c)
 	}
-	if a.o.Grant == nil {
-		return nil, errUnsolved
+	if a.options.Grant == nil {
+		return nil, errNoToken
 	}
-	c, err := a.o.Grant.obtain(ctx, a.newErrand(s, p, old))
+	c, err := a.options.Grant.obtain(ctx, a.newTokenRequest(s, p, old))
 	if err == nil {
-		a.follow(c, old)
-		a.keep(c)
+		a.setSaved(c, old)
+		a.save(c)
 	}
 	return c, err
 }
@@ -184,25 +184,25 @@ func (a *Authorizer) obtain(ctx context.Context, p problem) (*Credentials, error
 // renew gets a new token for a refresh token, which may be good only once: two that use it look like a thief to the authorization server (OAuth 2.1, section
 // 4.3.1). So others that use the Store are kept out meanwhile, and what they have brought is looked at first. If the refresh token is of no use, it returns the
 // credentials without it.
-func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Credentials, error) {
-	if a.o.Store != nil {
-		unlock, err := a.o.Store.Lock(ctx, old.Key)
+func (a *Authorizer) renew(ctx context.Context, s *metadata, old *Credentials) (*Credentials, error) {
+	if a.options.Store != nil {
+		unlock, err := a.options.Store.Lock(ctx, old.Key)
 		switch {
 		case err == nil:
 			defer unlock()
 		case ctx.Err() != nil:
-			return nil, failed(StepRefresh, s.server.TokenEndpoint, context.Cause(ctx))
+			return nil, newError(StepRefresh, s.authServer.TokenEndpoint, context.Cause(ctx))
 		default:
-			a.o.Logger.Warn("credentials cannot be locked: another program may renew them at the same time", slog.Any("error", err))
+			a.options.Logger.Warn("credentials cannot be locked: another program may renew them at the same time", slog.Any("error", err))
 		}
-		if newer := a.stored(func(c *Credentials) bool { return c.Key == old.Key && c.Saved.After(old.Saved) }); newer != nil {
-			if newer.renewed = true; !newer.expired(time.Now()) || newer.RefreshToken == "" {
+		if newer := a.findStored(func(c *Credentials) bool { return c.Key == old.Key && c.Saved.After(old.Saved) }); newer != nil {
+			if newer.withoutGrant = true; !newer.expired(time.Now()) || newer.RefreshToken == "" {
 				return newer, nil
 			}
 			old = newer
 		}
 	}
-	c, err := a.refresh(ctx, s, old)
+	c, err := a.requestRefresh(ctx, s, old)
 	if e, ok := errors.AsType[*Error](err); ok {
 		spent := *old
 		spent.RefreshToken = ""
@@ -215,10 +215,10 @@ func (a *Authorizer) renew(ctx context.Context, s *site, old *Credentials) (*Cre
 		}
 		c, err = &spent, nil
 	} else if err == nil {
-		a.follow(c, old)
+		a.setSaved(c, old)
 	}
 	if err == nil {
-		a.keep(c)
+		a.save(c)
 	}
 	return c, err
 }

@@ -34,7 +34,7 @@ func FuzzAnswers(f *testing.F) {
 		for host, h := range w.hosts {
 			w.hosts[host] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == path && r.Method != "HEAD" {
-					answer(rw, status, text)
+					response(rw, status, text)
 					return
 				}
 				h.ServeHTTP(rw, r)
@@ -62,7 +62,7 @@ func FuzzRedirected(f *testing.F) {
 		w := newWorld(t)
 		o := w.options()
 		told := ""
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(_ context.Context, page string) (string, error) {
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, FetchRedirect: func(_ context.Context, page string) (string, error) {
 			u, err := url.Parse(page)
 			told = strings.ReplaceAll(text, "STATE", "state="+u.Query().Get("state"))
 			return told, err
@@ -81,7 +81,7 @@ func FuzzRedirected(f *testing.F) {
 
 // Whatever is in a file of a store, what is used of it can be sent, and nothing of it is told.
 func FuzzStore(f *testing.F) {
-	good := kept("https://as.example", "https://a.example", "")
+	good := testCredentials("https://as.example", "https://a.example", "")
 	s := auth.FileStore{Dir: f.TempDir()}
 	assert.NilError(f, s.Put(good))
 	all, err := filepath.Glob(filepath.Join(s.Dir, "*.json"))

@@ -15,92 +15,94 @@ import (
 // A Grant is a way to a token: [AuthorizationCode], [ClientCredentials], [JWTBearer] or [IdentityAssertion].
 type Grant interface {
 	check() error
-	// name is the grant type's, or that of the one that decides.
-	name() string
-	// alone says that it needs nobody.
-	alone() bool
+	// grantType is the grant type's, or that of the one that decides.
+	grantType() string
+	// unattended says that it needs nobody.
+	unattended() bool
 	// scopes adds to those that are wanted what the way needs.
-	scopes(s *site, wanted []string) []string
-	obtain(ctx context.Context, e *errand) (*Credentials, error)
+	scopes(s *metadata, wanted []string) []string
+	obtain(ctx context.Context, e *tokenRequest) (*Credentials, error)
 }
 
-// alone says whether credentials can be obtained without anybody.
-func (a *Authorizer) alone() bool { return a.o.Grant != nil && a.o.Grant.alone() }
+// isUnattended says whether credentials can be obtained without anybody.
+func (a *Authorizer) isUnattended() bool {
+	return a.options.Grant != nil && a.options.Grant.unattended()
+}
 
 // An errand is one attempt to get a token at an authorization server.
-type errand struct {
-	a      *Authorizer
-	site   *site
-	old    *Credentials // that the token is to take the place of, if they are of the same authorization server; nil if not
-	scopes []string
-	signer *jose.Signer // for DPoP; nil without
-	key    []byte       // its key
+type tokenRequest struct {
+	a          *Authorizer
+	metadata   *metadata
+	old        *Credentials // that the token is to take the place of, if they are of the same authorization server; nil if not
+	scopes     []string
+	dpopSigner *jose.Signer // for DPoP; nil without
+	dpopKey    []byte       // its key
 }
 
-// newErrand settles what is asked for: the scopes of the challenge, or else those that are configured, or else all that the server has; and those that were
+// newTokenRequest settles what is asked for: the scopes of the challenge, or else those that are configured, or else all that the server has; and those that were
 // asked for before.
-func (a *Authorizer) newErrand(s *site, p problem, old *Credentials) *errand {
-	e := &errand{a: a, site: s}
-	scopes := p.wants.scopes
+func (a *Authorizer) newTokenRequest(s *metadata, p credentialsRequest, old *Credentials) *tokenRequest {
+	e := &tokenRequest{a: a, metadata: s}
+	scopes := p.challenge.scopes
 	if scopes == nil {
-		scopes = a.o.Scopes
+		scopes = a.options.Scopes
 	}
 	if scopes == nil {
-		scopes = s.scopes
+		scopes = s.scopesSupported
 	}
 	if old != nil && old.Resource == s.resource {
 		before := slices.DeleteFunc(slices.Clone(old.Scopes), func(scope string) bool { return scope == offlineAccess })
 		scopes = union(before, scopes)
 	}
-	e.scopes = a.o.Grant.scopes(s, union(union(nil, scopes), p.more))
-	if old != nil && old.Issuer == s.server.Issuer && old.Resource == s.resource {
+	e.scopes = a.options.Grant.scopes(s, union(union(nil, scopes), p.extraScopes))
+	if old != nil && old.Issuer == s.authServer.Issuer && old.Resource == s.resource {
 		e.old = old
 	} else {
-		e.old = a.stored(func(c *Credentials) bool { return c.Issuer == s.server.Issuer && c.Resource == s.resource })
+		e.old = a.findStored(func(c *Credentials) bool { return c.Issuer == s.authServer.Issuer && c.Resource == s.resource })
 	}
-	if s.dpop || p.wants.dpop || slices.Contains(s.dpopAlgs, string(jose.ES256)) && slices.Contains(s.server.DPoPSigningAlgs, string(jose.ES256)) {
-		s.dpop = true
+	if s.dpopRequired || p.challenge.dpopRequired || slices.Contains(s.dpopAlgs, string(jose.ES256)) && slices.Contains(s.authServer.DPoPSigningAlgs, string(jose.ES256)) {
+		s.dpopRequired = true
 	}
 	return e
 }
 
 // A token is what a token endpoint answers (RFC 6749, section 5.1; RFC 8693, section 2.2.1).
-type token struct {
-	Access     string   `json:"access_token"`
-	Type       string   `json:"token_type"`
-	Expires    lifetime `json:"expires_in"`
-	Refresh    string   `json:"refresh_token"`
-	Scope      string   `json:"scope"`
-	IssuedType string   `json:"issued_token_type"`
+type tokenResponse struct {
+	AccessToken     string    `json:"access_token"`
+	TokenType       string    `json:"token_type"`
+	ExpiresIn       expiresIn `json:"expires_in"`
+	RefreshToken    string    `json:"refresh_token"`
+	Scope           string    `json:"scope"`
+	IssuedTokenType string    `json:"issued_token_type"`
 }
 
-// token asks the token endpoint, as a client.
-func (e *errand) token(ctx context.Context, step Step, r *Registration, form url.Values) (*token, error) {
-	where := e.site.server.TokenEndpoint
+// send asks the token endpoint, as a client.
+func (e *tokenRequest) send(ctx context.Context, step Step, r *Registration, form url.Values) (*tokenResponse, error) {
+	where := e.metadata.authServer.TokenEndpoint
 	if where == "" {
-		return nil, failedf(step, e.site.server.Issuer, "the authorization server has no token endpoint")
+		return nil, errorf(step, e.metadata.authServer.Issuer, "the authorization server has no token endpoint")
 	}
-	form.Set("resource", e.site.resource)
-	return e.a.askToken(ctx, step, where, func(header http.Header) error {
-		return r.authenticate(e.site.server.TokenAuthMethods, e.site.server.Issuer, header, form)
-	}, form, e.signer)
+	form.Set("resource", e.metadata.resource)
+	return e.a.requestToken(ctx, step, where, func(header http.Header) error {
+		return r.authenticate(e.metadata.authServer.TokenAuthMethods, e.metadata.authServer.Issuer, header, form)
+	}, form, e.dpopSigner)
 }
 
-// askToken sends a form to a token endpoint. With a signer there is a proof for DPoP, once more if the server wants a nonce in it.
-func (a *Authorizer) askToken(ctx context.Context, step Step, where string, authenticate func(http.Header) error, form url.Values, signer *jose.Signer) (*token, error) {
+// requestToken sends a form to a token endpoint. With a signer there is a proof for DPoP, once more if the server wants a nonce in it.
+func (a *Authorizer) requestToken(ctx context.Context, step Step, where string, authenticate func(http.Header) error, form url.Values, signer *jose.Signer) (*tokenResponse, error) {
 	at, err := url.Parse(where)
 	if err != nil {
-		return nil, failedf(step, where, "that is no URL")
+		return nil, errorf(step, where, "that is no URL")
 	}
 	for tries := 0; ; tries++ {
-		header, nonce := http.Header{}, a.nonce(at)
+		header, nonce := http.Header{}, a.dpopNonce(at)
 		if err := authenticate(header); err != nil {
-			return nil, failed(step, where, err)
+			return nil, newError(step, where, err)
 		}
 		if signer != nil {
-			proof, err := a.proof(signer, http.MethodPost, at, "", nonce)
+			proof, err := a.dpopProof(signer, http.MethodPost, at, "", nonce)
 			if err != nil {
-				return nil, failed(step, where, err)
+				return nil, newError(step, where, err)
 			}
 			header[headerDPoP] = []string{proof}
 		}
@@ -109,20 +111,20 @@ func (a *Authorizer) askToken(ctx context.Context, step Step, where string, auth
 			return nil, err
 		}
 		if !got.ok() {
-			err := refused(step, where, got)
-			if signer != nil && err.Code == "use_dpop_nonce" && a.nonce(at) != nonce && tries < maxNonces {
+			err := responseError(step, where, got)
+			if signer != nil && err.Code == "use_dpop_nonce" && a.dpopNonce(at) != nonce && tries < maxNonceRetries {
 				continue
 			}
 			return nil, err
 		}
-		t := new(token)
+		t := new(tokenResponse)
 		switch err := jsonexact.Unmarshal(got.body, t); {
 		case err != nil:
-			return nil, failedf(step, where, "the answer is not the JSON that is wanted") // the cause might show what is in it
-		case !isToken(t.Access):
-			return nil, failedf(step, where, "the answer has no access_token, or none that can be sent")
-		case t.Refresh != "" && !isPrintable(t.Refresh):
-			return nil, failedf(step, where, "the answer has a refresh_token that is none")
+			return nil, errorf(step, where, "the answer is not the JSON that is wanted") // the cause might show what is in it
+		case !isToken(t.AccessToken):
+			return nil, errorf(step, where, "the answer has no access_token, or none that can be sent")
+		case t.RefreshToken != "" && !isPrintable(t.RefreshToken):
+			return nil, errorf(step, where, "the answer has a refresh_token that is none")
 		}
 		return t, nil
 	}
@@ -133,59 +135,59 @@ func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// credentials are those that a token makes.
-func (e *errand) credentials(r *Registration, client, grant string, t *token) (*Credentials, error) {
-	s := e.site
+// newCredentials are those that a token makes.
+func (e *tokenRequest) newCredentials(r *Registration, client, grant string, t *tokenResponse) (*Credentials, error) {
+	s := e.metadata
 	c := &Credentials{
-		Key:      Key{Endpoint: e.a.text, Issuer: s.server.Issuer, Resource: s.resource, Client: client, Grant: grant},
-		Metadata: s.metadata, Registration: *r, Scopes: e.scopes, Granted: shown(t.Scope),
-		AccessToken: t.Access, RefreshToken: t.Refresh, Saved: time.Now().UTC(),
+		Key:      Key{Endpoint: e.a.endpointText, Issuer: s.authServer.Issuer, Resource: s.resource, Client: client, Grant: grant},
+		Metadata: s.resourceMetadataURL, Registration: *r, Scopes: e.scopes, Granted: sanitize(t.Scope),
+		AccessToken: t.AccessToken, RefreshToken: t.RefreshToken, Saved: time.Now().UTC(),
 	}
 	switch {
-	case strings.EqualFold(t.Type, dpop) && e.signer != nil:
-		c.Type, c.DPoPKey, c.signer = dpop, e.key, e.signer
-	case strings.EqualFold(t.Type, bearer) && !s.dpop:
+	case strings.EqualFold(t.TokenType, dpop) && e.dpopSigner != nil:
+		c.Type, c.DPoPKey, c.signer = dpop, e.dpopKey, e.dpopSigner
+	case strings.EqualFold(t.TokenType, bearer) && !s.dpopRequired:
 		c.Type = bearer
-	case strings.EqualFold(t.Type, bearer):
-		return nil, failedf(StepToken, s.server.TokenEndpoint, "the token is bound to no key, and the server wants one that is (DPoP)")
+	case strings.EqualFold(t.TokenType, bearer):
+		return nil, errorf(StepToken, s.authServer.TokenEndpoint, "the token is bound to no key, and the server wants one that is (DPoP)")
 	default:
-		return nil, failedf(StepToken, s.server.TokenEndpoint, "the token is of the type %q, which is not known here", shown(t.Type))
+		return nil, errorf(StepToken, s.authServer.TokenEndpoint, "the token is of the type %q, which is not known here", sanitize(t.TokenType))
 	}
 	if client != "" {
 		c.Registration.Secret = "" // it is configured, and need not be kept anywhere else
 	}
-	if t.Expires > 0 {
-		c.Expires = c.Saved.Add(time.Duration(t.Expires))
+	if t.ExpiresIn > 0 {
+		c.Expires = c.Saved.Add(time.Duration(t.ExpiresIn))
 	}
 	return c, nil
 }
 
-// refresh gets a new token for a refresh token, which is mostly replaced too (OAuth 2.1, section 4.3).
-func (a *Authorizer) refresh(ctx context.Context, s *site, old *Credentials) (*Credentials, error) {
-	e := &errand{a: a, site: s, old: old, scopes: old.Scopes, signer: old.signer, key: old.DPoPKey}
-	r := a.registered(old)
-	t, err := e.token(ctx, StepRefresh, r, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.RefreshToken}})
+// requestRefresh gets a new token for a refresh token, which is mostly replaced too (OAuth 2.1, section 4.3).
+func (a *Authorizer) requestRefresh(ctx context.Context, s *metadata, old *Credentials) (*Credentials, error) {
+	e := &tokenRequest{a: a, metadata: s, old: old, scopes: old.Scopes, dpopSigner: old.signer, dpopKey: old.DPoPKey}
+	r := a.registrationOf(old)
+	t, err := e.send(ctx, StepRefresh, r, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.RefreshToken}})
 	if err != nil {
 		return nil, err
 	}
-	if t.Refresh == "" {
-		t.Refresh = old.RefreshToken
+	if t.RefreshToken == "" {
+		t.RefreshToken = old.RefreshToken
 	}
-	s.dpop = old.Type == dpop
-	c, err := e.credentials(&old.Registration, old.Client, old.Grant, t)
+	s.dpopRequired = old.Type == dpop
+	c, err := e.newCredentials(&old.Registration, old.Client, old.Grant, t)
 	if err != nil {
 		return nil, err
 	}
 	if t.Scope == "" {
 		c.Granted = old.Granted
 	}
-	c.renewed = true
+	c.withoutGrant = true
 	return c, nil
 }
 
-// registered is the registration of credentials, with what is not kept in a Store.
-func (a *Authorizer) registered(c *Credentials) *Registration {
-	for _, r := range a.o.Clients {
+// registrationOf is the registration of credentials, with what is not kept in a Store.
+func (a *Authorizer) registrationOf(c *Credentials) *Registration {
+	for _, r := range a.options.Clients {
 		if r.ClientID == c.Client && (r.Issuer == "" || r.Issuer == c.Issuer) {
 			return &r
 		}

@@ -8,10 +8,10 @@ import (
 )
 
 // A lifetime is a number of seconds. Some write it as a string.
-type lifetime time.Duration
+type expiresIn time.Duration
 
 // UnmarshalJSON implements [json.Unmarshaler].
-func (l *lifetime) UnmarshalJSON(text []byte) error {
+func (l *expiresIn) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil
 	}
@@ -20,6 +20,6 @@ func (l *lifetime) UnmarshalJSON(text []byte) error {
 	if err != nil || !(seconds >= 0) { // not a number is neither
 		return errors.New("want a number of seconds")
 	}
-	*l = lifetime(min(seconds, most.Seconds()) * float64(time.Second))
+	*l = expiresIn(min(seconds, most.Seconds()) * float64(time.Second))
 	return nil
 }

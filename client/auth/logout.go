@@ -13,20 +13,20 @@ import (
 func (a *Authorizer) Logout(ctx context.Context) error {
 	a.mu.Lock()
 	var all []Credentials
-	if a.held != nil {
-		all = append(all, *a.held)
+	if a.credentials != nil {
+		all = append(all, *a.credentials)
 	}
-	a.held, a.read = nil, true
+	a.credentials, a.storeRead = nil, true
 	a.mu.Unlock()
 	var errs []error
-	if a.o.Store != nil {
+	if a.options.Store != nil {
 		var err error
-		all, err = a.o.Store.Find(a.text)
+		all, err = a.options.Store.Find(a.endpointText)
 		errs = append(errs, err)
 	}
 	for _, c := range all {
-		if a.o.Store != nil {
-			errs = append(errs, a.o.Store.Delete(c.Key))
+		if a.options.Store != nil {
+			errs = append(errs, a.options.Store.Delete(c.Key))
 		}
 	}
 	for _, c := range all {
@@ -41,8 +41,8 @@ func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 	if c.RefreshToken != "" {
 		form = url.Values{"token": {c.RefreshToken}, "token_type_hint": {"refresh_token"}}
 	}
-	if a.isAnywhere() {
-		_, _ = a.ask(ctx) // if it does not answer, its authorization server may
+	if a.isAddressUnknown() {
+		_, _ = a.probe(ctx) // if it does not answer, its authorization server may
 	}
 	m, err := a.serverMetadata(ctx, c.Issuer)
 	switch {
@@ -52,15 +52,15 @@ func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 		return err
 	}
 	header := http.Header{}
-	if err := a.registered(c).authenticate(m.TokenAuthMethods, m.Issuer, header, form); err != nil {
-		return failed(StepRevocation, m.RevocationEndpoint, err)
+	if err := a.registrationOf(c).authenticate(m.TokenAuthMethods, m.Issuer, header, form); err != nil {
+		return newError(StepRevocation, m.RevocationEndpoint, err)
 	}
 	got, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
 	if err != nil {
 		return err
 	}
 	if !got.ok() {
-		return refused(StepRevocation, m.RevocationEndpoint, got)
+		return responseError(StepRevocation, m.RevocationEndpoint, got)
 	}
 	return nil
 }

@@ -9,54 +9,54 @@ import (
 	"strings"
 )
 
-// machine is what the grants that need nobody have in common.
-type machine struct{}
+// unattendedGrant is what the grants that need nobody have in common.
+type unattendedGrant struct{}
 
-func (machine) alone() bool                              { return true }
-func (machine) scopes(_ *site, wanted []string) []string { return wanted }
+func (unattendedGrant) unattended() bool                             { return true }
+func (unattendedGrant) scopes(_ *metadata, wanted []string) []string { return wanted }
 
-// finish asks for the token, and makes credentials of it.
-func (e *errand) finish(ctx context.Context, r *Registration, client string, form url.Values) (*Credentials, error) {
+// obtainCredentials asks for the token, and makes credentials of it.
+func (e *tokenRequest) obtainCredentials(ctx context.Context, r *Registration, client string, form url.Values) (*Credentials, error) {
 	if len(e.scopes) > 0 {
 		form.Set("scope", strings.Join(e.scopes, " "))
 	}
-	t, err := e.token(ctx, StepToken, r, form)
+	t, err := e.send(ctx, StepToken, r, form)
 	if err != nil {
 		return nil, err
 	}
-	return e.credentials(r, client, e.a.o.Grant.name(), t)
+	return e.newCredentials(r, client, e.a.options.Grant.grantType(), t)
 }
 
-// preregistered is the client of a grant that needs one that was registered beforehand.
-func (e *errand) preregistered() (*Registration, error) {
-	r, err := e.configured()
+// requireRegistration is the client of a grant that needs one that was registered beforehand.
+func (e *tokenRequest) requireRegistration() (*Registration, error) {
+	r, err := e.configuredRegistration()
 	if err == nil && r == nil {
-		err = failedf(StepRegistration, e.site.server.Issuer, "there is no registration for it in Options.Clients")
+		err = errorf(StepRegistration, e.metadata.authServer.Issuer, "there is no registration for it in Options.Clients")
 	}
 	if err == nil {
-		err = e.bind()
+		err = e.setDPoPKey()
 	}
 	return r, err
 }
 
 // ClientCredentials is the way of a program that acts for itself: it shows who it is, with a secret or a key in a registration in Options.Clients (OAuth 2.1,
 // section 4.2; the MCP extension OAuth Client Credentials).
-type ClientCredentials struct{ machine }
+type ClientCredentials struct{ unattendedGrant }
 
-func (ClientCredentials) check() error { return nil }
-func (ClientCredentials) name() string { return grantClient }
+func (ClientCredentials) check() error      { return nil }
+func (ClientCredentials) grantType() string { return grantClientCredentials }
 
-func (ClientCredentials) obtain(ctx context.Context, e *errand) (*Credentials, error) {
-	r, err := e.preregistered()
+func (ClientCredentials) obtain(ctx context.Context, e *tokenRequest) (*Credentials, error) {
+	r, err := e.requireRegistration()
 	if err != nil {
 		return nil, err
 	}
-	return e.finish(ctx, r, r.ClientID, url.Values{"grant_type": {grantClient}})
+	return e.obtainCredentials(ctx, r, r.ClientID, url.Values{"grant_type": {grantClientCredentials}})
 }
 
 // JWTBearer is the way of a workload that its platform gives a signed token which says who it is (RFC 7523, section 2.1). The client is one in Options.Clients.
 type JWTBearer struct {
-	machine
+	unattendedGrant
 	// Assertion returns the platform's token, for an authorization server. It is asked each time that a token is needed.
 	Assertion func(ctx context.Context, issuer string) (string, error)
 }
@@ -68,24 +68,24 @@ func (g JWTBearer) check() error {
 	return nil
 }
 
-func (JWTBearer) name() string { return grantJWT }
+func (JWTBearer) grantType() string { return grantJWTBearer }
 
-func (g JWTBearer) obtain(ctx context.Context, e *errand) (*Credentials, error) {
-	r, err := e.preregistered()
+func (g JWTBearer) obtain(ctx context.Context, e *tokenRequest) (*Credentials, error) {
+	r, err := e.requireRegistration()
 	if err != nil {
 		return nil, err
 	}
-	assertion, err := g.Assertion(ctx, e.site.server.Issuer)
+	assertion, err := g.Assertion(ctx, e.metadata.authServer.Issuer)
 	if err != nil {
-		return nil, failed(StepAssertion, "", err)
+		return nil, newError(StepAssertion, "", err)
 	}
-	return e.finish(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWT}, "assertion": {assertion}})
+	return e.obtainCredentials(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWTBearer}, "assertion": {assertion}})
 }
 
 // IdentityAssertion is the way of a program whose user has logged in at the organization's identity provider: that is asked for a grant for the MCP server's
 // authorization server, which makes a token of it (the MCP extension Enterprise-Managed Authorization). The client is one in Options.Clients.
 type IdentityAssertion struct {
-	machine
+	unattendedGrant
 	// Token returns what the identity provider has given for the user, an ID token. It is asked each time that a token is needed.
 	Token func(context.Context) (string, error)
 	// TokenType is "" for an ID token, or such as "urn:ietf:params:oauth:token-type:saml2".
@@ -110,36 +110,36 @@ func (g IdentityAssertion) check() error {
 }
 
 const (
-	tokenID  = "urn:ietf:params:oauth:token-type:id_token"
-	tokenJAG = "urn:ietf:params:oauth:token-type:id-jag"
+	tokenTypeIDToken = "urn:ietf:params:oauth:token-type:id_token"
+	tokenTypeIDJAG   = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
-func (IdentityAssertion) name() string { return grantSwap }
+func (IdentityAssertion) grantType() string { return grantTokenExchange }
 
-func (g IdentityAssertion) obtain(ctx context.Context, e *errand) (*Credentials, error) {
-	r, err := e.preregistered()
+func (g IdentityAssertion) obtain(ctx context.Context, e *tokenRequest) (*Credentials, error) {
+	r, err := e.requireRegistration()
 	if err != nil {
 		return nil, err
 	}
 	identity, err := g.Token(ctx)
 	if err != nil {
-		return nil, failed(StepAssertion, "", err)
+		return nil, newError(StepAssertion, "", err)
 	}
 	form := url.Values{
-		"grant_type": {grantSwap}, "requested_token_type": {tokenJAG}, "audience": {e.site.server.Issuer}, "resource": {e.site.resource},
-		"subject_token": {identity}, "subject_token_type": {cmp.Or(g.TokenType, tokenID)},
+		"grant_type": {grantTokenExchange}, "requested_token_type": {tokenTypeIDJAG}, "audience": {e.metadata.authServer.Issuer}, "resource": {e.metadata.resource},
+		"subject_token": {identity}, "subject_token_type": {cmp.Or(g.TokenType, tokenTypeIDToken)},
 	}
 	if len(e.scopes) > 0 {
 		form.Set("scope", strings.Join(e.scopes, " "))
 	}
-	t, err := e.a.askToken(ctx, StepExchange, g.TokenEndpoint, func(header http.Header) error {
+	t, err := e.a.requestToken(ctx, StepExchange, g.TokenEndpoint, func(header http.Header) error {
 		return g.Client.authenticate(nil, cmp.Or(g.Client.Issuer, g.TokenEndpoint), header, form)
 	}, form, nil)
 	if err != nil {
 		return nil, err
 	}
-	if t.IssuedType != tokenJAG {
-		return nil, failedf(StepExchange, g.TokenEndpoint, "the answer is a %q, and an id-jag was asked for", shown(t.IssuedType))
+	if t.IssuedTokenType != tokenTypeIDJAG {
+		return nil, errorf(StepExchange, g.TokenEndpoint, "the answer is a %q, and an id-jag was asked for", sanitize(t.IssuedTokenType))
 	}
-	return e.finish(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWT}, "assertion": {t.Access}})
+	return e.obtainCredentials(ctx, r, r.ClientID, url.Values{"grant_type": {grantJWTBearer}, "assertion": {t.AccessToken}})
 }

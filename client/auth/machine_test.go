@@ -16,7 +16,7 @@ import (
 // mine is a registration that was made beforehand.
 var mine = auth.Registration{Issuer: issuer, ClientID: "mine", Secret: "s3cret"}
 
-func (w *world) machine(g auth.Grant) auth.Options {
+func (w *testServers) unattendedOptions(g auth.Grant) auth.Options {
 	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 	o := w.options()
 	o.Grant, o.Clients = g, []auth.Registration{mine}
@@ -25,16 +25,16 @@ func (w *world) machine(g auth.Grant) auth.Options {
 
 // A program by itself gets a token with what it has, and another one when that has expired, without anybody.
 func TestClientCredentials(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
 			made := w.issue("Bearer")
 			delete(made, "refresh_token")
 			return 200, made
 		}
-		c := w.client(w.machine(auth.ClientCredentials{}))
+		c := w.client(w.unattendedOptions(auth.ClientCredentials{}))
 		c.ok()
-		assert.DeepEqual(t, w.find("/token")[0].form, url.Values{"grant_type": {"client_credentials"}, "resource": {endpoint}, "scope": {"read"}})
-		id, secret, _ := w.find("/token")[0].BasicAuth()
+		assert.DeepEqual(t, w.requestsTo("/token")[0].form, url.Values{"grant_type": {"client_credentials"}, "resource": {endpoint}, "scope": {"read"}})
+		id, secret, _ := w.requestsTo("/token")[0].BasicAuth()
 		assert.Equal(t, id+":"+secret, "mine:s3cret")
 		sleep(3600)
 		before := w.count("/mcp")
@@ -44,7 +44,7 @@ func TestClientCredentials(t *testing.T) {
 		assert.Equal(t, w.count("/register")+w.count("/authorize"), 0)
 	})
 	w := newWorld(t)
-	o := w.machine(auth.ClientCredentials{})
+	o := w.unattendedOptions(auth.ClientCredentials{})
 	o.Clients = nil
 	w.client(o).fails(auth.StepRegistration, "there is no registration for it in Options.Clients")
 	assert.Equal(t, w.count("/register"), 0)
@@ -55,20 +55,20 @@ func TestJWTBearer(t *testing.T) {
 	w := newWorld(t)
 	asked := ""
 	grant := auth.JWTBearer{Assertion: func(_ context.Context, issuer string) (string, error) { asked = issuer; return "s3cret.jwt", nil }}
-	w.client(w.machine(grant)).ok()
+	w.client(w.unattendedOptions(grant)).ok()
 	assert.Equal(t, asked, issuer)
-	assert.DeepEqual(t, w.find("/token")[0].form, url.Values{
+	assert.DeepEqual(t, w.requestsTo("/token")[0].form, url.Values{
 		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"s3cret.jwt"}, "resource": {endpoint}, "scope": {"read"},
 	})
 
 	w = newWorld(t)
 	w.token = func(url.Values, *http.Request) (int, any) { return 400, `{"error":"invalid_grant"}` }
-	w.client(w.machine(grant)).fails(auth.StepToken, "invalid_grant")
+	w.client(w.unattendedOptions(grant)).fails(auth.StepToken, "invalid_grant")
 	assert.Equal(t, w.count("/token"), 1, "and nothing else is tried")
 
 	w = newWorld(t)
 	lost := errors.New("no identity here")
-	e := w.client(w.machine(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "", lost }})).fails(auth.StepAssertion, "no identity here")
+	e := w.client(w.unattendedOptions(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "", lost }})).fails(auth.StepAssertion, "no identity here")
 	assert.ErrorIs(t, e, lost)
 	assert.Equal(t, w.count("/token"), 0)
 }
@@ -87,25 +87,25 @@ func TestIdentityAssertion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.at("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
+			w.handle("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
 				if tc.answer == "" {
-					answer(rw, 400, `{"error":"access_denied","error_description":"policy"}`)
+					response(rw, 400, `{"error":"access_denied","error_description":"policy"}`)
 					return
 				}
-				answer(rw, 200, tc.answer)
+				response(rw, 200, tc.answer)
 			})
-			c := w.client(w.machine(auth.IdentityAssertion{
+			c := w.client(w.unattendedOptions(auth.IdentityAssertion{
 				Token: func(context.Context) (string, error) { return "s3cret-id", nil }, TokenEndpoint: "https://idp.example/token",
 				Client: auth.Registration{Issuer: "https://idp.example", ClientID: "at-idp"},
 			}))
 			if tc.want != "" {
 				e := c.fails(auth.StepExchange, tc.want)
 				assert.Equal(t, e.URL, "https://idp.example/token")
-				assert.Equal(t, len(w.find("/token")), 1)
+				assert.Equal(t, len(w.requestsTo("/token")), 1)
 				return
 			}
 			c.ok()
-			both := w.find("/token")
+			both := w.requestsTo("/token")
 			assert.DeepEqual(t, both[0].form, url.Values{
 				"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "requested_token_type": {jag}, "audience": {issuer}, "resource": {endpoint}, "scope": {"read"},
 				"subject_token": {"s3cret-id"}, "subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"}, "client_id": {"at-idp"},
@@ -127,16 +127,16 @@ func TestIdentityAssertion(t *testing.T) {
 }
 
 // What a user has agreed to is not for a program that acts for itself, though it is the same client.
-func TestGrantsAreKeptApart(t *testing.T) { inBubble(t, testGrantsAreKeptApart) } // both at the same time
+func TestGrantsAreKeptApart(t *testing.T) { runSynctest(t, testGrantsAreKeptApart) } // both at the same time
 
-func testGrantsAreKeptApart(t *testing.T, w *world) {
+func testGrantsAreKeptApart(t *testing.T, w *testServers) {
 	o := w.options()
-	o.Store, o.Clients = &memory{}, []auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
+	o.Store, o.Clients = &memoryStore{}, []auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
 	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 	w.client(o).ok()
 	o.Grant = auth.ClientCredentials{}
 	w.client(o).ok()
-	assert.Equal(t, w.find("/token")[1].form.Get("grant_type"), "client_credentials")
+	assert.Equal(t, w.requestsTo("/token")[1].form.Get("grant_type"), "client_credentials")
 	before := w.count("/token")
 	o.Grant = nil  // either will do
 	for range 10 { // whatever order the Store has them in
@@ -149,7 +149,7 @@ func testGrantsAreKeptApart(t *testing.T, w *world) {
 func TestPanics(t *testing.T) {
 	w := newWorld(t)
 	panics := true
-	c := w.client(w.machine(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+	c := w.client(w.unattendedOptions(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
 		if panics {
 			panic("oops")
 		}

@@ -12,21 +12,21 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// memory is a Store.
-type memory struct {
+// memoryStore is a Store.
+type memoryStore struct {
 	mu   sync.Mutex
 	all  map[auth.Key]auth.Credentials
 	err  error
 	turn chan struct{} // capacity 1: somebody has locked it
 }
 
-func (m *memory) Find(endpoint string) ([]auth.Credentials, error) {
+func (m *memoryStore) Find(endpoint string) ([]auth.Credentials, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.all)), m.err
 }
 
-func (m *memory) Put(c auth.Credentials) error {
+func (m *memoryStore) Put(c auth.Credentials) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
@@ -39,7 +39,7 @@ func (m *memory) Put(c auth.Credentials) error {
 	return nil
 }
 
-func (m *memory) Delete(k auth.Key) error {
+func (m *memoryStore) Delete(k auth.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.all, k)
@@ -47,7 +47,7 @@ func (m *memory) Delete(k auth.Key) error {
 }
 
 // Lock keeps out one for all keys, which is more than it must. A mutex would keep the time of a bubble from passing.
-func (m *memory) Lock(ctx context.Context, _ auth.Key) (func(), error) {
+func (m *memoryStore) Lock(ctx context.Context, _ auth.Key) (func(), error) {
 	m.mu.Lock()
 	if m.turn == nil {
 		m.turn = make(chan struct{}, 1)
@@ -66,7 +66,7 @@ func (m *memory) Lock(ctx context.Context, _ auth.Key) (func(), error) {
 }
 
 // one is the only one that is kept.
-func (m *memory) one(t *testing.T) auth.Credentials {
+func (m *memoryStore) one(t *testing.T) auth.Credentials {
 	t.Helper()
 	all, err := m.Find(endpoint)
 	assert.NilError(t, err)

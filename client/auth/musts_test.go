@@ -8,11 +8,11 @@ import (
 
 // A must is something that MCP's pages about authorization say a client MUST do, or not do, or SHOULD where it says so, in few words, and the tests that prove
 // it. What begins with a dash is why there is no test, or what the tests before it leave open.
-type must = conformance.Claim
+type requirement = conformance.Claim
 
 const noServer = "- of servers and authorization servers: this is a client"
 
-var musts = map[string][]must{
+var requirements = map[string][]requirement{
 	"2026-07-28 basic/authorization": {
 		{"other transports follow the security practices of their protocol", "- there is no authorization but over HTTP"},
 		{"SHOULD: client ID metadata documents are supported", "TestOrderOfRegistrations TestMetadataDocumentMustBeComplete"},
@@ -115,6 +115,6 @@ var musts = map[string][]must{
 }
 
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
-func TestMusts(t *testing.T) {
-	conformance.CheckMusts(t, musts, map[string]string{"": "."})
+func TestRequirements(t *testing.T) {
+	conformance.CheckMusts(t, requirements, map[string]string{"": "."})
 }

@@ -20,8 +20,8 @@ func contextWithCancel() (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// rotating has the token endpoint take each refresh token once, and say nothing to any other.
-func (w *world) rotating() {
+// rotateRefreshTokens has the token endpoint take each refresh token once, and say nothing to any other.
+func (w *testServers) rotateRefreshTokens() {
 	w.token = func(form url.Values, _ *http.Request) (int, any) {
 		if form.Get("grant_type") != "refresh_token" {
 			return 0, nil
@@ -38,18 +38,18 @@ func (w *world) rotating() {
 
 // A token that has expired is replaced before it is sent, and one that the server refuses afterwards. Each refresh token is used once.
 func TestRefresh(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		c := w.client(o)
 		c.ok()
 		sleep(3600)
 		before := w.count("/mcp")
 		c.ok()
 		assert.Equal(t, w.count("/mcp"), before+1, "the old token is not even sent")
-		form := w.find("/token")[1].form
+		form := w.requestsTo("/token")[1].form
 		assert.DeepEqual(t, form, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"}, "client_id": {"registered"}, "resource": {endpoint}})
 		assert.Equal(t, store.one(t).RefreshToken, "s3cret-refresh-3", "the new one is kept")
 
@@ -57,14 +57,14 @@ func TestRefresh(t *testing.T) {
 		w.current = "revoked"
 		w.mu.Unlock()
 		c.ok()
-		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.requestsTo("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
 		assert.Equal(t, w.count("/authorize"), 1, "and the user has not been asked again")
 	})
 }
 
 // Without a refresh token, the user is asked again when the token has expired; before that, nobody is.
 func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
 			made := w.issue("Bearer")
 			delete(made, "refresh_token")
@@ -87,8 +87,8 @@ func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
 // However many requests find that the token has expired or is refused, it is renewed once.
 func TestRefreshOnce(t *testing.T) {
 	for _, expired := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, w *world) {
-			w.rotating()
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			w.rotateRefreshTokens()
 			c := w.client(w.options())
 			c.ok()
 			if expired {
@@ -113,8 +113,8 @@ func TestRefreshOnce(t *testing.T) {
 
 // A refresh whose request is given up goes on, as the refresh token has been spent: the next request has what it brings.
 func TestRefreshIsNotLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		sleep(3600)
@@ -139,11 +139,11 @@ func TestRefreshIsNotLost(t *testing.T) {
 // A refresh token that is not good any more leads to the user; without one, to the server's refusal.
 func TestRefreshTokenIsSpent(t *testing.T) {
 	for _, user := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, w *world) {
-			store := &memory{}
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			store := &memoryStore{}
 			o := w.options()
 			o.Store = store
-			w.rotating()
+			w.rotateRefreshTokens()
 			w.client(o).ok()
 			sleep(3600)
 			w.mu.Lock()
@@ -169,8 +169,8 @@ func TestRefreshTokenIsSpent(t *testing.T) {
 
 // An authorization server that cannot be reached takes nothing away.
 func TestRefreshFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		o := w.options()
 		c := w.client(o)
 		c.ok()
@@ -187,11 +187,11 @@ func TestRefreshFails(t *testing.T) {
 
 // What another program with the same Store has renewed is not renewed again, and its refresh token not spoiled.
 func TestAnotherProgramWasQuicker(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -214,7 +214,7 @@ func TestAnotherProgramWasQuicker(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Store = &memory{err: errors.New("disk full")}
+	o.Store = &memoryStore{err: errors.New("disk full")}
 	c := w.client(o)
 	c.ok()
 	c.ok()
@@ -226,10 +226,10 @@ func TestStoreFails(t *testing.T) {
 
 // Two programs that find at the same time that a token has expired renew it once.
 func TestProgramsRenewOneAfterTheOther(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -248,9 +248,9 @@ func TestProgramsRenewOneAfterTheOther(t *testing.T) {
 // An authorization server that does not know the client any more gets to know it again; one that was registered beforehand cannot be helped.
 func TestRegistrationIsForgotten(t *testing.T) {
 	for _, beforehand := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, w *world) {
+		runSynctest(t, func(t *testing.T, w *testServers) {
 			o := w.options()
-			o.Store = &memory{}
+			o.Store = &memoryStore{}
 			if beforehand {
 				o.Clients = []auth.Registration{{Issuer: issuer, ClientID: "me"}}
 			}
@@ -279,8 +279,8 @@ func TestRegistrationIsForgotten(t *testing.T) {
 
 // Who logs in while a token is renewed is asked nevertheless.
 func TestLoginDuringRefresh(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		sleep(3600)
@@ -311,10 +311,10 @@ func TestLoginDuringRefresh(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		w := newWorld(t)
-		store := &memory{}
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		w.client(o).ok()
 		if !user {
 			o.Grant = nil
@@ -340,10 +340,10 @@ func TestRevoked(t *testing.T) {
 
 // What another program has brought meanwhile may have expired too: then its refresh token is the one that is good.
 func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -351,7 +351,7 @@ func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
 		first.ok()
 		sleep(3600)
 		second.ok()
-		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.requestsTo("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
 		assert.Equal(t, w.count("/authorize"), 1)
 	})
 }
@@ -359,10 +359,10 @@ func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
 // What is renewed twice within one tick of the clock, as in 16 ms of Windows, is in order all the
 // same.
 func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -378,11 +378,11 @@ func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
 
 // A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
 func TestLockFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		c := w.client(o)
 		c.ok()
 		sleep(3600)

@@ -44,13 +44,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Authorization") != "" || !sameOrigin(req.URL, a.endpoint) {
 		return t.base.RoundTrip(req)
 	}
-	ctx := a.noticing(req.Context())
-	w := want{a: a, req: req}
+	ctx := a.traceAddress(req.Context())
+	w := retrier{a: a, req: req}
 	for tries := 0; ; tries++ {
-		c, err := a.ready(req.Context())
+		c, err := a.requestCredentials(req.Context())
 		var out *http.Request
 		if err == nil {
-			out, err = w.prepare(ctx, c, tries)
+			out, err = w.authorize(ctx, c, tries)
 		}
 		if err != nil {
 			if req.Body != nil && tries == 0 {
@@ -62,7 +62,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		again, err := w.answered(resp, c)
+		again, err := w.shouldRetry(resp, c)
 		if !again && err == nil {
 			return resp, nil
 		}
@@ -83,24 +83,24 @@ func discard(resp *http.Response) {
 }
 
 // A want is a request that is to succeed, and what has been done for it.
-type want struct {
-	a        *Authorizer
-	req      *http.Request
-	fresh    *Credentials // that were obtained for it
-	renewals int
-	stepUps  int
-	nonces   int
-	nonce    string // in the last proof
+type retrier struct {
+	a                   *Authorizer
+	req                 *http.Request
+	obtained            *Credentials // that were obtained for it
+	unauthorizedRetries int
+	stepUps             int
+	nonceRetries        int
+	nonce               string // in the last proof
 }
 
 const (
-	maxRenewals = 3 // times that a request is sent again after 401, by which time others have obtained what was refused
-	maxStepUps  = 2
-	maxNonces   = 2
+	maxUnauthorizedRetries = 3 // times that a request is sent again after 401, by which time others have obtained what was refused
+	maxStepUps             = 2
+	maxNonceRetries        = 2
 )
 
-// prepare makes the request to be sent.
-func (w *want) prepare(ctx context.Context, c *Credentials, tries int) (*http.Request, error) {
+// authorize makes the request to be sent.
+func (w *retrier) authorize(ctx context.Context, c *Credentials, tries int) (*http.Request, error) {
 	out := w.req.Clone(ctx)
 	if tries > 0 && w.req.Body != nil {
 		body, err := w.req.GetBody()
@@ -114,146 +114,146 @@ func (w *want) prepare(ctx context.Context, c *Credentials, tries int) (*http.Re
 	}
 	out.Header["Authorization"] = []string{c.Type + " " + c.AccessToken}
 	if c.signer != nil && c.Type == dpop {
-		w.nonce = w.a.nonce(out.URL)
-		proof, err := w.a.proof(c.signer, out.Method, out.URL, c.AccessToken, w.nonce)
+		w.nonce = w.a.dpopNonce(out.URL)
+		proof, err := w.a.dpopProof(c.signer, out.Method, out.URL, c.AccessToken, w.nonce)
 		if err != nil {
-			return nil, failed(StepAssertion, "", err)
+			return nil, newError(StepAssertion, "", err)
 		}
 		out.Header[headerDPoP] = []string{proof}
 	}
 	return out, nil
 }
 
-// answered says whether the request is to be sent again. The error is why it is not, if that is another one than the answer.
-func (w *want) answered(resp *http.Response, c *Credentials) (again bool, err error) {
+// shouldRetry says whether the request is to be sent again. The error is why it is not, if that is another one than the answer.
+func (w *retrier) shouldRetry(resp *http.Response, c *Credentials) (again bool, err error) {
 	a := w.a
-	a.learn(w.req.URL, resp.Header)
+	a.saveNonce(w.req.URL, resp.Header)
 	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || w.req.Body != nil && w.req.GetBody == nil {
 		return false, nil
 	}
-	p := problem{wants: wantsOf(resp.Header), refused: c, revision: w.req.Header.Get(mcp.HeaderProtocolVersion)}
+	p := credentialsRequest{challenge: parseChallenge(resp.Header), rejected: c, revision: w.req.Header.Get(mcp.HeaderProtocolVersion)}
 	if resp.StatusCode == http.StatusForbidden {
-		return w.forbidden(p)
+		return w.retryForbidden(p)
 	}
 	switch {
-	case p.wants.foreign:
+	case p.challenge.otherSchemes:
 		return false, nil
-	case p.wants.code == "use_dpop_nonce": // the token is good, so that another would not help
-		w.nonces++
-		return w.nonces <= maxNonces && a.nonce(w.req.URL) != w.nonce, nil
-	case c != nil && c == w.fresh && !c.renewed:
-		a.fail(failedf(StepResource, a.text, "the server refuses the token that was just obtained for it"))
+	case p.challenge.errorCode == "use_dpop_nonce": // the token is good, so that another would not help
+		w.nonceRetries++
+		return w.nonceRetries <= maxNonceRetries && a.dpopNonce(w.req.URL) != w.nonce, nil
+	case c != nil && c == w.obtained && !c.withoutGrant:
+		a.rememberFailure(errorf(StepResource, a.endpointText, "the server refuses the token that was just obtained for it"))
 		return false, nil
-	case w.renewals == maxRenewals:
+	case w.unauthorizedRetries == maxUnauthorizedRetries:
 		return false, nil
 	}
-	w.renewals++
-	p.full = c != nil && c == w.fresh
-	return w.solve(p)
+	w.unauthorizedRetries++
+	p.skipRefresh = c != nil && c == w.obtained
+	return w.acquire(p)
 }
 
-// forbidden is about a token that is good, but not for this (2026-07-28, Authorization, "Step-Up Authorization Flow"). Scopes that have been asked for already
+// retryForbidden is about a token that is good, but not for this (2026-07-28, Authorization, "Step-Up Authorization Flow"). Scopes that have been asked for already
 // would not be granted the next time either.
-func (w *want) forbidden(p problem) (again bool, err error) {
-	if p.wants.code != "insufficient_scope" || p.refused == nil || w.stepUps == maxStepUps || has(p.refused.Scopes, p.wants.scopes) {
+func (w *retrier) retryForbidden(p credentialsRequest) (again bool, err error) {
+	if p.challenge.errorCode != "insufficient_scope" || p.rejected == nil || w.stepUps == maxStepUps || containsAll(p.rejected.Scopes, p.challenge.scopes) {
 		return false, nil
 	}
 	w.stepUps++
 	p.stepUp = true
-	return w.solve(p)
+	return w.acquire(p)
 }
 
-func (w *want) solve(p problem) (again bool, err error) {
-	before := p.refused
-	switch err := w.a.solve(w.req.Context(), p); {
-	case errors.Is(err, errUnsolved):
+func (w *retrier) acquire(p credentialsRequest) (again bool, err error) {
+	before := p.rejected
+	switch err := w.a.acquire(w.req.Context(), p); {
+	case errors.Is(err, errNoToken):
 		return false, nil
 	case err != nil:
 		return false, err
 	}
 	w.a.mu.Lock()
 	defer w.a.mu.Unlock()
-	if w.a.held == before {
+	if w.a.credentials == before {
 		return false, nil
 	}
-	w.fresh = w.a.held
+	w.obtained = w.a.credentials
 	return true, nil
 }
 
-// wants are what a challenge says about the token that is wanted.
-type wants struct {
-	metadata string   // the URL of the resource's metadata
-	scopes   []string // nil if it does not say
-	code     string   // "error"
-	dpop     bool     // only a token of that type
-	foreign  bool     // there are challenges, and none of them is about tokens
+// challenge are what a challenge says about the token that is wanted.
+type challenge struct {
+	resourceMetadataURL string   // the URL of the resource's metadata
+	scopes              []string // nil if it does not say
+	errorCode           string   // "error"
+	dpopRequired        bool     // only a token of that type
+	otherSchemes        bool     // there are challenges, and none of them is about tokens
 }
 
-// wantsOf reads the challenges of an answer. What is none is skipped: a server may have written anything there.
-func wantsOf(h http.Header) wants {
+// parseChallenge reads the challenges of an answer. What is none is skipped: a server may have written anything there.
+func parseChallenge(h http.Header) challenge {
 	all, _ := oauth.ParseChallenges(h.Values("WWW-Authenticate"))
-	w := wants{foreign: len(all) > 0}
+	w := challenge{otherSchemes: len(all) > 0}
 	var found *oauth.Challenge
 	for i, c := range all {
 		if !c.Is(bearer) && !c.Is(dpop) {
 			continue
 		}
-		w.foreign = false
+		w.otherSchemes = false
 		switch {
 		case found == nil:
-			found, w.dpop = &all[i], c.Is(dpop)
+			found, w.dpopRequired = &all[i], c.Is(dpop)
 		case c.Is(bearer): // both will do: which of them tells more?
-			w.dpop = false
+			w.dpopRequired = false
 			if found.Get("resource_metadata") == "" {
 				found = &all[i]
 			}
 		case c.Is(dpop) && c.Get("error") != "" && found.Get("error") == "":
-			found, w.dpop = &all[i], false
+			found, w.dpopRequired = &all[i], false
 		default:
-			w.dpop = w.dpop && c.Is(dpop)
+			w.dpopRequired = w.dpopRequired && c.Is(dpop)
 		}
 	}
 	if found != nil {
-		w.metadata, w.scopes, w.code = found.Get("resource_metadata"), scopesOf(found.Get("scope")), strings.ToLower(found.Get("error"))
+		w.resourceMetadataURL, w.scopes, w.errorCode = found.Get("resource_metadata"), parseScopes(found.Get("scope")), strings.ToLower(found.Get("error"))
 	}
 	return w
 }
 
-// ready returns the credentials for a request, nil if there are none. Those that have expired are renewed if that needs nobody.
-func (a *Authorizer) ready(ctx context.Context) (*Credentials, error) {
+// requestCredentials returns the credentials for a request, nil if there are none. Those that have expired are renewed if that needs nobody.
+func (a *Authorizer) requestCredentials(ctx context.Context) (*Credentials, error) {
 	c := a.current()
-	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.alone() {
+	if c == nil || !c.expired(time.Now()) || c.RefreshToken == "" && !a.isUnattended() {
 		return c, nil
 	}
-	if a.isAnywhere() {
-		if _, err := a.ask(ctx); err != nil {
+	if a.isAddressUnknown() {
+		if _, err := a.probe(ctx); err != nil {
 			return c, nil // the request will fare no better, and say so
 		}
 	}
-	if err := a.solve(ctx, problem{refused: c, quiet: true}); err != nil && !errors.Is(err, errUnsolved) {
+	if err := a.acquire(ctx, credentialsRequest{rejected: c, unattended: true}); err != nil && !errors.Is(err, errNoToken) {
 		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return cmp.Or(a.held, c), nil
+	return cmp.Or(a.credentials, c), nil
 }
 
-// ask sends a request without a token, to hear what the server wants.
-func (a *Authorizer) ask(ctx context.Context) (wants, error) {
-	ctx, cancel := context.WithTimeout(context.WithValue(a.noticing(ctx), anywhereKey{}, true), requestTime)
+// probe sends a request without a token, to hear what the server wants.
+func (a *Authorizer) probe(ctx context.Context) (challenge, error) {
+	ctx, cancel := context.WithTimeout(context.WithValue(a.traceAddress(ctx), allowPrivateKey{}, true), requestTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.text, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.endpointText, nil)
 	if err != nil {
-		return wants{}, failed(StepResource, a.text, err)
+		return challenge{}, newError(StepResource, a.endpointText, err)
 	}
 	req.Header.Set("Accept", "text/event-stream")
-	resp, err := a.http.Do(req)
+	resp, err := a.httpClient.Do(req)
 	if err != nil {
-		return wants{}, failed(StepResource, a.text, err)
+		return challenge{}, newError(StepResource, a.endpointText, err)
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode == http.StatusUnauthorized {
-		return wantsOf(resp.Header), nil
+		return parseChallenge(resp.Header), nil
 	}
-	return wants{}, nil
+	return challenge{}, nil
 }

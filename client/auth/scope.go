@@ -11,8 +11,8 @@ const (
 	maxScopeBytes = 4 << 10
 )
 
-// scopesOf reads a list of scopes (RFC 6749, section 3.3). What is no scope is left out, and so is what is too much.
-func scopesOf(text string) []string { return union(nil, strings.Fields(text)) }
+// parseScopes reads a list of scopes (RFC 6749, section 3.3). What is no scope is left out, and so is what is too much.
+func parseScopes(text string) []string { return union(nil, strings.Fields(text)) }
 
 // union adds scopes to a list, each once.
 func union(all, more []string) []string {
@@ -33,7 +33,7 @@ func isScope(text string) bool {
 	return isToken(text) && !strings.ContainsAny(text, `"\`)
 }
 
-// has says whether all wanted scopes are in a list.
-func has(all, wanted []string) bool {
+// containsAll says whether all wanted scopes are in a list.
+func containsAll(all, wanted []string) bool {
 	return !slices.ContainsFunc(wanted, func(scope string) bool { return !slices.Contains(all, scope) })
 }

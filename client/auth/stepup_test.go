@@ -14,9 +14,9 @@ import (
 )
 
 // scopesAsked are the scopes of each time that the user was asked.
-func (w *world) scopesAsked() []string {
+func (w *testServers) scopesAsked() []string {
 	var all []string
-	for _, r := range w.find("/authorize") {
+	for _, r := range w.requestsTo("/authorize") {
 		all = append(all, r.URL.Query().Get("scope"))
 	}
 	return all
@@ -47,7 +47,7 @@ func TestScopeSelection(t *testing.T) {
 		o := w.options()
 		o.Scopes = tc.o
 		w.client(o).ok()
-		q := w.find("/authorize")[0].URL.Query()
+		q := w.requestsTo("/authorize")[0].URL.Query()
 		assert.Equal(t, q.Get("scope"), tc.want, tc.challenge)
 		assert.Equal(t, q.Has("scope"), tc.want != "")
 		assert.Equal(t, q.Get("prompt") == "consent", strings.Contains(tc.want, "offline_access"))
@@ -102,9 +102,9 @@ func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 
 // Where nobody can be asked, what another program has brought is used, if it is good for more.
 func TestStepUpByAnotherProgram(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
+		o.Store = &memoryStore{}
 		alone := o
 		alone.Grant = nil
 		needs := ""
@@ -172,7 +172,7 @@ func TestStepUpsAreBounded(t *testing.T) {
 
 // A server that refuses what was just obtained for it is not worth another page: not for this request, and not for the next ones for a while.
 func TestRefusalsAreBounded(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.accepts = func(*http.Request) int { return 401 }
 		c := w.client(w.options())
 		status, err := c.call()
@@ -193,8 +193,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 
 // A refreshed token that is refused too leads to the user.
 func TestRefreshDoesNotHelp(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		w.accepts = func(*http.Request) int {
@@ -209,17 +209,17 @@ func TestRefreshDoesNotHelp(t *testing.T) {
 }
 
 // When the server names another authorization server, the client is registered there, and nothing of the former is shown to the latter.
-func TestMigration(t *testing.T) { inBubble(t, testMigration) } // in a bubble, both logins are at the same time
+func TestMigration(t *testing.T) { runSynctest(t, testMigration) } // in a bubble, both logins are at the same time
 
-func testMigration(t *testing.T, w *world) {
-	store := &memory{}
+func testMigration(t *testing.T, w *testServers) {
+	store := &memoryStore{}
 	o := w.options()
 	o.Store = store
 	c := w.client(o)
 	c.ok()
 
 	second := newWorld(t)
-	second.asm = with(w.asm, map[string]any{"issuer": "https://as2.example/t"})
+	second.asm = merged(w.asm, map[string]any{"issuer": "https://as2.example/t"})
 	for name, path := range map[string]string{"authorization_endpoint": "/authorize", "token_endpoint": "/token", "registration_endpoint": "/register"} {
 		second.asm[name] = "https://as2.example" + path
 	}
@@ -240,7 +240,7 @@ func testMigration(t *testing.T, w *world) {
 			assert.Assert(t, !strings.Contains(all, "client_id=registered&") && !strings.Contains(all, "refresh-2") && !strings.Contains(all, "token-2"), all)
 		}
 	}
-	assert.Equal(t, len(w.sent("as2.example")), 4)
+	assert.Equal(t, len(w.requestsAt("as2.example")), 4)
 	assert.Equal(t, len(store.all), 2, "one is kept for each")
 	got, _ := c.Credentials()
 	assert.Equal(t, got.Issuer+" "+got.Registration.ClientID, "https://as2.example/t registered-2")
@@ -253,4 +253,4 @@ func testMigration(t *testing.T, w *world) {
 	}
 }
 
-var _ auth.Store = (*memory)(nil)
+var _ auth.Store = (*memoryStore)(nil)

@@ -104,7 +104,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: this is no regular file", path)
-	case letsOthersIn(info):
+	case othersHaveAccess(info):
 		return nil, fmt.Errorf("%s: others may read it or write to it, so it is not used: log in again, or chmod 600 it if that is yours", path)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s: it has more than %d bytes", path, maxFile)
@@ -117,7 +117,7 @@ func (s FileStore) read(path string) (*Credentials, error) {
 	if err := jsonexact.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("%s: it is damaged: log in again", path) // the cause might show what is in it
 	}
-	if err := c.complete(); err != nil {
+	if err := c.prepare(); err != nil {
 		return nil, fmt.Errorf("%s: %w: log in again", path, err)
 	}
 	if path != s.path(c.Key) {
@@ -126,8 +126,8 @@ func (s FileStore) read(path string) (*Credentials, error) {
 	return c, nil
 }
 
-// letsOthersIn reports whether the permissions of a file let in others than its owner.
-func letsOthersIn(info fs.FileInfo) bool {
+// othersHaveAccess reports whether the permissions of a file let in others than its owner.
+func othersHaveAccess(info fs.FileInfo) bool {
 	return atomicfile.Permissions && info.Mode().Perm()&0o077 != 0
 }
 
@@ -151,7 +151,7 @@ func (s FileStore) Put(c Credentials) error {
 		return err
 	}
 	path := s.path(c.Key)
-	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || letsOthersIn(info)) {
+	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || othersHaveAccess(info)) {
 		// Or the new one would have its permissions, or be where it leads to.
 		if err := atomicfile.Remove(path); err != nil {
 			return err

@@ -23,7 +23,7 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-func kept(issuer, resource, client string) auth.Credentials {
+func testCredentials(issuer, resource, client string) auth.Credentials {
 	return auth.Credentials{
 		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource, Client: client, Grant: "authorization_code"}, Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
 		Registration: auth.Registration{Issuer: issuer, ClientID: "x", Secret: "s3cret"}, Scopes: []string{"a"}, Expires: time.Unix(1e9, 0).UTC(), Saved: time.Unix(1e9, 0).UTC(),
@@ -38,8 +38,8 @@ func TestFileStore(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 0)
 	for _, c := range []auth.Credentials{
-		kept("https://as.example", "https://a.example", ""), kept("https://as.example/", "https://a.example", ""), kept("https://as.example", "https://b.example", ""),
-		kept("https://as.example", "https://a.example", "client"),
+		testCredentials("https://as.example", "https://a.example", ""), testCredentials("https://as.example/", "https://a.example", ""), testCredentials("https://as.example", "https://b.example", ""),
+		testCredentials("https://as.example", "https://a.example", "client"),
 	} {
 		assert.NilError(t, s.Put(c))
 		assert.NilError(t, s.Put(c), "again")
@@ -50,7 +50,7 @@ func TestFileStore(t *testing.T) {
 	all, err = s.Find("https://b.example/mcp")
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 1)
-	want := kept("https://as.example", "https://b.example", "")
+	want := testCredentials("https://as.example", "https://b.example", "")
 	assert.Equal(t, fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, all[0]), 0}), fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, want), 0}))
 
 	hasMode(t, dir, 0o700)
@@ -77,7 +77,7 @@ func hasMode(t *testing.T, path string, want fs.FileMode) {
 // The endpoints of one resource have credentials of their own.
 func TestEndpointsAreKeptApart(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
-	a, b := kept("https://as.example", "https://a.example", ""), kept("https://as.example", "https://a.example", "")
+	a, b := testCredentials("https://as.example", "https://a.example", ""), testCredentials("https://as.example", "https://a.example", "")
 	b.Endpoint = "https://a.example/other"
 	assert.NilError(t, s.Put(a))
 	assert.NilError(t, s.Put(b))
@@ -92,7 +92,7 @@ func TestEndpointsAreKeptApart(t *testing.T) {
 // One at a time has the lock of a Key, whatever the process; others wait for it as long as they like.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
-	k := kept("https://as.example", "https://a.example", "").Key
+	k := testCredentials("https://as.example", "https://a.example", "").Key
 	unlock, err := auth.FileStore{Dir: dir}.Lock(t.Context(), k)
 	assert.NilError(t, err)
 	hurry, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -126,7 +126,7 @@ const lockOf = "STDWIRE_TEST_LOCK"
 
 // A lock is free as soon as the process that has it is dead.
 func TestLockOfADeadProcess(t *testing.T) {
-	k := kept("https://as.example", "https://a.example", "").Key
+	k := testCredentials("https://as.example", "https://a.example", "").Key
 	if dir := os.Getenv(lockOf); dir != "" {
 		_, err := auth.FileStore{Dir: dir}.Lock(t.Context(), k)
 		assert.NilError(t, err)
@@ -173,7 +173,7 @@ func files(t *testing.T, dir string) []string {
 
 // What is wrong with a file is told, with its name and without what is in it, and nothing of it is used; the others are.
 func TestDamagedFiles(t *testing.T) {
-	good := kept("https://as.example", "https://a.example", "")
+	good := testCredentials("https://as.example", "https://a.example", "")
 	for name, tc := range map[string]struct {
 		damage func(t *testing.T, path string)
 		want   string
@@ -222,7 +222,7 @@ func TestDamagedFiles(t *testing.T) {
 			s := auth.FileStore{Dir: t.TempDir()}
 			assert.NilError(t, s.Put(good))
 			path := files(t, s.Dir)[0]
-			assert.NilError(t, s.Put(kept("https://as.example", "https://b.example", "")))
+			assert.NilError(t, s.Put(testCredentials("https://as.example", "https://b.example", "")))
 			tc.damage(t, path)
 			all, err := s.All()
 			assert.ErrorContains(t, err, tc.want)
@@ -248,7 +248,7 @@ func write(text string) func(*testing.T, string) {
 // A link in the place of a file leads nobody's credentials away.
 func TestLinkInAStore(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
-	good := kept("https://as.example", "https://a.example", "")
+	good := testCredentials("https://as.example", "https://a.example", "")
 	assert.NilError(t, s.Put(good))
 	path, away := files(t, s.Dir)[0], filepath.Join(t.TempDir(), "away")
 	assert.NilError(t, os.WriteFile(away, nil, 0o666))
@@ -272,7 +272,7 @@ func TestStoreThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))
 	s := auth.FileStore{Dir: filepath.Join(file, "below")}
-	assert.Assert(t, s.Put(kept("https://as.example", "https://a.example", "")) != nil)
+	assert.Assert(t, s.Put(testCredentials("https://as.example", "https://a.example", "")) != nil)
 	w := newWorld(t)
 	o := w.options()
 	o.Store = s
@@ -284,7 +284,7 @@ func TestStoreThatCannotBeWritten(t *testing.T) {
 	assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be kept"), w.log.String())
 	w.mu.Unlock()
 
-	big := kept("https://as.example", "https://a.example", "")
+	big := testCredentials("https://as.example", "https://a.example", "")
 	big.AccessToken = strings.Repeat("x", 70<<10)
 	assert.ErrorContains(t, auth.FileStore{Dir: t.TempDir()}.Put(big), "over the limit of 65536")
 }
@@ -296,7 +296,7 @@ func TestStoreIsShared(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for range 20 {
-				c := kept("https://as.example", "https://a.example", "")
+				c := testCredentials("https://as.example", "https://a.example", "")
 				c.AccessToken = strings.Repeat(string(rune('a'+i)), 1000)
 				assert.Check(t, s.Put(c))
 				found, err := s.Find(c.Endpoint)
@@ -312,7 +312,7 @@ func TestStoreIsShared(t *testing.T) {
 
 // Credentials may be printed and logged: what is secret is not shown.
 func TestCredentialsAreNotPrinted(t *testing.T) {
-	c := kept("https://as.example", "https://a.example", "")
+	c := testCredentials("https://as.example", "https://a.example", "")
 	c.Endpoint += "?key=s3cret"
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "c", c, "r", c.Registration, "k", c.Key)

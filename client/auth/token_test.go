@@ -51,7 +51,7 @@ func TestTokenAnswers(t *testing.T) {
 			c := w.client(w.options())
 			if tc.want == "" {
 				c.ok()
-				assert.Equal(t, w.find("/mcp")[1].Header.Get("Authorization"), "Bearer T")
+				assert.Equal(t, w.requestsTo("/mcp")[1].Header.Get("Authorization"), "Bearer T")
 				return
 			}
 			e := c.fails(auth.StepToken, tc.want)
@@ -85,7 +85,7 @@ func TestSecretsAreNotRedirected(t *testing.T) {
 				w.hosts["https://evil.example"] = http.HandlerFunc(w.serveToken)
 				step := map[string]auth.Step{"/token": auth.StepToken, "/register": auth.StepRegistration}[path]
 				w.client(w.options()).fails(step, "which is not followed")
-				assert.Equal(t, len(w.sent("evil.example"))+w.count("/elsewhere"), 0)
+				assert.Equal(t, len(w.requestsAt("evil.example"))+w.count("/elsewhere"), 0)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestEndlessServers(t *testing.T) {
 	for kind, handler := range map[string]http.HandlerFunc{"silent": silent, "dripping": dripping, "flooding": flooding} {
 		for _, at := range []string{"mcp.example" + prmPath, "as.example" + asmPath, "as.example/register", "as.example/token"} {
 			t.Run(kind+" "+at, func(t *testing.T) {
-				inBubble(t, func(t *testing.T, w *world) {
+				runSynctest(t, func(t *testing.T, w *testServers) {
 					for host, h := range w.hosts {
 						w.hosts[host] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 							if r.URL.Host+r.URL.Path == at {
@@ -140,7 +140,7 @@ func TestEndlessServers(t *testing.T) {
 
 // An answer with 401 whose own text never ends is not waited for either.
 func TestEndlessRefusal(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		mux := w.hosts["https://mcp.example"]
 		first := true
 		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

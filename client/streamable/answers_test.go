@@ -19,7 +19,7 @@ import (
 )
 
 func TestModern(t *testing.T) {
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		assert.Equal(t, c.Era(), mcp.Modern)
 		check(t, c)
@@ -32,7 +32,7 @@ func TestModern(t *testing.T) {
 }
 
 func TestLegacy(t *testing.T) {
-	inBubble(t, legacy(mild, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(answerCall, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		assert.Equal(t, c.Revision(), mcp.Rev20251125)
 		check(t, c)
@@ -50,50 +50,55 @@ func TestLegacy(t *testing.T) {
 
 // What an answer to a call may look like, in both eras, and what becomes of it. None of them ends the connection.
 func TestAnswers(t *testing.T) {
-	answer := func(r *seen) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text) }
-	with := func(kind, format string) func(http.ResponseWriter, *seen) {
-		return func(w http.ResponseWriter, r *seen) {
-			plain(200, kind, strings.ReplaceAll(format, "ANSWER", answer(r)))(w, r)
+	answer := func(r *recordedRequest) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text)
+	}
+	with := func(kind, format string) func(http.ResponseWriter, *recordedRequest) {
+		return func(w http.ResponseWriter, r *recordedRequest) {
+			respondWith(200, kind, strings.ReplaceAll(format, "ANSWER", answer(r)))(w, r)
 		}
 	}
 	for _, tt := range []struct {
 		name   string
-		answer func(http.ResponseWriter, *seen)
+		answer func(http.ResponseWriter, *recordedRequest)
 		err    string
 		is     error
 	}{
 		{"JSON", with("application/json", "ANSWER"), "", nil},
 		{"JSON, with a charset", with("Application/JSON; charset=utf-8", " ANSWER\n"), "", nil},
-		{"JSON on several lines", func(w http.ResponseWriter, r *seen) {
-			plain(200, "application/json", strings.ReplaceAll(answer(r), ",", ",\r\n"))(w, r)
+		{"JSON on several lines", func(w http.ResponseWriter, r *recordedRequest) {
+			respondWith(200, "application/json", strings.ReplaceAll(answer(r), ",", ",\r\n"))(w, r)
 		}, "", nil},
-		{"201", func(w http.ResponseWriter, r *seen) { plain(201, "application/json", answer(r))(w, r) }, "", nil},
+		{"201", func(w http.ResponseWriter, r *recordedRequest) { respondWith(201, "application/json", answer(r))(w, r) }, "", nil},
 		{"events", with("text/event-stream; charset=utf-8", "event: message\ndata: ANSWER\n\n"), "", nil},
 		{"events, with CR", with("text/event-stream", "\ufeffdata: ANSWER\r\r"), "", nil},
 		{"events, with other fields", with("text/event-stream", ": hi\nfoo\n\nevent: ping\ndata: 1\n\ndata:ANSWER\nevent\n\n"), "", nil},
-		{"events of another type", with("text/event-stream", "event: answer\ndata: ANSWER\n\n"), "the connection ended before the answer", streamable.ErrCut},
+		{"events of another type", with("text/event-stream", "event: answer\ndata: ANSWER\n\n"), "the connection ended before the answer", streamable.ErrDisconnected},
 		{"an answer to another", with("application/json", `{"jsonrpc":"2.0","id":77,"result":{}}`), "JSON that is no answer to it", rpc.ErrProtocol},
 		{"an answer to a string", with("application/json", `{"jsonrpc":"2.0","id":"3","result":{}}`), "JSON that is no answer to it", rpc.ErrProtocol},
 		{"a request", with("application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`), "JSON that is no answer to it", rpc.ErrProtocol},
 		{"no JSON", with("application/json", `<html>`), "JSON that is no answer to it", rpc.ErrProtocol},
 		{"no body", with("application/json", ``), "JSON that is no answer to it", rpc.ErrProtocol},
-		{"no Content-Type", func(w http.ResponseWriter, r *seen) { w.Header()["Content-Type"] = nil; fmt.Fprint(w, answer(r)) }, "an answer without a Content-Type", rpc.ErrProtocol},
-		{"nothing", plain(200, "", ""), "200 OK, and no answer", rpc.ErrProtocol},
-		{"202", plain(202, "", ""), "202 Accepted, and no answer", rpc.ErrProtocol},
-		{"HTML", plain(200, "text/html", "<html>"), `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`, rpc.ErrProtocol},
+		{"no Content-Type", func(w http.ResponseWriter, r *recordedRequest) {
+			w.Header()["Content-Type"] = nil
+			fmt.Fprint(w, answer(r))
+		}, "an answer without a Content-Type", rpc.ErrProtocol},
+		{"nothing", respondWith(200, "", ""), "200 OK, and no answer", rpc.ErrProtocol},
+		{"202", respondWith(202, "", ""), "202 Accepted, and no answer", rpc.ErrProtocol},
+		{"HTML", respondWith(200, "text/html", "<html>"), `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`, rpc.ErrProtocol},
 		{"an error", refusing(200, -32602), "no", &rpc.Error{Code: -32602}},
 		{"an error, with 404", refusing(404, -32601), "no", rpc.ErrMethodNotFound},
 		{"an error, with 500", refusing(500, -32603), "no", &rpc.Error{Code: -32603}},
 		{"an error, with 503", refusing(503, -32000), "no", &rpc.Error{Code: -32000}},
-		{"an error without an id, with 400", func(w http.ResponseWriter, r *seen) { refuse(w, 400, "null", -32700, "what?") }, "what?", &rpc.Error{Code: -32700}},
-		{"an error that is none, with 400", plain(400, "application/json", `{"jsonrpc":"2.0","id":3,"error":"no"}`), "400 Bad Request", rpc.ErrProtocol},
+		{"an error without an id, with 400", func(w http.ResponseWriter, r *recordedRequest) { refuse(w, 400, "null", -32700, "what?") }, "what?", &rpc.Error{Code: -32700}},
+		{"an error that is none, with 400", respondWith(400, "application/json", `{"jsonrpc":"2.0","id":3,"error":"no"}`), "400 Bad Request", rpc.ErrProtocol},
 		{"401", refusing(401, -32000), "401 Unauthorized", nil},
-		{"500", plain(500, "text/plain", "oops\n\x1b[31m\u202e"), `500 Internal Server Error: "oops`, rpc.ErrProtocol},
+		{"500", respondWith(500, "text/plain", "oops\n\x1b[31m\u202e"), `500 Internal Server Error: "oops`, rpc.ErrProtocol},
 		{"a huge message", with("application/json", `"`+strings.Repeat("x", 1<<20)+`"`), "over the limit of 65536 (Options.Limits.MaxFrame)", framing.ErrTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, era := range []func(http.ResponseWriter, *seen){modern(once(tt.answer)), stateless(once(tt.answer))} {
-				inBubble(t, era, func(t *testing.T, s *site) {
+			for _, era := range []func(http.ResponseWriter, *recordedRequest){modern(once(tt.answer)), withoutHandshake(once(tt.answer))} {
+				inBubble(t, era, func(t *testing.T, s *testServer) {
 					c := s.connect(t, client.Options{Limits: limitFrame(64 << 10)})
 					answer, err := call(t, c)
 					if tt.err == "" {
@@ -119,22 +124,22 @@ func TestAnswers(t *testing.T) {
 }
 
 // once gives an answer to the first call, and the right one to all others.
-func once(answer func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
+func once(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
 	first := true
-	return func(w http.ResponseWriter, r *seen) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		if first {
 			first = false
 			answer(w, r)
 			return
 		}
-		mild(w, r)
+		answerCall(w, r)
 	}
 }
 
-// stateless is a legacy server without sessions.
-func stateless(call func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
+// withoutHandshake is a legacy server without sessions.
+func withoutHandshake(call func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
 	other := legacy(call, nil)
-	return func(w http.ResponseWriter, r *seen) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			answerJSON(w, r, initialized)
 			return
@@ -145,9 +150,9 @@ func stateless(call func(http.ResponseWriter, *seen)) func(http.ResponseWriter, 
 
 // What comes before an answer arrives before it, in order.
 func TestBeforeTheAnswer(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		proceed := make(chan int)
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
 			for i := 1; i <= 5; i++ {
 				<-proceed
@@ -156,7 +161,7 @@ func TestBeforeTheAnswer(t *testing.T) {
 			}
 			stream.raw(": and now\n\n")
 			stream.result(text)
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			proceed = make(chan int, 5) // of the bubble
 			proceed <- 0
 			logs := make(chan string, 10)
@@ -186,12 +191,12 @@ func accept(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 // A legacy server asks on the stream of the call, or on that of GET, and is answered with a POST, also where no call has a place any more.
 func TestQuestions(t *testing.T) {
 	for _, onGet := range []bool{false, true} {
-		asked, answered := make(chan *seen), make(chan string)
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		asked, answered := make(chan *recordedRequest), make(chan string)
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "" && r.Method == http.MethodPost {
 				answered <- r.body
 			}
-			legacy(func(w http.ResponseWriter, r *seen) {
+			legacy(func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				if onGet {
 					asked <- r
@@ -201,7 +206,7 @@ func TestQuestions(t *testing.T) {
 				body := <-answered
 				assert.Check(t, strings.Contains(body, `"id":"q7"`) && strings.Contains(body, `"action":"accept"`), body)
 				stream.result(text)
-			}, func(w http.ResponseWriter, r *seen) {
+			}, func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				for {
 					select {
@@ -212,8 +217,8 @@ func TestQuestions(t *testing.T) {
 					}
 				}
 			})(w, r)
-		}, func(t *testing.T, s *site) {
-			asked, answered = make(chan *seen), make(chan string, 1)
+		}, func(t *testing.T, s *testServer) {
+			asked, answered = make(chan *recordedRequest), make(chan string, 1)
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: accept})
 			check(t, c)
@@ -225,13 +230,13 @@ func TestQuestions(t *testing.T) {
 
 // A modern server must not send requests. What it sends all the same is not answered, and does no harm.
 func TestModernQuestionsAreNotAnswered(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.raw("data: %s\n\n", question)
 		if wait(r, time.Second) {
 			stream.result(text)
 		}
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		check(t, s.connect(t, client.Options{OnElicit: accept}))
 		assert.Equal(t, len(s.lines()), 2)
 	})
@@ -240,12 +245,12 @@ func TestModernQuestionsAreNotAnswered(t *testing.T) {
 // A server that does not end the stream behind the answer is not waited for, and in the end not listened to.
 func TestBehindTheAnswer(t *testing.T) {
 	for _, more := range []string{"", "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n", strings.Repeat(":\n", 1<<20)} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
 			stream.result(text)
 			stream.raw("%s", more)
 			stream.hold()
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{})
 			began := time.Now()
@@ -260,18 +265,21 @@ func TestBehindTheAnswer(t *testing.T) {
 
 // A server that answers a notification, or does so with a stream that it does not end, holds nothing up for long.
 func TestNotificationsThatAreAnswered(t *testing.T) {
-	for _, answer := range []func(http.ResponseWriter, *seen){
-		func(w http.ResponseWriter, r *seen) { events(w, r).hold() },
-		func(w http.ResponseWriter, _ *seen) { w.Header().Set("Content-Length", "9"); w.WriteHeader(202) },
-		plain(200, "application/json", "{}"), plain(204, "", ""), plain(400, "", ""), plain(404, "", ""),
+	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
+		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() },
+		func(w http.ResponseWriter, _ *recordedRequest) {
+			w.Header().Set("Content-Length", "9")
+			w.WriteHeader(202)
+		},
+		respondWith(200, "application/json", "{}"), respondWith(204, "", ""), respondWith(400, "", ""), respondWith(404, "", ""),
 	} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "notifications/initialized" {
 				answer(w, r)
 				return
 			}
-			stateless(mild)(w, r)
-		}, func(t *testing.T, s *site) {
+			withoutHandshake(answerCall)(w, r)
+		}, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			began := time.Now()
 			check(t, c)

@@ -21,23 +21,23 @@ import (
 func TestCancellation(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		var open atomic.Int64
-		held := func(w http.ResponseWriter, r *seen) {
+		held := func(w http.ResponseWriter, r *recordedRequest) {
 			open.Add(1)
 			defer open.Add(-1)
 			if stream {
 				events(w, r).hold()
 			} else {
-				hang(w, r)
+				blockRequest(w, r)
 			}
 		}
 		for _, tt := range []struct {
-			server func(http.ResponseWriter, *seen)
+			server func(http.ResponseWriter, *recordedRequest)
 			want   []string
 		}{
 			{modern(held), nil},
 			{legacy(held, nil), []string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
 		} {
-			inBubble(t, tt.server, func(t *testing.T, s *site) {
+			inBubble(t, tt.server, func(t *testing.T, s *testServer) {
 				s.o.MaxCalls = 1
 				c := s.connect(t, client.Options{})
 				for range 3 {
@@ -65,7 +65,7 @@ func TestCancellation(t *testing.T) {
 
 // What the server has not got need not be cancelled.
 func TestCancellationOfWhatWasNotSent(t *testing.T) {
-	inBubble(t, legacy(hang, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 1
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		var calls sync.WaitGroup
@@ -86,13 +86,13 @@ func TestCancellationOfWhatWasNotSent(t *testing.T) {
 
 // A server that takes no cancellation holds up nothing but the place.
 func TestCancellationThatIsNotTaken(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/cancelled" {
-			hang(w, r)
+			blockRequest(w, r)
 			return
 		}
-		legacy(hang, nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(blockRequest, nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		began := time.Now()
 		for range 10 {
@@ -112,14 +112,14 @@ func TestCancellationThatIsNotTaken(t *testing.T) {
 // An answer that comes after the call was given up is dropped, wherever it comes.
 func TestLateAnswers(t *testing.T) {
 	late := make(chan string)
-	inBubble(t, legacy(once(func(w http.ResponseWriter, r *seen) {
-		hang(w, r)
+	inBubble(t, legacy(once(func(w http.ResponseWriter, r *recordedRequest) {
+		blockRequest(w, r)
 		late <- string(r.message.ID)
-	}), func(w http.ResponseWriter, r *seen) {
+	}), func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.raw("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", <-late, text)
 		stream.hold()
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		late = make(chan string)
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c, client.Timeout(time.Second))
@@ -132,17 +132,17 @@ func TestLateAnswers(t *testing.T) {
 
 // However many calls there are, so many are under way at a time, and all come to an end.
 func TestMaxCalls(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		var now, most atomic.Int64
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
 			if wait(r, time.Second) {
-				mild(w, r)
+				answerCall(w, r)
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 8
 			c := s.connect(t, client.Options{})
 			began := time.Now()
@@ -161,13 +161,13 @@ func TestMaxCalls(t *testing.T) {
 func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
 	var mu sync.Mutex
 	answers := make(map[string]chan struct{})
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "" && r.Method == http.MethodPost {
 			mu.Lock()
 			close(answers[string(r.message.ID)])
 			mu.Unlock()
 		}
-		stateless(func(w http.ResponseWriter, r *seen) {
+		withoutHandshake(func(w http.ResponseWriter, r *recordedRequest) {
 			answered := make(chan struct{})
 			id := `"q` + string(r.message.ID) + `"`
 			mu.Lock()
@@ -181,7 +181,7 @@ func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
 			}
 			stream.result(text)
 		})(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 4
 		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			time.Sleep(time.Second)

@@ -17,11 +17,11 @@ import (
 
 // Close ends whatever is under way, at once.
 func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.ID[len(r.message.ID)-1] % 4 {
 			case 0:
-				hang(w, r)
+				blockRequest(w, r)
 			case 1:
 				events(w, r).hold()
 			case 2:
@@ -30,9 +30,9 @@ func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
 				w.Header().Set("Content-Length", "99")
 				w.WriteHeader(200)
 				w.(http.Flusher).Flush()
-				hang(w, r)
+				blockRequest(w, r)
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 8
 			c := s.connect(t, client.Options{})
 			var calls sync.WaitGroup
@@ -59,14 +59,14 @@ func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
 func TestCloseAtAnyTime(t *testing.T) {
 	for at := time.Duration(0); at < 4*time.Second; at += 97 * time.Millisecond {
 		for _, hung := range []bool{false, true} {
-			f := &forgetful{result: initialized, call: func(w http.ResponseWriter, r *seen) {
+			f := &sessionServer{result: initialized, call: func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				stream.raw("id: 1\ndata: %s\n\n", question)
 				if wait(r, 150*time.Millisecond) {
 					stream.result(text)
 				}
 			}}
-			f.get = func(w http.ResponseWriter, r *seen) {
+			f.get = func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				if wait(r, 500*time.Millisecond) {
 					stream.raw("%s", changed)
@@ -74,17 +74,17 @@ func TestCloseAtAnyTime(t *testing.T) {
 			}
 			var closing bool
 			var mu sync.Mutex
-			inBubble(t, func(w http.ResponseWriter, r *seen) {
+			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 				mu.Lock()
 				stuck := closing && hung
 				mu.Unlock()
 				switch {
 				case stuck:
-					hang(w, r)
+					blockRequest(w, r)
 				case wait(r, 30*time.Millisecond):
 					f.answer(w, r)
 				}
-			}, func(t *testing.T, s *site) {
+			}, func(t *testing.T, s *testServer) {
 				s.o.MaxCalls = 3
 				began := time.Now()
 				ended := make(chan struct{})
@@ -99,7 +99,7 @@ func TestCloseAtAnyTime(t *testing.T) {
 						}
 					}
 				})
-				c, err := s.try(t, client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept, OnToolsChanged: func([]*mcp.Tool, error) {}})
+				c, err := s.tryConnect(t, client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept, OnToolsChanged: func([]*mcp.Tool, error) {}})
 				if err == nil {
 					for range 5 {
 						all.Go(func() {

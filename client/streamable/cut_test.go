@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// cut sends the beginning of text, and ends the stream: in good order, or in the middle of it.
-func cut(w http.ResponseWriter, r *seen, text string, abort bool) {
+// cutError sends the beginning of text, and ends the stream: in good order, or in the middle of it.
+func cutError(w http.ResponseWriter, r *recordedRequest, text string, abort bool) {
 	events(w, r).raw("%s", text)
 	if abort {
 		panic(http.ErrAbortHandler)
@@ -30,16 +30,16 @@ func TestModernCutAnywhere(t *testing.T) {
 	}
 	for _, abort := range []bool{false, true} {
 		missing := 0 // bytes at the end
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			text := whole(string(r.message.ID))
-			cut(w, r, text[:max(0, len(text)-missing)], abort && missing > 0)
-		}), func(t *testing.T, s *site) {
+			cutError(w, r, text[:max(0, len(text)-missing)], abort && missing > 0)
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{})
 			check(t, c)
 			for missing = range len(whole("999")) {
 				_, err := call(t, c)
-				assert.Equal(t, errors.Is(err, streamable.ErrCut), missing > 0, "without %d: %v", missing, err)
+				assert.Equal(t, errors.Is(err, streamable.ErrDisconnected), missing > 0, "without %d: %v", missing, err)
 			}
 			assert.Equal(t, len(s.lines()), 3+missing)
 		})
@@ -59,23 +59,23 @@ func TestLegacyCutAnywhere(t *testing.T) {
 	for _, abort := range []bool{false, true} {
 		at := 0 // how much comes of each stream, but for the last of a call
 		var id, token string
-		inBubble(t, legacy(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
 			var params struct {
 				Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
 			assert.Check(t, json.Unmarshal(r.message.Params, &params))
 			id, token = string(r.message.ID), string(params.Meta.ProgressToken)
 			begin := first + rest(0, token, id)
-			cut(w, r, begin[:min(len(first)+at, len(begin))], abort)
-		}, func(w http.ResponseWriter, r *seen) {
+			cutError(w, r, begin[:min(len(first)+at, len(begin))], abort)
+		}, func(w http.ResponseWriter, r *recordedRequest) {
 			var after int
 			if n, _ := fmt.Sscan(r.Header.Get("Last-Event-Id"), &after); n == 0 {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 				return
 			}
 			more := rest(after, token, id)
-			cut(w, r, more[:min(max(at, 130), len(more))], abort) // an event at least
-		}), func(t *testing.T, s *site) {
+			cutError(w, r, more[:min(max(at, 130), len(more))], abort) // an event at least
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			for at = range len(rest(0, "999", "999")) {
@@ -99,9 +99,9 @@ func TestLegacyCutAnywhere(t *testing.T) {
 func TestLegacyCutBeforeTheFirstID(t *testing.T) {
 	const begin = "id: 0\ndata:\n\n"
 	for at := range len(begin) {
-		inBubble(t, legacy(func(w http.ResponseWriter, r *seen) { cut(w, r, begin[:at], at%2 == 0) }, nil), func(t *testing.T, s *site) {
+		inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) { cutError(w, r, begin[:at], at%2 == 0) }, nil), func(t *testing.T, s *testServer) {
 			_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
-			assert.Assert(t, errors.Is(err, streamable.ErrCut), "cut at %d: %v", at, err)
+			assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "cut at %d: %v", at, err)
 			assert.Equal(t, s.count("GET"), 1) // that listens
 		})
 	}

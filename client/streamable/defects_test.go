@@ -24,11 +24,11 @@ import (
 // G9: bodies and lines were read without a limit.
 func TestG9AnswersAreBounded(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/event-stream"} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", kind)
 			for _, err := fmt.Fprint(w, "data: "); err == nil; _, err = fmt.Fprint(w, pad(4<<10)) {
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			_, err := call(t, s.connect(t, client.Options{Limits: limitFrame(1 << 20)}))
 			assert.Assert(t, errors.Is(err, framing.ErrTooLarge), "%v", err)
 		})
@@ -37,15 +37,15 @@ func TestG9AnswersAreBounded(t *testing.T) {
 
 // G10: a line without a colon, which the format allows, ended the connection, and space around data was lost.
 func TestG10LinesWithoutAColonAreFields(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("retry\nid\nevent\nwhatever\ndata\ndata:   {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata:\"result\":%s} \ndata\n\n", r.message.ID, text)
-	}), func(t *testing.T, s *site) { check(t, s.connect(t, client.Options{})) })
+	}), func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{})) })
 }
 
 // G11: that a subscription was lost was not noticed; it was not opened again, and to subscribe anew was refused.
 func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
 	var opened atomic.Int64
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch r.message.Method {
 		case "server/discover":
 			answerJSON(w, r, strings.Replace(discovered, `"tools":{}`, `"resources":{"subscribe":true}`, 1))
@@ -58,7 +58,7 @@ func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
 				stream.hold()
 			}
 		}
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		updates := make(chan string, 10)
 		c := s.connect(t, client.Options{OnResourceUpdated: func(uri string) { updates <- uri }})
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
@@ -71,7 +71,7 @@ func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
 
 // G12: what was kept for streams and subscriptions stayed for as long as the connection.
 func TestG12NothingIsLeftOfCalls(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { events(w, r).result(text) }), func(t *testing.T, s *site) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { events(w, r).result(text) }), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 3
 		c := s.connect(t, client.Options{})
 		for range 300 {
@@ -84,12 +84,12 @@ func TestG12NothingIsLeftOfCalls(t *testing.T) {
 
 // G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as well.
 func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
-	for name, answer := range map[string]func(http.ResponseWriter, *seen){
-		"401": plain(401, "", ""), "403": refusing(403, -32001), "429": plain(429, "", ""), "busy": refusing(429, -31999), "502": plain(502, "", ""), "503": refusing(503, -32000),
-		"gone": func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) },
+	for name, answer := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"401": respondWith(401, "", ""), "403": refusing(403, -32001), "429": respondWith(429, "", ""), "busy": refusing(429, -31999), "502": respondWith(502, "", ""), "503": refusing(503, -32000),
+		"gone": func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
 	} {
-		inBubble(t, discover(answer), func(t *testing.T, s *site) {
-			_, err := s.try(t, client.Options{})
+		inBubble(t, discover(answer), func(t *testing.T, s *testServer) {
+			_, err := s.tryConnect(t, client.Options{})
 			assert.Assert(t, err != nil, name)
 			assert.Equal(t, s.count("POST initialize"), 0, name)
 		})
@@ -98,7 +98,7 @@ func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
 
 // What a server that is busy says of a call is not cut, and can be told from what something in front of it says.
 func TestBusyServerIsHeard(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { refusing(429, rpc.CodeBusy)(w, r) }), func(t *testing.T, s *site) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { refusing(429, rpc.CodeBusy)(w, r) }), func(t *testing.T, s *testServer) {
 		_, err := s.connect(t, client.Options{}).CallTool(t.Context(), "weather", nil)
 		assert.ErrorIs(t, err, rpc.ErrBusy)
 	})
@@ -106,7 +106,7 @@ func TestBusyServerIsHeard(t *testing.T) {
 
 // M11: a server was never told that a call was given up.
 func TestM11CancellationIsTold(t *testing.T) {
-	inBubble(t, legacy(hang, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -118,14 +118,14 @@ func TestM11CancellationIsTold(t *testing.T) {
 
 // M13: callbacks ran on the goroutine that reads: one that called the client locked up.
 func TestM13CallbacksMayCall(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.notify("notifications/message", `{"level":"info","data":1}`)
 		stream.notify("notifications/progress", `{"progressToken":1,"progress":1}`)
 		if wait(r, time.Second) {
 			stream.result(text)
 		}
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		var c *client.Client
 		first := make(chan struct{})
 		done := make(chan struct{}, 10)

@@ -36,47 +36,47 @@ func Dial(url string) *Conn { return Options{}.Dial(url) }
 
 // Dial is [Dial] with options.
 func (o Options) Dial(url string) *Conn {
-	c := &Conn{target: url, o: o, inbox: make(chan delivery), next: make(chan *exchange), rests: make(chan struct{}, maxResting), exchanges: make(map[rpc.ID]*exchange)}
+	c := &Conn{target: url, options: o, inbox: make(chan delivery), requests: make(chan *postRequest), idleWorkers: make(chan struct{}, maxIdleWorkers), inFlight: make(map[rpc.ID]*postRequest)}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
-	c.parting, c.part = context.WithCancel(context.Background())
+	c.closeCtx, c.closeCancel = context.WithCancel(context.Background())
 	return c
 }
 
 // A Conn carries the messages of one client over HTTP: a [client.Transport].
 type Conn struct {
-	target  string
-	o       Options
-	url     *url.URL
-	own     http.Header // of every request, from Options
-	http    *http.Client
-	link    *client.Link
-	limits  framing.Limits
-	places  chan struct{} // one for each call that is under way
-	telling chan struct{} // one for each message that gets no answer
+	target     string
+	options    Options
+	url        *url.URL
+	header     http.Header // of every request, from Options
+	httpClient *http.Client
+	link       *client.Link
+	limits     framing.Limits
+	callSlots  chan struct{} // one for each call that is under way
+	postSlots  chan struct{} // one for each message that gets no answer
 
-	ctx     context.Context // of all that is done
-	cancel  context.CancelCauseFunc
-	parting context.Context // of what the server is told and does not answer: goes on for 2 s after ctx
-	part    context.CancelFunc
-	inbox   chan delivery
-	next    chan *exchange // for a goroutine that rests
-	rests   chan struct{}  // one for each of those
+	ctx         context.Context // of all that is done
+	cancel      context.CancelCauseFunc
+	closeCtx    context.Context // of what the server is told and does not answer: goes on for 2 s after ctx
+	closeCancel context.CancelFunc
+	inbox       chan delivery
+	requests    chan *postRequest // for a goroutine that rests
+	idleWorkers chan struct{}     // one for each of those
 
-	mu        sync.Mutex
-	closed    bool
-	wg        sync.WaitGroup       // counts up only while not closed
-	exchanges map[rpc.ID]*exchange // requests that have no answer yet
-	state     state
-	replaced  time.Time // when a session was last replaced while no call was waiting
+	mu              sync.Mutex
+	closed          bool
+	wg              sync.WaitGroup          // counts up only while not closed
+	inFlight        map[rpc.ID]*postRequest // requests that have no answer yet
+	state           legacyState
+	sessionReplaced time.Time // when a session was last replaced while no call was waiting
 }
 
-// state is what is known of a legacy server. In the modern era there is nothing to be known.
-type state struct {
-	revision string             // that the server has agreed to; "" before, and in the modern era
-	session  string             // its id; "" if there is none
-	lost     bool               // the server has forgotten the session, and there is no other yet in which requests may be sent
-	endpoint *url.URL           // where messages go in HTTP+SSE; nil otherwise
-	stop     context.CancelFunc // of the listening; nil if there is none
+// legacyState is what is known of a legacy server. In the modern era there is nothing to be known.
+type legacyState struct {
+	revision      string             // that the server has agreed to; "" before, and in the modern era
+	sessionID     string             // its id; "" if there is none
+	sessionLost   bool               // the server has forgotten the session, and there is no other yet in which requests may be sent
+	endpoint      *url.URL           // where messages go in HTTP+SSE; nil otherwise
+	stopGetStream context.CancelFunc // of the listening; nil if there is none
 }
 
 // A delivery is a message of the server's, or that there will be no answer to a request.
@@ -91,10 +91,10 @@ var errClosed = fmt.Errorf("the connection is closed: %w", net.ErrClosed)
 
 const (
 	defaultMaxCalls = 256
-	maxTelling      = 256
-	maxResting      = 32 // goroutines that wait for another exchange to do
-	// farewell is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
-	farewell = 2 * time.Second
+	maxPosts        = 256
+	maxIdleWorkers  = 32 // goroutines that wait for another exchange to do
+	// closeTimeout is how long Close waits for what the server still has to be told: the cancellation of a call, the end of the session.
+	closeTimeout = 2 * time.Second
 )
 
 // Open implements [client.Transport].
@@ -104,40 +104,40 @@ func (c *Conn) Open(link *client.Link) error {
 	case err != nil:
 		return errors.New("its URL is none") // the error would print it, with all that is secret in it
 	case target.Scheme != "http" && target.Scheme != "https" || target.Host == "":
-		return fmt.Errorf("its URL %s is not one of http: or https:", printURL(target))
+		return fmt.Errorf("its URL %s is not one of http: or https:", redactURL(target))
 	}
 	c.url, c.link, c.limits = target, link, link.Limits()
 	if c.limits.MaxFrame <= 0 {
 		c.limits.MaxFrame = framing.DefaultMaxFrame
 	}
-	if c.o.MaxCalls <= 0 {
-		c.o.MaxCalls = defaultMaxCalls
+	if c.options.MaxCalls <= 0 {
+		c.options.MaxCalls = defaultMaxCalls
 	}
-	c.places, c.telling = make(chan struct{}, c.o.MaxCalls), make(chan struct{}, maxTelling)
-	c.http, c.own = c.httpClient(), c.ownHeader()
+	c.callSlots, c.postSlots = make(chan struct{}, c.options.MaxCalls), make(chan struct{}, maxPosts)
+	c.httpClient, c.header = c.newHTTPClient(), c.optionsHeader()
 	link.MirrorsHeaders()
 	link.OnAbandon(c.abandon)
 	return nil
 }
 
-// httpClient returns what makes the requests.
-func (c *Conn) httpClient() *http.Client {
+// newHTTPClient returns what makes the requests.
+func (c *Conn) newHTTPClient() *http.Client {
 	var own http.Client
-	if c.o.HTTP != nil {
-		own = *c.o.HTTP
+	if c.options.HTTP != nil {
+		own = *c.options.HTTP
 	} else {
 		own.Transport = &http.Transport{
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 			ForceAttemptHTTP2:      true,
-			MaxIdleConnsPerHost:    c.o.MaxCalls,
+			MaxIdleConnsPerHost:    c.options.MaxCalls,
 			IdleConnTimeout:        90 * time.Second,
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 256 << 10,
 		}
 	}
-	if c.o.Wrap != nil {
-		own.Transport = c.o.Wrap(cmp.Or(own.Transport, http.DefaultTransport))
+	if c.options.Wrap != nil {
+		own.Transport = c.options.Wrap(cmp.Or(own.Transport, http.DefaultTransport))
 	}
 	theirs := own.CheckRedirect
 	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {
@@ -149,8 +149,8 @@ func (c *Conn) httpClient() *http.Client {
 	return &own
 }
 
-// begin starts a goroutine of the Conn's, unless that is closed.
-func (c *Conn) begin(f func()) bool {
+// startGoroutine starts a goroutine of the Conn's, unless that is closed.
+func (c *Conn) startGoroutine(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -180,10 +180,10 @@ func (c *Conn) ReadFrame(dst []byte) ([]byte, error) {
 
 // deliver hands a message to the client. It blocks while the client does not take it, until ctx ends.
 func (c *Conn) deliver(ctx context.Context, message []byte) error {
-	return c.put(ctx, delivery{message: message})
+	return c.enqueue(ctx, delivery{message: message})
 }
 
-func (c *Conn) put(ctx context.Context, d delivery) error {
+func (c *Conn) enqueue(ctx context.Context, d delivery) error {
 	select {
 	case c.inbox <- d:
 		return nil
@@ -203,12 +203,12 @@ func (c *Conn) Close() error {
 		return nil
 	}
 	c.cancel(errClosed)
-	defer c.part()
-	defer time.AfterFunc(farewell, c.part).Stop()
+	defer c.closeCancel()
+	defer time.AfterFunc(closeTimeout, c.closeCancel).Stop()
 	c.wg.Wait()
 	c.endSession()
-	if c.http != nil && c.o.HTTP == nil {
-		c.http.CloseIdleConnections()
+	if c.httpClient != nil && c.options.HTTP == nil {
+		c.httpClient.CloseIdleConnections()
 	}
 	return nil
 }
@@ -217,12 +217,12 @@ func (c *Conn) Close() error {
 // is up to it.
 func (c *Conn) endSession() {
 	s := c.snapshot()
-	if s.session == "" || s.lost {
+	if s.sessionID == "" || s.sessionLost {
 		return
 	}
-	req := c.request(c.parting, http.MethodDelete, nil, &s)
-	if resp, err := c.http.Do(req); err == nil {
-		drain(resp.Body, c.part)
+	req := c.request(c.closeCtx, http.MethodDelete, nil, &s)
+	if resp, err := c.httpClient.Do(req); err == nil {
+		drain(resp.Body, c.closeCancel)
 		_ = resp.Body.Close()
 	}
 }

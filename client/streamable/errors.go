@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// maxText is how much of an answer that is no message is read.
-const maxText = 64 << 10
+// maxErrorBody is how much of an answer that is no message is read.
+const maxErrorBody = 64 << 10
 
 // A StatusError says that the server, or what stands before it, refused a request with an HTTP status, and without an error of the protocol. It is found in a
 // [*client.CallError] or [*client.StartError] with [errors.As].
@@ -34,11 +34,11 @@ type StatusError struct {
 	Header http.Header // of the answer: WWW-Authenticate, Retry-After
 	Text   string      // the beginning of the answer, on one line, fit to be printed
 
-	lost bool // the server does not know the session, if one was named
+	sessionLost bool // the server does not know the session, if one was named
 }
 
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("%s %s: %s", e.Method, e.URL, status(e.Status))
+	text := fmt.Sprintf("%s %s: %s", e.Method, e.URL, statusText(e.Status))
 	if e.Text != "" {
 		text += ": " + strconv.Quote(e.Text)
 	}
@@ -48,20 +48,20 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// elsewhere are the statuses that say nothing of the message, whatever is written into the answer.
-var elsewhere = []int{
+// transportStatuses are the statuses that say nothing of the message, whatever is written into the answer.
+var transportStatuses = []int{
 	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests,
 }
 
 func (e *StatusError) Is(target error) bool {
-	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented && !slices.Contains(elsewhere, e.Status)
+	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented && !slices.Contains(transportStatuses, e.Status)
 }
 
-// ErrCut matches the error of a call whose answer was cut off: the server has got it, and may have done what it says.
-var ErrCut = errors.New("the connection ended before the answer")
+// ErrDisconnected matches the error of a call whose answer was cut off: the server has got it, and may have done what it says.
+var ErrDisconnected = errors.New("the connection ended before the answer")
 
-// status shows an HTTP status.
-func status(code int) string {
+// statusText shows an HTTP status.
+func statusText(code int) string {
 	if text := http.StatusText(code); text != "" {
 		return fmt.Sprintf("%d %s", code, text)
 	}
@@ -69,13 +69,13 @@ func status(code int) string {
 }
 
 // An answerError has a text of its own in place of that of the error it wraps.
-type answerError struct {
+type textError struct {
 	text string
 	err  error
 }
 
-func (e *answerError) Error() string { return e.text }
-func (e *answerError) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
 
 // requestError is the error of a request that got no answer, without what may be secret in the URL.
 func requestError(req *http.Request, err error) error {
@@ -89,45 +89,47 @@ func requestError(req *http.Request, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) || op != nil && op.Op == "read" {
-		return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
+		return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 	}
-	return fmt.Errorf("%s %s: %w", req.Method, printURL(req.URL), err)
+	return fmt.Errorf("%s %s: %w", req.Method, redactURL(req.URL), err)
 }
 
-// cut is the error of an answer whose reading failed.
-func cut(req *http.Request, err error) error {
+// cutError is the error of an answer whose reading failed.
+func cutError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
 	}
-	return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
+	return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 }
 
-func tooLarge(size, limit int64) error { return &client.TooLargeError{Size: size, Limit: int(limit)} }
+func tooLargeError(size, limit int64) error {
+	return &client.TooLargeError{Size: size, Limit: int(limit)}
+}
 
-// unreadable is the error for an event that is over a limit.
-func unreadable(limit *sse.LimitError) error {
+// eventLimitError is the error for an event that is over a limit.
+func eventLimitError(limit *sse.LimitError) error {
 	if limit.Field == "data" {
-		return tooLarge(int64(limit.Limit)+1, int64(limit.Limit))
+		return tooLargeError(int64(limit.Limit)+1, int64(limit.Limit))
 	}
-	return &answerError{fmt.Sprintf("the server sent an event whose %s has more than %d bytes", limit.Field, limit.Limit), rpc.ErrProtocol}
+	return &textError{fmt.Sprintf("the server sent an event whose %s has more than %d bytes", limit.Field, limit.Limit), rpc.ErrProtocol}
 }
 
-// refusal makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the
+// responseError makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the
 // session; or a [*StatusError].
-func (c *Conn) refusal(resp *http.Response, s *state) error {
+func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 	var text []byte
-	if resp.StatusCode != http.StatusNotFound || s.session == "" { // which is said with the status alone
-		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxText))
+	if resp.StatusCode != http.StatusNotFound || s.sessionID == "" { // which is said with the status alone
+		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	}
-	if s.session != "" && isLost(resp, text) {
-		c.lose(s.session)
+	if s.sessionID != "" && isSessionLost(resp, text) {
+		c.markSessionLost(s.sessionID)
 		return client.ErrSessionLost
 	}
 	m, err := rpc.ParseMessage(text)
 	said := err == nil && m.Error != nil
 	// A 429 may come from something in front of the server, but not with this code: see [rpc.CodeBusy].
 	busy := said && resp.StatusCode == http.StatusTooManyRequests && m.Error.Code == rpc.CodeBusy
-	if said && !slices.Contains(elsewhere, resp.StatusCode) || busy {
+	if said && !slices.Contains(transportStatuses, resp.StatusCode) || busy {
 		return m.Error
 	}
 	return newStatusError(resp, text)
@@ -135,12 +137,12 @@ func (c *Conn) refusal(resp *http.Response, s *state) error {
 
 // statusError makes a [*StatusError] of an answer.
 func statusError(resp *http.Response) *StatusError {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	return newStatusError(resp, text)
 }
 
 func newStatusError(resp *http.Response, text []byte) *StatusError {
-	e := &StatusError{Method: resp.Request.Method, URL: printURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header, lost: isLost(resp, text)}
+	e := &StatusError{Method: resp.Request.Method, URL: redactURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header, sessionLost: isSessionLost(resp, text)}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
 		const most = 200
 		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*most)])))

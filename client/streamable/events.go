@@ -20,8 +20,8 @@ const (
 	maxResumes   = 5                      // attempts in a row to go on with an answer, without a server that can be reached
 )
 
-// delay is how long to wait before a stream is opened again, when nothing has come of it so many times in a row.
-func delay(reader *sse.Reader, failures int) time.Duration {
+// retryDelay is how long to wait before a stream is opened again, when nothing has come of it so many times in a row.
+func retryDelay(reader *sse.Reader, failures int) time.Duration {
 	told, ok := reader.Retry()
 	if ok && failures == 0 {
 		return max(told, minRetry)
@@ -29,8 +29,8 @@ func delay(reader *sse.Reader, failures int) time.Duration {
 	return max(told, min(defaultRetry<<min(failures, 10), maxRetry))
 }
 
-// next returns the next message of a stream, in memory of its own. What a legacy server sends to give the stream an id is none.
-func next(reader *sse.Reader) ([]byte, error) {
+// nextMessage returns the next message of a stream, in memory of its own. What a legacy server sends to give the stream an id is none.
+func nextMessage(reader *sse.Reader) ([]byte, error) {
 	for {
 		e, err := reader.Next()
 		if err != nil {
@@ -46,14 +46,14 @@ func (c *Conn) newReader(body io.Reader) *sse.Reader {
 	return sse.NewReader(body, sse.Limits{MaxData: c.limits.MaxFrame})
 }
 
-// hearEvents takes an answer that is a stream. That of a legacy server may break off and be resumed (2025-11-25, Transports, "Resumability and Redelivery").
-func (x *exchange) hearEvents(resp *http.Response, s *state) error {
+// readStream takes an answer that is a stream. That of a legacy server may break off and be resumed (2025-11-25, Transports, "Resumability and Redelivery").
+func (x *postRequest) readStream(resp *http.Response, s *legacyState) error {
 	reader := x.c.newReader(resp.Body)
 	defer func() { _ = resp.Body.Close() }() // of the latest
 	for {
-		x.streams.Store(true)
-		garbled, err := x.events(reader, s)
-		x.streams.Store(false)
+		x.streaming.Store(true)
+		garbled, err := x.deliverEvents(reader, s)
+		x.streaming.Store(false)
 		switch {
 		case x.answered:
 			drain(resp.Body, func() { x.cancel(context.Canceled) })
@@ -62,13 +62,13 @@ func (x *exchange) hearEvents(resp *http.Response, s *state) error {
 			return context.Cause(x.ctx)
 		}
 		if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-			return unreadable(limit) // it may have been the answer
+			return eventLimitError(limit) // it may have been the answer
 		}
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		broken := cut(resp.Request, err)
-		if x.modern || garbled || reader.LastEventID() == "" || x.unwanted.Load() {
+		broken := cutError(resp.Request, err)
+		if x.modern || garbled || reader.LastEventID() == "" || x.cancelled.Load() {
 			return broken
 		}
 		_ = resp.Body.Close()
@@ -81,14 +81,14 @@ func (x *exchange) hearEvents(resp *http.Response, s *state) error {
 	}
 }
 
-// events hands on what comes on a stream, up to the answer or to why it ends. What is no message is for the client to make something of; it may have been the answer.
-func (x *exchange) events(reader *sse.Reader, s *state) (garbled bool, err error) {
+// deliverEvents hands on what comes on a stream, up to the answer or to why it ends. What is no message is for the client to make something of; it may have been the answer.
+func (x *postRequest) deliverEvents(reader *sse.Reader, s *legacyState) (garbled bool, err error) {
 	for {
-		message, err := next(reader)
+		message, err := nextMessage(reader)
 		if err != nil {
 			return garbled, err
 		}
-		garbled = x.look(message, s) != nil || garbled
+		garbled = x.inspect(message, s) != nil || garbled
 		if err := x.c.deliver(x.ctx, message); err != nil || x.answered {
 			return garbled, err
 		}
@@ -96,33 +96,33 @@ func (x *exchange) events(reader *sse.Reader, s *state) (garbled bool, err error
 }
 
 // resume opens the stream again on which the answer broke off.
-func (x *exchange) resume(reader *sse.Reader, s *state, broken error) (*http.Response, error) {
+func (x *postRequest) resume(reader *sse.Reader, s *legacyState, broken error) (*http.Response, error) {
 	for failures := 0; ; failures++ {
-		if err := pause(x.ctx, delay(reader, failures)); err != nil {
+		if err := sleep(x.ctx, retryDelay(reader, failures)); err != nil {
 			return nil, err
 		}
-		resp, err := x.c.openStream(x.ctx, s, reader.LastEventID())
+		resp, err := x.c.openGetStream(x.ctx, s, reader.LastEventID())
 		switch refused, _ := errors.AsType[*StatusError](err); {
 		case err == nil:
 			return resp, nil
 		case x.ctx.Err() != nil:
 			return nil, context.Cause(x.ctx)
-		case refused != nil && refused.lost && s.session != "":
-			x.c.lose(s.session)
+		case refused != nil && refused.sessionLost && s.sessionID != "":
+			x.c.markSessionLost(s.sessionID)
 			return nil, fmt.Errorf("%w, and the server has forgotten the session", broken) // it may have done what the call says: no second try
-		case failures+1 == maxResumes || refused != nil && !refused.temporary():
+		case failures+1 == maxResumes || refused != nil && !refused.isTemporary():
 			return nil, fmt.Errorf("%w, and cannot be resumed: %w", broken, err)
 		}
 	}
 }
 
-// temporary reports a refusal that may not be the last word. With 409, servers say that they have not noticed yet that the last stream has ended.
-func (e *StatusError) temporary() bool {
+// isTemporary reports a refusal that may not be the last word. With 409, servers say that they have not noticed yet that the last stream has ended.
+func (e *StatusError) isTemporary() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout || e.Status == http.StatusConflict
 }
 
-// pause waits. The error is that of ctx.
-func pause(ctx context.Context, wait time.Duration) error {
+// sleep waits. The error is that of ctx.
+func sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -133,8 +133,8 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// openStream opens a stream with GET, from behind the event with that id if it is not "".
-func (c *Conn) openStream(ctx context.Context, s *state, after string) (*http.Response, error) {
+// openGetStream opens a stream with GET, from behind the event with that id if it is not "".
+func (c *Conn) openGetStream(ctx context.Context, s *legacyState, after string) (*http.Response, error) {
 	req := c.request(ctx, http.MethodGet, nil, s)
 	if after != "" {
 		req.Header[lastEventID] = []string{after}
@@ -148,7 +148,7 @@ func (c *Conn) openStream(ctx context.Context, s *state, after string) (*http.Re
 	case resp.StatusCode != http.StatusOK:
 		err = statusError(resp)
 	case kind != "text/event-stream":
-		err = &answerError{fmt.Sprintf("GET %s: the Content-Type %.100q in place of text/event-stream", printURL(req.URL), kind), rpc.ErrProtocol}
+		err = &textError{fmt.Sprintf("GET %s: the Content-Type %.100q in place of text/event-stream", redactURL(req.URL), kind), rpc.ErrProtocol}
 	default:
 		return resp, nil
 	}

@@ -17,45 +17,45 @@ import (
 )
 
 // An exchange is a request of the client's on its way, until all that the server has to say to it was heard.
-type exchange struct {
-	c        *Conn
-	id       rpc.ID
-	method   string
-	params   []byte // of text
-	text     []byte
-	modern   bool
-	revision string // that a modern request names
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	answered bool        // used by run only
-	sent     bool        // the server may have got it; under c.mu
-	streams  atomic.Bool // the answer is a stream that is being heard
-	unwanted atomic.Bool // nobody waits for the answer, but there may be something else on the stream
+type postRequest struct {
+	c         *Conn
+	id        rpc.ID
+	method    string
+	params    []byte // of text
+	text      []byte
+	modern    bool
+	revision  string // that a modern request names
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	answered  bool        // used by run only
+	sent      bool        // the server may have got it; under c.mu
+	streaming atomic.Bool // the answer is a stream that is being heard
+	cancelled atomic.Bool // nobody waits for the answer, but there may be something else on the stream
 }
 
-// newExchange takes note of a request, m, whose text it owns.
-func (c *Conn) newExchange(m *rpc.Message, text []byte) *exchange {
-	x := &exchange{c: c, id: m.ID, method: m.Method, params: m.Params, text: text}
+// newPostRequest takes note of a request, m, whose text it owns.
+func (c *Conn) newPostRequest(m *rpc.Message, text []byte) *postRequest {
+	x := &postRequest{c: c, id: m.ID, method: m.Method, params: m.Params, text: text}
 	x.revision, x.modern = jsonscan.Text(jsonscan.Member(jsonscan.Member(x.params, "_meta"), mcp.MetaProtocolVersion))
 	x.ctx, x.cancel = context.WithCancelCause(c.ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.exchanges[x.id] = x
+	c.inFlight[x.id] = x
 	return x
 }
 
-// work does an exchange, and then others as they come, so that not every call has to grow a stack as large as net/http wants it.
-func (c *Conn) work(x *exchange) {
+// worker does an exchange, and then others as they come, so that not every call has to grow a stack as large as net/http wants it.
+func (c *Conn) worker(x *postRequest) {
 	for {
 		x.run()
 		select {
-		case c.rests <- struct{}{}:
+		case c.idleWorkers <- struct{}{}:
 		default:
 			return // enough of them rest
 		}
 		select {
-		case x = <-c.next:
-			<-c.rests
+		case x = <-c.requests:
+			<-c.idleWorkers
 		case <-c.ctx.Done():
 			return
 		}
@@ -63,41 +63,41 @@ func (c *Conn) work(x *exchange) {
 }
 
 // run is the life of an exchange. Its last word is that there will be no answer; where there was one, nobody listens any more.
-func (x *exchange) run() {
+func (x *postRequest) run() {
 	c := x.c
-	err := x.converse()
+	err := x.roundTrip()
 	c.mu.Lock()
-	delete(c.exchanges, x.id)
+	delete(c.inFlight, x.id)
 	c.mu.Unlock()
 	if err != nil && !x.answered {
-		_ = c.put(c.ctx, delivery{id: x.id, err: err})
+		_ = c.enqueue(c.ctx, delivery{id: x.id, err: err})
 	}
 	x.cancel(nil)
 }
 
-// converse sends the request and hears the answer.
-func (x *exchange) converse() error {
+// roundTrip sends the request and hears the answer.
+func (x *postRequest) roundTrip() error {
 	c := x.c
 	if x.method != mcp.MethodListen && !x.isHandshake() {
 		select {
-		case c.places <- struct{}{}:
-			defer func() { <-c.places }()
+		case c.callSlots <- struct{}{}:
+			defer func() { <-c.callSlots }()
 		case <-x.ctx.Done():
 			return context.Cause(x.ctx)
 		}
 	}
 	c.mu.Lock()
 	s := c.state
-	x.sent = x.method == mcp.MethodInitialize || !s.lost
+	x.sent = x.method == mcp.MethodInitialize || !s.sessionLost
 	c.mu.Unlock()
 	switch {
 	case !x.sent:
 		return client.ErrSessionLost
 	case x.method == mcp.MethodInitialize:
-		s = state{endpoint: s.endpoint}
+		s = legacyState{endpoint: s.endpoint}
 	}
 	if s.endpoint != nil {
-		return x.postOld(&s)
+		return x.postHTTPSSE(&s)
 	}
 	req := c.request(x.ctx, http.MethodPost, x.text, &s)
 	if x.modern {
@@ -105,8 +105,8 @@ func (x *exchange) converse() error {
 			return err
 		}
 	}
-	if repeatable[x.method] {
-		markRepeatable(req.Header)
+	if idempotentMethods[x.method] {
+		markIdempotent(req.Header)
 	}
 	resp, err := c.do(req)
 	if err != nil {
@@ -117,27 +117,27 @@ func (x *exchange) converse() error {
 		if x.isHandshake() && resp.StatusCode > http.StatusNotImplemented {
 			return statusError(resp) // whatever is written into it, it says nothing of the era
 		}
-		err := c.refusal(resp, &s)
-		if x.method == mcp.MethodInitialize && c.snapshot().revision == "" && isOldServer(err) {
-			return x.tryOld(err)
+		err := c.responseError(resp, &s)
+		if x.method == mcp.MethodInitialize && c.snapshot().revision == "" && mayBeHTTPSSE(err) {
+			return x.tryHTTPSSE(err)
 		}
-		return x.refused(err)
+		return x.deliverError(err)
 	}
-	return x.hear(resp, &s)
+	return x.readResponse(resp, &s)
 }
 
-// linger ends an exchange with a legacy server that has been told that the answer is not wanted any more. A stream that is heard already is heard for a moment longer: what the
+// cancelAfterStream ends an exchange with a legacy server that has been told that the answer is not wanted any more. A stream that is heard already is heard for a moment longer: what the
 // server has asked for the sake of the request, it takes back there.
-func (x *exchange) linger() {
-	if x.streams.Load() {
-		time.AfterFunc(lingering, func() { x.cancel(context.Canceled) })
+func (x *postRequest) cancelAfterStream() {
+	if x.streaming.Load() {
+		time.AfterFunc(drainTimeout, func() { x.cancel(context.Canceled) })
 		return
 	}
 	x.cancel(context.Canceled)
 }
 
-// refused takes the refusal of the request: an error that the server has written, or why there is none.
-func (x *exchange) refused(err error) error {
+// deliverError takes the refusal of the request: an error that the server has written, or why there is none.
+func (x *postRequest) deliverError(err error) error {
 	if answer, ok := errors.AsType[*rpc.Error](err); ok {
 		x.answered = true
 		return x.c.deliver(x.ctx, rpc.AppendError(nil, x.id, answer))
@@ -145,10 +145,10 @@ func (x *exchange) refused(err error) error {
 	return err
 }
 
-// hear takes the answer of a server that has accepted the request.
-func (x *exchange) hear(resp *http.Response, s *state) error {
+// readResponse takes the answer of a server that has accepted the request.
+func (x *postRequest) readResponse(resp *http.Response, s *legacyState) error {
 	if x.method == mcp.MethodInitialize {
-		s.session = resp.Header.Get(mcp.HeaderSessionID)
+		s.sessionID = resp.Header.Get(mcp.HeaderSessionID)
 	}
 	switch kind := mediaType(resp); kind {
 	case "application/json":
@@ -156,20 +156,20 @@ func (x *exchange) hear(resp *http.Response, s *state) error {
 		if err != nil {
 			return err
 		}
-		x.look(body, s)
+		x.inspect(body, s)
 		if err := x.c.deliver(x.ctx, body); err != nil || x.answered {
 			return err
 		}
-		return x.failure(rpc.ErrProtocol, "answered with JSON that is no answer to it")
+		return x.protocolError(rpc.ErrProtocol, "answered with JSON that is no answer to it")
 	case "text/event-stream":
-		return x.hearEvents(resp, s)
+		return x.readStream(resp, s)
 	case "":
 		if resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent || resp.ContentLength == 0 {
-			return x.failure(rpc.ErrProtocol, fmt.Sprintf("%s, and no answer", status(resp.StatusCode)))
+			return x.protocolError(rpc.ErrProtocol, fmt.Sprintf("%s, and no answer", statusText(resp.StatusCode)))
 		}
-		return x.failure(rpc.ErrProtocol, "an answer without a Content-Type")
+		return x.protocolError(rpc.ErrProtocol, "an answer without a Content-Type")
 	default:
-		return x.failure(rpc.ErrProtocol, fmt.Sprintf("the Content-Type %.100q in place of application/json or text/event-stream: is that the URL of an MCP server?", kind))
+		return x.protocolError(rpc.ErrProtocol, fmt.Sprintf("the Content-Type %.100q in place of application/json or text/event-stream: is that the URL of an MCP server?", kind))
 	}
 }
 
@@ -183,57 +183,57 @@ func mediaType(resp *http.Response) string {
 	return kind
 }
 
-// look sees whether a message is the answer, before the client gets it. The error is that of one that is no message at all.
-func (x *exchange) look(message []byte, s *state) error {
+// inspect sees whether a message is the answer, before the client gets it. The error is that of one that is no message at all.
+func (x *postRequest) inspect(message []byte, s *legacyState) error {
 	m, err := rpc.ParseMessage(message)
 	if err == nil && m.IsResponse() && m.ID == x.id {
 		x.answered = true
 		if x.method == mcp.MethodInitialize {
-			x.settle(&m, s)
+			x.saveSession(&m, s)
 		}
 	}
 	return err
 }
 
-// failure says what is wrong with an answer.
-func (x *exchange) failure(err error, what string) error {
-	return &answerError{fmt.Sprintf("POST %s: %s", printURL(x.c.url), what), err}
+// protocolError says what is wrong with an answer.
+func (x *postRequest) protocolError(err error, what string) error {
+	return &textError{fmt.Sprintf("POST %s: %s", redactURL(x.c.url), what), err}
 }
 
-func (x *exchange) isHandshake() bool {
+func (x *postRequest) isHandshake() bool {
 	return x.method == mcp.MethodInitialize || x.method == mcp.MethodDiscover
 }
 
-// settle keeps what the answer to initialize, m, says of the connection, before the client gets it. A session in place of one that was lost is open for requests only
+// saveSession keeps what the answer to initialize, m, says of the connection, before the client gets it. A session in place of one that was lost is open for requests only
 // when the server has been told notifications/initialized.
-func (x *exchange) settle(m *rpc.Message, s *state) {
+func (x *postRequest) saveSession(m *rpc.Message, s *legacyState) {
 	revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
 	if mcp.EraOf(mcp.Revision(revision)) != mcp.Legacy {
 		return // an error, or no answer that the client can take
 	}
 	x.c.mu.Lock()
 	defer x.c.mu.Unlock()
-	x.c.state.revision, x.c.state.session = revision, s.session
+	x.c.state.revision, x.c.state.sessionID = revision, s.sessionID
 }
 
 // do makes a request, and notes that the server has answered.
 func (c *Conn) do(req *http.Request) (*http.Response, error) {
-	resp, err := c.http.Do(req)
+	resp, err := c.httpClient.Do(req)
 	if err != nil {
 		return nil, requestError(req, err)
 	}
 	c.link.Heard()
-	resp.Body = &heardBody{resp.Body, c.link}
+	resp.Body = &activityBody{resp.Body, c.link}
 	return resp, nil
 }
 
 // A heardBody notes when something comes.
-type heardBody struct {
+type activityBody struct {
 	io.ReadCloser
 	link *client.Link
 }
 
-func (b *heardBody) Read(p []byte) (int, error) {
+func (b *activityBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.link.Heard()
@@ -245,7 +245,7 @@ func (b *heardBody) Read(p []byte) (int, error) {
 func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 	most := int64(c.limits.MaxFrame)
 	if resp.ContentLength > most {
-		return nil, tooLarge(resp.ContentLength, most)
+		return nil, tooLargeError(resp.ContentLength, most)
 	}
 	room := resp.ContentLength
 	if room < 0 {
@@ -258,22 +258,22 @@ func (c *Conn) readBody(resp *http.Response) ([]byte, error) {
 		body = body[:len(body)+n]
 		switch {
 		case int64(len(body)) > most:
-			return nil, tooLarge(int64(len(body)), most)
+			return nil, tooLargeError(int64(len(body)), most)
 		case err == io.EOF:
 			return body, nil
 		case err != nil:
-			return nil, cut(resp.Request, err)
+			return nil, cutError(resp.Request, err)
 		case len(body) == cap(body):
 			body = append(body, 0)[:len(body)]
 		}
 	}
 }
 
-// lingering is how long a server may take to end a stream behind the answer, or when none is wanted any more, before the connection is given up.
-const lingering = time.Second
+// drainTimeout is how long a server may take to end a stream behind the answer, or when none is wanted any more, before the connection is given up.
+const drainTimeout = time.Second
 
 // drain reads what is left of an answer that nobody wants, so that the connection can be used again; but not too much, and not for long.
 func drain(body io.Reader, giveUp func()) {
-	defer time.AfterFunc(lingering, giveUp).Stop()
-	_, _ = io.CopyN(io.Discard, body, maxText)
+	defer time.AfterFunc(drainTimeout, giveUp).Stop()
+	_, _ = io.CopyN(io.Discard, body, maxErrorBody)
 }

@@ -19,12 +19,12 @@ import (
 // However many calls there were at a time, few goroutines stay, and take up what comes then.
 func TestGoroutinesRest(t *testing.T) {
 	const many = 100
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if strings.Contains(r.body, "together") {
 			time.Sleep(time.Second) // time stands still until all are here
 		}
 		answerJSON(w, r, text)
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		call := func(args any) {
 			_, err := c.CallTool(t.Context(), "weather", args)
@@ -50,7 +50,7 @@ func TestGoroutinesRest(t *testing.T) {
 
 // What the application adds to every request is there, but for what is the protocol's.
 func TestOptionsHeader(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { answerJSON(w, r, text) }), func(t *testing.T, s *site) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }), func(t *testing.T, s *testServer) {
 		header := http.Header{"authorization": {"Bearer x"}, "Host": {"other.example"}, "mcp-method": {"nothing"}, "Last-Event-ID": {"1"}}
 		c, err := client.Connect(t.Context(), streamable.Options{HTTP: s.http, Header: header}.Dial("http://server.example/mcp?a=b"))
 		assert.NilError(t, err)
@@ -78,21 +78,21 @@ func TestOptionsHeader(t *testing.T) {
 // An answer may say more of its type, and of its length nothing.
 func TestAnswersInJSON(t *testing.T) {
 	for kind, want := range map[string]error{"application/json; charset=utf-8": nil, "Application/JSON": nil, "application/json": nil, "text/plain": rpc.ErrProtocol} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", kind)
 			w.(http.Flusher).Flush()
 			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(r.message.ID) + `,"result":` + text + `}`))
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{})
 			_, err := c.CallTool(t.Context(), "weather", nil)
 			assert.ErrorIs(t, err, want)
 		})
 	}
 	// JSON that is the answer to something else.
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":12345,"result":` + text + `}`))
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		_, err := c.CallTool(t.Context(), "weather", nil)
 		assert.ErrorIs(t, err, rpc.ErrProtocol)

@@ -19,12 +19,12 @@ import (
 )
 
 // A fixed transport answers initialize and the like in its own way, and calls and GETs with what it was given.
-type fixed struct {
+type fixedResponse struct {
 	status     int
 	kind, body string
 }
 
-func (f *fixed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f *fixedResponse) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked, _ := io.ReadAll(bodyOf(r))
 	status, kind, body := f.status, f.kind, f.body
 	switch {
@@ -61,7 +61,7 @@ func FuzzAnswer(f *testing.F) {
 			if modern {
 				o.Era = mcp.Modern
 			}
-			transport := streamable.Options{HTTP: &http.Client{Transport: &fixed{status, kind, body}}}.Dial("http://pipe/mcp")
+			transport := streamable.Options{HTTP: &http.Client{Transport: &fixedResponse{status, kind, body}}}.Dial("http://pipe/mcp")
 			c, err := o.Connect(t.Context(), transport)
 			assert.NilError(t, err)
 			began := time.Now()

@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// header shows the headers of a request but for those of every client of HTTP.
-func (s *seen) header() (lines []string) {
+// headerLines shows the headers of a request but for those of every client of HTTP.
+func (s *recordedRequest) headerLines() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Header)) {
 		if !slices.Contains([]string{"Accept-Encoding", "Content-Length", "User-Agent"}, name) {
 			lines = append(lines, name+": "+strings.Join(s.Header[name], " | "))
@@ -34,16 +34,16 @@ var custom = http.Header{
 }
 
 func TestModernHeaders(t *testing.T) {
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.o.Header = custom
 		check(t, s.connect(t, client.Options{}))
 		r := s.last(t, "tools/call")
-		assert.DeepEqual(t, r.header(), []string{
+		assert.DeepEqual(t, r.headerLines(), []string{
 			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
 			"Mcp-Method: tools/call", "Mcp-Name: weather", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
 		})
 		assert.Equal(t, r.Host, "other.example")
-		assert.DeepEqual(t, s.last(t, "server/discover").header(), []string{
+		assert.DeepEqual(t, s.last(t, "server/discover").headerLines(), []string{
 			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
 			"Mcp-Method: server/discover", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
 		})
@@ -51,7 +51,7 @@ func TestModernHeaders(t *testing.T) {
 }
 
 func TestLegacyHeaders(t *testing.T) {
-	inBubble(t, legacy(mild, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(answerCall, nil), func(t *testing.T, s *testServer) {
 		s.o.Header = custom
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
@@ -70,7 +70,7 @@ func TestLegacyHeaders(t *testing.T) {
 		for _, r := range s.seen {
 			line := strings.TrimSpace(r.Method + " " + r.message.Method)
 			slices.Sort(want[line])
-			assert.DeepEqual(t, r.header(), want[line])
+			assert.DeepEqual(t, r.headerLines(), want[line])
 			delete(want, line)
 		}
 		assert.Equal(t, len(want), 0, "%v", want)
@@ -83,9 +83,9 @@ func TestModernNames(t *testing.T) {
 		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=", " padded ": "=?base64?IHBhZGRlZCA=?=", "line1\nline2": "=?base64?bGluZTEKbGluZTI=?=",
 		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "a b": "a b", "\x7f": "=?base64?fw==?=", "file:///a?b#c": "file:///a?b#c",
 	} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			answerJSON(w, r, `{"resultType":"complete","content":[],"contents":[],"messages":[],"ttlMs":0,"cacheScope":"private"}`)
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{})
 			for method, params := range map[string]string{
 				"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
@@ -104,9 +104,9 @@ func TestModernNames(t *testing.T) {
 }
 
 // listing is a modern server with one tool, whose schema is the latest of schemas for each time that it is listed.
-func listing(call func(http.ResponseWriter, *seen), schemas ...string) func(http.ResponseWriter, *seen) {
+func listing(call func(http.ResponseWriter, *recordedRequest), schemas ...string) func(http.ResponseWriter, *recordedRequest) {
 	n := 0
-	return modern(func(w http.ResponseWriter, r *seen) {
+	return modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "tools/list" {
 			call(w, r)
 			return
@@ -137,7 +137,7 @@ func TestModernParams(t *testing.T) {
 		`{"s":{}}`:                                                    "! the argument s is neither",
 		`{"n":1.5}`:                                                   "! the argument n is neither",
 	} {
-		inBubble(t, listing(mild, tool("weather", properties)), func(t *testing.T, s *site) {
+		inBubble(t, listing(answerCall, tool("weather", properties)), func(t *testing.T, s *testServer) {
 			s.o.Header = custom
 			c := s.connect(t, client.Options{})
 			for _, err := range c.Tools(t.Context()) {
@@ -151,7 +151,7 @@ func TestModernParams(t *testing.T) {
 			}
 			assert.NilError(t, err)
 			var got []string
-			for _, line := range s.last(t, "tools/call").header() {
+			for _, line := range s.last(t, "tools/call").headerLines() {
 				if strings.HasPrefix(line, "Mcp-Param-") {
 					got = append(got, line)
 				}
@@ -164,7 +164,7 @@ func TestModernParams(t *testing.T) {
 // A tool whose definition breaks the rules is left out, with a word in the log, and not called. In the legacy era there are no such rules, and no such headers.
 func TestBadToolsAreLeftOut(t *testing.T) {
 	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," + tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
-	inBubble(t, listing(mild, tools), func(t *testing.T, s *site) {
+	inBubble(t, listing(answerCall, tools), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		for range 2 {
 			var names []string
@@ -186,13 +186,13 @@ func TestBadToolsAreLeftOut(t *testing.T) {
 }
 
 func TestLegacyHasNoParamHeaders(t *testing.T) {
-	inBubble(t, legacy(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/list" {
 			answerJSON(w, r, `{"tools":[`+tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)+`]}`)
 			return
 		}
-		mild(w, r)
-	}, nil), func(t *testing.T, s *site) {
+		answerCall(w, r)
+	}, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		for _, err := range c.Tools(t.Context()) {
 			assert.NilError(t, err)
@@ -208,16 +208,16 @@ func TestLegacyHasNoParamHeaders(t *testing.T) {
 // Where the server misses headers, the list is looked at again, and the call sent again once: if there is something new on it.
 func TestMissingHeaders(t *testing.T) {
 	before, after := tool("weather", `"s":{"type":"string"}`), tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)
-	strict := func(w http.ResponseWriter, r *seen) {
+	strict := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.Header.Get("Mcp-Param-S") == "" {
 			refuse(w, http.StatusBadRequest, string(r.message.ID), mcp.CodeHeaderMismatch, "Header mismatch")
 			return
 		}
-		mild(w, r)
+		answerCall(w, r)
 	}
 	for _, tt := range []struct {
 		name         string
-		call         func(http.ResponseWriter, *seen)
+		call         func(http.ResponseWriter, *recordedRequest)
 		schemas      []string
 		lists, calls int
 		ok           bool
@@ -229,7 +229,7 @@ func TestMissingHeaders(t *testing.T) {
 		{"refused again", refusing(400, mcp.CodeHeaderMismatch), []string{before, after, before}, 2, 2, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, listing(tt.call, tt.schemas...), func(t *testing.T, s *site) {
+			inBubble(t, listing(tt.call, tt.schemas...), func(t *testing.T, s *testServer) {
 				c := s.connect(t, client.Options{})
 				if tt.lists > 1 {
 					for _, err := range c.Tools(t.Context()) {

@@ -25,7 +25,7 @@ func TestLinger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cancelled, over := make(chan struct{}), make(chan struct{})
-			server := legacy(func(w http.ResponseWriter, r *seen) {
+			server := legacy(func(w http.ResponseWriter, r *recordedRequest) {
 				s := events(w, r)
 				s.raw("id: 1\nretry: 10\ndata: %s\n\n", `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?",`+
 					`"requestedSchema":{"type":"object","properties":{}}}}`)
@@ -34,12 +34,12 @@ func TestLinger(t *testing.T) {
 				test.last(s)
 				close(over)
 			}, nil)
-			inBubble(t, func(w http.ResponseWriter, r *seen) {
+			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 				server(w, r)
 				if r.message.Method == mcp.NotificationCancelled {
 					close(cancelled)
 				}
-			}, func(t *testing.T, s *site) {
+			}, func(t *testing.T, s *testServer) {
 				cancelled, over = make(chan struct{}), make(chan struct{}) // of the bubble
 				ctx, cancel := context.WithCancel(t.Context())
 				withdrawn := make(chan struct{})

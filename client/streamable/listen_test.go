@@ -15,10 +15,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// watching is a legacy server whose lists change, with what it answers the n-th GET, from 1 on.
-func watching(get func(w http.ResponseWriter, r *seen, n int)) func(http.ResponseWriter, *seen) {
+// getStreamServer is a legacy server whose lists change, with what it answers the n-th GET, from 1 on.
+func getStreamServer(get func(w http.ResponseWriter, r *recordedRequest, n int)) func(http.ResponseWriter, *recordedRequest) {
 	var n atomic.Int64
-	return func(w http.ResponseWriter, r *seen) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.message.Method == "initialize":
 			w.Header().Set("Mcp-Session-Id", "s1")
@@ -28,20 +28,20 @@ func watching(get func(w http.ResponseWriter, r *seen, n int)) func(http.Respons
 		case r.Method == http.MethodGet:
 			get(w, r, int(n.Add(1)))
 		default:
-			legacy(mild, nil)(w, r)
+			legacy(answerCall, nil)(w, r)
 		}
 	}
 }
 
 const changed = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
 
-// gets is when the GETs of a test came, in seconds since the first.
-type gets struct {
+// getTimes is when the GETs of a test came, in seconds since the first.
+type getTimes struct {
 	first time.Time
 	at    []float64
 }
 
-func (g *gets) note() {
+func (g *getTimes) note() {
 	if g.first.IsZero() {
 		g.first = time.Now()
 	}
@@ -50,9 +50,9 @@ func (g *gets) note() {
 
 // What becomes of the stream that a legacy server is offered: when it is asked for, and how many changes the client assumes.
 func TestGetStream(t *testing.T) {
-	var g gets
-	steps := func(status ...int) func(http.ResponseWriter, *seen, int) {
-		return func(w http.ResponseWriter, r *seen, n int) {
+	var g getTimes
+	steps := func(status ...int) func(http.ResponseWriter, *recordedRequest, int) {
+		return func(w http.ResponseWriter, r *recordedRequest, n int) {
 			g.note()
 			switch code := status[min(n, len(status))-1]; code {
 			case http.StatusOK: // and ends
@@ -76,7 +76,7 @@ func TestGetStream(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name  string
-		get   func(http.ResponseWriter, *seen, int)
+		get   func(http.ResponseWriter, *recordedRequest, int)
 		at    []float64
 		lists int64
 		log   string
@@ -97,8 +97,8 @@ func TestGetStream(t *testing.T) {
 		{"not allowed any more", steps(1, 401), []float64{0, 1}, 1, "401 Unauthorized"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g = gets{}
-			inBubble(t, watching(tt.get), func(t *testing.T, s *site) {
+			g = getTimes{}
+			inBubble(t, getStreamServer(tt.get), func(t *testing.T, s *testServer) {
 				var lists atomic.Int64
 				c := s.connect(t, client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 				check(t, c)
@@ -119,14 +119,14 @@ func TestGetStream(t *testing.T) {
 
 // The stream goes on behind the last event that has come.
 func TestGetStreamIsResumed(t *testing.T) {
-	inBubble(t, watching(func(w http.ResponseWriter, r *seen, n int) {
+	inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, n int) {
 		stream := events(w, r)
 		if n < 3 {
 			stream.raw("id: e%d\n%s", n, changed)
 			return
 		}
 		stream.hold()
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		s.connect(t, client.Options{Era: mcp.Legacy})
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -140,11 +140,11 @@ func TestGetStreamIsResumed(t *testing.T) {
 
 // An event that is too large costs that event.
 func TestGetStreamWithLargeEvents(t *testing.T) {
-	inBubble(t, watching(func(w http.ResponseWriter, r *seen, _ int) {
+	inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, _ int) {
 		stream := events(w, r)
 		stream.raw("data: %s\n\nid: %s\n\n%s", pad(70_000), pad(5_000), changed)
 		stream.hold()
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
 		s.connect(t, client.Options{Era: mcp.Legacy, Limits: limitFrame(64 << 10), OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 		time.Sleep(time.Second)
@@ -156,18 +156,18 @@ func TestGetStreamWithLargeEvents(t *testing.T) {
 
 // A session is begun anew while no call is made, but no more than once a minute; and tried again if that fails.
 func TestGetStreamOfALostSession(t *testing.T) {
-	f := &forgetful{result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}
-	f.call = func(w http.ResponseWriter, r *seen) { answerJSON(w, r, `{"tools":[]}`) }
-	f.get = func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}
+	f.call = func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, `{"tools":[]}`) }
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		if f.sessions.Load() == 2 {
 			stream.hold()
 		}
 		f.forgotten.Store(true)
 	}
-	var g gets
+	var g getTimes
 	down := 0
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			g.note()
 			if down++; down == 2 {
@@ -176,7 +176,7 @@ func TestGetStreamOfALostSession(t *testing.T) {
 			}
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
 		s.connect(t, client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 		time.Sleep(10 * time.Minute)
@@ -191,18 +191,18 @@ func TestGetStreamOfALostSession(t *testing.T) {
 // Where a call has begun the session anew, the stream of the old one does not do it once more: neither behind that, nor while the server is still told.
 func TestGetStreamAndCallOfALostSession(t *testing.T) {
 	for _, late := range []time.Duration{0, 1050 * time.Millisecond} {
-		f := &forgetful{result: initialized, call: mild}
-		f.get = func(w http.ResponseWriter, r *seen) {
+		f := &sessionServer{result: initialized, call: answerCall}
+		f.get = func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
 			for wait(r, 100*time.Millisecond) && r.Header.Get("Mcp-Session-Id") == fmt.Sprint("s", f.sessions.Load()) && !f.forgotten.Load() {
 				stream.raw(":\n")
 			}
 		}
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.Header.Get("Mcp-Session-Id") != "s2" || r.message.Method != "notifications/initialized" || wait(r, 3*time.Second) {
 				f.answer(w, r)
 			}
-		}, func(t *testing.T, s *site) {
+		}, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			time.Sleep(2 * time.Minute)
 			f.forgotten.Store(true)
@@ -219,11 +219,11 @@ func TestGetStreamAndCallOfALostSession(t *testing.T) {
 // While a legacy server takes its time to say whether it offers the stream, the first call waits for a moment.
 func TestGetStreamIsWaitedFor(t *testing.T) {
 	for _, patience := range []time.Duration{200 * time.Millisecond, time.Hour} {
-		inBubble(t, watching(func(w http.ResponseWriter, r *seen, n int) {
+		inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, n int) {
 			if wait(r, patience) {
 				events(w, r).hold()
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			began := time.Now()
 			check(t, c)
@@ -235,7 +235,7 @@ func TestGetStreamIsWaitedFor(t *testing.T) {
 // A modern subscription that is lost is asked for again, and what may have been missed is a change.
 func TestListenIsOpenedAgain(t *testing.T) {
 	n := 0
-	server := modern(func(w http.ResponseWriter, r *seen) {
+	server := modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/list" {
 			answerJSON(w, r, `{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`)
 			return
@@ -251,8 +251,8 @@ func TestListenIsOpenedAgain(t *testing.T) {
 			stream.hold()
 		}
 	})
-	var g gets
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	var g getTimes
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch r.message.Method {
 		case "server/discover":
 			answerJSON(w, r, strings.Replace(discovered, `"tools":{}`, `"tools":{"listChanged":true}`, 1))
@@ -261,7 +261,7 @@ func TestListenIsOpenedAgain(t *testing.T) {
 			g.note()
 		}
 		server(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 1
 		var lists atomic.Int64
 		c := s.connect(t, client.Options{OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})

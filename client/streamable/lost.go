@@ -8,16 +8,16 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// lostWords are how messages begin with which servers answer 400 to a session that they do not
+// sessionLostPrefixes are how messages begin with which servers answer 400 to a session that they do not
 // know, where 404 is meant (2025-11-25, Transports, "Session Management"): those built on the
 // official SDKs for TypeScript and Python, after a restart, and as their examples have it. Read
 // only.
-var lostWords = []string{"no valid session", "invalid or missing session", "server not initialized"}
+var sessionLostPrefixes = []string{"no valid session", "invalid or missing session", "server not initialized"}
 
-// isLost reports whether an answer, of which text is the beginning, says that the server does not
+// isSessionLost reports whether an answer, of which text is the beginning, says that the server does not
 // know the session that was named. An error that answers the request itself says something else, as
 // does any other text: a session is not to be given up for what a tool says.
-func isLost(resp *http.Response, text []byte) bool {
+func isSessionLost(resp *http.Response, text []byte) bool {
 	switch resp.StatusCode {
 	case http.StatusNotFound:
 		return true
@@ -33,7 +33,7 @@ func isLost(resp *http.Response, text []byte) bool {
 		message = m.Error.Message
 	}
 	message = strings.TrimPrefix(strings.ToLower(message), "bad request: ")
-	for _, words := range lostWords {
+	for _, words := range sessionLostPrefixes {
 		if strings.HasPrefix(message, words) {
 			return true
 		}

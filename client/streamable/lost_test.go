@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// forgetting answers as f does, but for what a session that it does not know any more is told.
-func forgetting(f *forgetful, told func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, r *seen) {
+// withLostSession answers as f does, but for what a session that it does not know any more is told.
+func withLostSession(f *sessionServer, told func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		if id := r.Header.Get("Mcp-Session-Id"); id != "" && f.forgotten.Load() {
 			told(w, r)
 			return
@@ -24,22 +24,22 @@ func forgetting(f *forgetful, told func(http.ResponseWriter, *seen)) func(http.R
 	}
 }
 
-func refusing400(code int, id, message string) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, _ *seen) { refuse(w, http.StatusBadRequest, id, code, message) }
+func refusing400(code int, id, message string) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, _ *recordedRequest) { refuse(w, http.StatusBadRequest, id, code, message) }
 }
 
 // Servers that answer 400 where 404 is meant say what is wrong, each in its own words.
 func TestSessionIsBegunAgainAfter400(t *testing.T) {
-	for name, told := range map[string]func(http.ResponseWriter, *seen){
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
 		"TypeScript, as its examples have it": refusing400(-32000, "null", "Bad Request: No valid session ID provided"),
 		"TypeScript, started anew":            refusing400(-32000, "null", "Bad Request: Server not initialized"),
 		"in other words":                      refusing400(-32600, "null", "no valid session"),
-		"Python":                              plain(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided"),
-		"TypeScript, not for a POST":          plain(http.StatusBadRequest, "text/html", "Invalid or missing session ID"),
+		"Python":                              respondWith(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided"),
+		"TypeScript, not for a POST":          respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &forgetful{result: initialized, call: mild}
-			inBubble(t, forgetting(f, told), func(t *testing.T, s *site) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
 				c := s.connect(t, client.Options{Era: mcp.Legacy})
 				check(t, c)
 				f.forgotten.Store(true)
@@ -53,20 +53,20 @@ func TestSessionIsBegunAgainAfter400(t *testing.T) {
 
 // Any other 400 leaves the session as it is.
 func TestSessionIsKeptAfterOther400(t *testing.T) {
-	for name, told := range map[string]func(http.ResponseWriter, *seen){
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
 		"a bad request": refusing400(-32000, "null", "Bad Request: Unsupported protocol version"),
 		"parameters":    refusing400(-32602, "null", "No valid session ID provided"),
-		"an answer to the request": func(w http.ResponseWriter, r *seen) {
+		"an answer to the request": func(w http.ResponseWriter, r *recordedRequest) {
 			refuse(w, http.StatusBadRequest, string(r.message.ID), -32000, "No valid session ID provided")
 		},
 		"words on the way": refusing400(-32000, "null", "the tool weather says: no valid session"),
-		"nothing":          plain(http.StatusBadRequest, "", ""),
-		"a page":           plain(http.StatusBadRequest, "text/html", "<p>no valid session</p>"),
-		"forbidden":        plain(http.StatusForbidden, "text/plain", "No valid session ID provided"),
+		"nothing":          respondWith(http.StatusBadRequest, "", ""),
+		"a page":           respondWith(http.StatusBadRequest, "text/html", "<p>no valid session</p>"),
+		"forbidden":        respondWith(http.StatusForbidden, "text/plain", "No valid session ID provided"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := &forgetful{result: initialized, call: mild}
-			inBubble(t, forgetting(f, told), func(t *testing.T, s *site) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
 				c := s.connect(t, client.Options{Era: mcp.Legacy})
 				check(t, c)
 				f.forgotten.Store(true)
@@ -84,16 +84,16 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 // A server without sessions, or one that answers so whatever it is sent, is not asked for a session
 // again and again.
 func TestSessionIsNotBegunForEver(t *testing.T) {
-	f := &forgetful{result: initialized}
+	f := &sessionServer{result: initialized}
 	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
 		assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and the next one too`)
 		assert.Equal(t, s.count("POST initialize"), 2)
 		assert.Equal(t, s.count("POST tools/call"), 2)
 	})
-	inBubble(t, legacyWithoutSession(f.call), func(t *testing.T, s *site) {
+	inBubble(t, legacyWithoutSession(f.call), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
 		assert.ErrorContains(t, err, "No valid session ID provided")
@@ -102,8 +102,8 @@ func TestSessionIsNotBegunForEver(t *testing.T) {
 }
 
 // legacyWithoutSession is a legacy server that gives no session, and takes calls so.
-func legacyWithoutSession(call func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, r *seen) {
+func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -119,15 +119,15 @@ func legacyWithoutSession(call func(http.ResponseWriter, *seen)) func(http.Respo
 
 // The stream of what the server says by itself learns of it, too.
 func TestGetStreamOfASessionLostWith400(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		if f.sessions.Load() == 2 {
 			stream.hold()
 		}
 		f.forgotten.Store(true)
 	}
-	inBubble(t, forgetting(f, plain(http.StatusBadRequest, "text/html", "Invalid or missing session ID")), func(t *testing.T, s *site) {
+	inBubble(t, withLostSession(f, respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID")), func(t *testing.T, s *testServer) {
 		s.connect(t, client.Options{Era: mcp.Legacy})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()

@@ -22,9 +22,9 @@ func TestUnusableTools(t *testing.T) {
 		bad + "," + good + "," + bad + "," + none: {"good", "none"},
 		bad: nil,
 	} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			answerJSON(w, r, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[`+page+`]}`)
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			var got, defined []string
 			c := s.connect(t, client.Options{})
 			for tool, err := range c.Tools(t.Context()) {

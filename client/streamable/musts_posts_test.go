@@ -39,8 +39,8 @@ func everything(t *testing.T, c *client.Client) {
 	synctest.Wait()
 }
 
-// able serves all of that.
-func able(w http.ResponseWriter, r *seen) {
+// allCapabilities serves all of that.
+func allCapabilities(w http.ResponseWriter, r *recordedRequest) {
 	switch {
 	case r.message.Method == "tools/list":
 		answerJSON(w, r, `{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`)
@@ -56,7 +56,7 @@ func able(w http.ResponseWriter, r *seen) {
 			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`, r.message.ID))
 		stream.hold()
 	case strings.Contains(r.body, `"slow"`):
-		hang(w, r)
+		blockRequest(w, r)
 	default:
 		answerJSON(w, r, `{"resultType":"complete"}`)
 	}
@@ -66,13 +66,13 @@ const can = `"capabilities":{"tools":{},"logging":{},"resources":{"subscribe":tr
 
 // Every POST is one message to the endpoint, and its headers say what it does.
 func TestPostsMustBeModern(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "server/discover" {
 			answerJSON(w, r, strings.Replace(discovered, `"capabilities":{"tools":{}}`, can, 1))
 			return
 		}
-		able(w, r)
-	}, func(t *testing.T, s *site) {
+		allCapabilities(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{OnElicit: accept, OnResourceUpdated: func(string) {}})
 		everything(t, c)
 		assert.NilError(t, c.Close())
@@ -101,13 +101,13 @@ func TestPostsMustBeModern(t *testing.T) {
 }
 
 func TestPostsMustBeLegacy(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			answerJSON(w, r, strings.Replace(initialized, `"capabilities":{"tools":{}}`, can, 1))
 			return
 		}
-		legacy(able, nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(allCapabilities, nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: accept, OnResourceUpdated: func(string) {}})
 		everything(t, c)
 		assert.NilError(t, c.Close())
@@ -142,7 +142,7 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 	args := []any{
 		map[string]string{"a": "\xff\xfe"}, map[string]string{"a\x80": "b"}, map[string]string{"a": "\u2028\r\n\x00"}, rawJSON("{\"a\":\n \"b\"\r\n}"), rawJSON(`{"a":"\ud800"}`), rawJSON("{\"a\":\"\xff\"}"),
 	}
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		for _, a := range args {
 			_, _ = c.CallTool(t.Context(), "weather\xff", a)
@@ -184,20 +184,20 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 // Servers of 2025-03-26 may answer, and say what they say, in batches.
 func TestBatchesMustBeUnderstood(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "initialize" {
 				answerJSON(w, r, strings.Replace(initialized, "2025-11-25", "2025-03-26", 1))
 				return
 			}
-			stateless(func(w http.ResponseWriter, r *seen) {
+			withoutHandshake(func(w http.ResponseWriter, r *recordedRequest) {
 				batch := fmt.Sprintf(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%s,"result":%s}]`, r.message.ID, text)
 				if asJSON {
-					plain(200, "application/json", batch)(w, r)
+					respondWith(200, "application/json", batch)(w, r)
 				} else {
 					events(w, r).raw("data: %s\n\n", batch)
 				}
 			})(w, r)
-		}, func(t *testing.T, s *site) {
+		}, func(t *testing.T, s *testServer) {
 			logs := make(chan struct{}, 10)
 			c := s.connect(t, client.Options{Era: mcp.Legacy, OnLog: func(mcp.LoggingMessageParams) { logs <- struct{}{} }})
 			check(t, c)
@@ -210,13 +210,13 @@ func TestBatchesMustBeUnderstood(t *testing.T) {
 // The revision that was agreed on is said, and not the one that was asked for.
 func TestAgreedRevisionMustBeSaid(t *testing.T) {
 	for _, agreed := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "initialize" {
 				answerJSON(w, r, strings.Replace(initialized, "2025-11-25", agreed, 1))
 				return
 			}
-			stateless(mild)(w, r)
-		}, func(t *testing.T, s *site) {
+			withoutHandshake(answerCall)(w, r)
+		}, func(t *testing.T, s *testServer) {
 			check(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 			assert.Equal(t, s.last(t, "tools/call").Header.Get("Mcp-Protocol-Version"), agreed)
 			assert.Equal(t, s.last(t, "initialize").Header.Get("Mcp-Protocol-Version"), "")
@@ -226,15 +226,15 @@ func TestAgreedRevisionMustBeSaid(t *testing.T) {
 
 // Servers spell header names as they like.
 func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			w.Header()["mcp-SESSION-id"] = []string{"s1"}
 			w.Header()["content-TYPE"] = []string{"application/json"}
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, initialized)
 			return
 		}
-		legacy(mild, nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(answerCall, nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		check(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 		assert.Equal(t, s.last(t, "tools/call").Header.Get("Mcp-Session-Id"), "s1")
 	})

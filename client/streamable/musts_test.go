@@ -8,10 +8,10 @@ import (
 
 // A must is something that the specification says a client MUST do, not do, or SHOULD do, in few words, and the tests that prove it. Those of other packages are called by the
 // package: client.TestCancel. What begins with a dash is why there is no test, or what the tests before it leave open.
-type must = conformance.Claim
+type requirement = conformance.Claim
 
-// musts are those of the pages about transports, by page. Where a page says the same in several revisions, the row is in the list of the last.
-var musts = map[string][]must{
+// requirements are those of the pages about transports, by page. Where a page says the same in several revisions, the row is in the list of the last.
+var requirements = map[string][]requirement{
 	"2026-07-28 basic/transports": {
 		{"messages are UTF-8", "TestMessagesMustBeUTF8"},
 		{"requests and notifications go one way, responses and notifications the other", "TestModernQuestionsAreNotAnswered TestBeforeTheAnswer"},
@@ -93,6 +93,6 @@ var musts = map[string][]must{
 }
 
 // The tests that are said to prove something are there, and those that are called after a MUST are said to prove one.
-func TestMusts(t *testing.T) {
-	conformance.CheckMusts(t, musts, map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp", "child": "../../internal/child"})
+func TestRequirements(t *testing.T) {
+	conformance.CheckMusts(t, requirements, map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp", "child": "../../internal/child"})
 }

@@ -14,52 +14,52 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// isOldServer reports a refusal that may come from a server of HTTP+SSE, to which nothing can be posted at its URL (2026-07-28, Streamable HTTP, "HTTP+SSE Transport").
-func isOldServer(err error) bool {
+// mayBeHTTPSSE reports a refusal that may come from a server of HTTP+SSE, to which nothing can be posted at its URL (2026-07-28, Streamable HTTP, "HTTP+SSE Transport").
+func mayBeHTTPSSE(err error) bool {
 	refused, ok := errors.AsType[*StatusError](err)
 	return ok && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusNotFound || refused.Status == http.StatusMethodNotAllowed)
 }
 
-// endpointPatience is how long a stream may take to begin with the event "endpoint".
-const endpointPatience = 5 * time.Second
+// endpointTimeout is how long a stream may take to begin with the event "endpoint".
+const endpointTimeout = 5 * time.Second
 
-// tryOld looks whether the server speaks HTTP+SSE, and if so goes on in that with initialize (2024-11-05, Transports, "HTTP with SSE"). If not, refused stands.
-func (x *exchange) tryOld(refused error) error {
+// tryHTTPSSE looks whether the server speaks HTTP+SSE, and if so goes on in that with initialize (2024-11-05, Transports, "HTTP with SSE"). If not, refused stands.
+func (x *postRequest) tryHTTPSSE(refused error) error {
 	c := x.c
 	ctx, cancel := context.WithCancel(c.ctx) // not of x: the stream lasts as long as the connection
-	inTime := time.AfterFunc(endpointPatience, cancel)
+	inTime := time.AfterFunc(endpointTimeout, cancel)
 	wanted := context.AfterFunc(x.ctx, cancel)
-	resp, err := c.openStream(ctx, &state{}, "")
+	resp, err := c.openGetStream(ctx, &legacyState{}, "")
 	if err != nil {
 		cancel()
 		return refused
 	}
 	reader := c.newReader(resp.Body)
-	endpoint, err := x.endpoint(reader, refused)
+	endpoint, err := x.readEndpoint(reader, refused)
 	if !inTime.Stop() || !wanted() || err != nil {
 		cancel()
 		_ = resp.Body.Close()
 		return cmp.Or(err, refused)
 	}
-	s := state{revision: string(mcp.Rev20241105), endpoint: endpoint}
+	s := legacyState{revision: string(mcp.Rev20241105), endpoint: endpoint}
 	c.mu.Lock()
 	c.state = s
 	c.mu.Unlock()
-	started := c.begin(func() {
+	started := c.startGoroutine(func() {
 		defer cancel()
 		defer resp.Body.Close()
-		c.hearOldServer(ctx, reader)
+		c.readHTTPSSE(ctx, reader)
 	})
 	if !started {
 		cancel()
 		_ = resp.Body.Close()
 		return errClosed
 	}
-	return x.postOld(&s)
+	return x.postHTTPSSE(&s)
 }
 
-// endpoint reads the address for messages, with which a stream of HTTP+SSE begins. If it does not, the error is refused.
-func (x *exchange) endpoint(reader *sse.Reader, refused error) (*url.URL, error) {
+// readEndpoint reads the address for messages, with which a stream of HTTP+SSE begins. If it does not, the error is refused.
+func (x *postRequest) readEndpoint(reader *sse.Reader, refused error) (*url.URL, error) {
 	first, err := reader.Next()
 	if err != nil || first.Type != "endpoint" {
 		return nil, refused
@@ -69,26 +69,26 @@ func (x *exchange) endpoint(reader *sse.Reader, refused error) (*url.URL, error)
 		return nil, refused
 	}
 	if !sameOrigin(endpoint, x.c.url) {
-		return nil, fmt.Errorf("%w; and its event stream wants messages to be sent to %s, which is another server", refused, printURL(endpoint))
+		return nil, fmt.Errorf("%w; and its event stream wants messages to be sent to %s, which is another server", refused, redactURL(endpoint))
 	}
 	endpoint.User = x.c.url.User
 	return endpoint, nil
 }
 
-// postOld sends the request to an old server, whose answer comes on the one stream that there is.
-func (x *exchange) postOld(s *state) error {
+// postHTTPSSE sends the request to an old server, whose answer comes on the one stream that there is.
+func (x *postRequest) postHTTPSSE(s *legacyState) error {
 	if err := x.c.post(x.ctx, s, x.text); err != nil {
-		return x.refused(err)
+		return x.deliverError(err)
 	}
 	return nil
 }
 
-// hearOldServer hands on what comes on that stream. With it the connection ends.
-func (c *Conn) hearOldServer(ctx context.Context, reader *sse.Reader) {
+// readHTTPSSE hands on what comes on that stream. With it the connection ends.
+func (c *Conn) readHTTPSSE(ctx context.Context, reader *sse.Reader) {
 	for {
-		message, err := next(reader)
+		message, err := nextMessage(reader)
 		if limit, ok := errors.AsType[*sse.LimitError](err); ok {
-			err = unreadable(limit)
+			err = eventLimitError(limit)
 		}
 		if err == nil {
 			err = c.deliver(ctx, message)
@@ -97,7 +97,7 @@ func (c *Conn) hearOldServer(ctx context.Context, reader *sse.Reader) {
 			continue
 		}
 		if err != io.EOF {
-			err = fmt.Errorf("GET %s: %w", printURL(c.url), err)
+			err = fmt.Errorf("GET %s: %w", redactURL(c.url), err)
 		}
 		c.cancel(err)
 		return

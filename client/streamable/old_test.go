@@ -19,13 +19,13 @@ import (
 )
 
 // An old server speaks HTTP+SSE: it has one stream, on which all it says comes.
-type old struct {
+type httpSSEServer struct {
 	endpoint string
 	out      chan string // events, for the stream; closed: it ends
-	post     func(o *old, w http.ResponseWriter, r *seen)
+	post     func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest)
 }
 
-func (o *old) answer(w http.ResponseWriter, r *seen) {
+func (o *httpSSEServer) answer(w http.ResponseWriter, r *recordedRequest) {
 	switch {
 	case r.Method == http.MethodPost && r.URL.Path == "/mcp":
 		w.WriteHeader(http.StatusNotFound)
@@ -53,19 +53,19 @@ func (o *old) answer(w http.ResponseWriter, r *seen) {
 	}
 }
 
-func (o *old) result(r *seen, result string) {
+func (o *httpSSEServer) result(r *recordedRequest, result string) {
 	o.out <- fmt.Sprintf("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", r.message.ID, result)
 }
 
-// withOld runs a test with an old server.
-func withOld(t *testing.T, o *old, test func(t *testing.T, s *site)) {
-	inBubble(t, o.answer, func(t *testing.T, s *site) {
+// withHTTPSSEServer runs a test with an old server.
+func withHTTPSSEServer(t *testing.T, o *httpSSEServer, test func(t *testing.T, s *testServer)) {
+	inBubble(t, o.answer, func(t *testing.T, s *testServer) {
 		o.out = make(chan string, 10)
 		test(t, s)
 	})
 }
 
-func accepted(o *old, w http.ResponseWriter, r *seen) {
+func accepted(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
 	w.WriteHeader(http.StatusAccepted)
 	if r.message.Method == "tools/call" {
 		o.result(r, text)
@@ -74,7 +74,7 @@ func accepted(o *old, w http.ResponseWriter, r *seen) {
 
 func TestHTTPSSE(t *testing.T) {
 	for _, endpoint := range []string{"messages?session=7", "/messages?session=7", "http://pipe/messages?session=7", "http://PIPE:80/messages?session=7"} {
-		withOld(t, &old{endpoint: endpoint, post: accepted}, func(t *testing.T, s *site) {
+		withHTTPSSEServer(t, &httpSSEServer{endpoint: endpoint, post: accepted}, func(t *testing.T, s *testServer) {
 			s.url = "http://me:pass@pipe/mcp?key=secret"
 			c := s.connect(t, client.Options{})
 			assert.Equal(t, c.Revision(), mcp.Rev20241105)
@@ -97,37 +97,43 @@ func TestHTTPSSE(t *testing.T) {
 func TestHTTPSSEIsNot(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		get  func(http.ResponseWriter, *seen)
+		get  func(http.ResponseWriter, *recordedRequest)
 		want string
 		took time.Duration
 	}{
-		{"no GET", plain(405, "", ""), "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no stream", plain(200, "text/html", "hi"), "POST http://pipe/mcp: 404 Not Found", 0},
-		{"another event", func(w http.ResponseWriter, r *seen) { events(w, r).raw("data: {}\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no event", func(w http.ResponseWriter, r *seen) { events(w, r) }, "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no event for long", func(w http.ResponseWriter, r *seen) { events(w, r).hold() }, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
-		{"no answer", hang, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
-		{"an address that is none", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: http://%%zz\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
-		{"an address elsewhere", func(w http.ResponseWriter, r *seen) {
+		{"no GET", respondWith(405, "", ""), "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no stream", respondWith(200, "text/html", "hi"), "POST http://pipe/mcp: 404 Not Found", 0},
+		{"another event", func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("data: {}\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) }, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event for long", func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() }, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
+		{"no answer", blockRequest, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
+		{"an address that is none", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).raw("event: endpoint\ndata: http://%%zz\n\n")
+		}, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"an address elsewhere", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: //evil/messages?key=secret\n\n")
 		},
 			"404 Not Found; and its event stream wants messages to be sent to http://evil/messages, which is another server", 0},
-		{"another scheme", func(w http.ResponseWriter, r *seen) {
+		{"another scheme", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: https://pipe/messages\n\n")
 		}, "which is another server", 0},
-		{"another port", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: http://pipe:81/\n\n") }, "which is another server", 0},
-		{"no URL of HTTP", func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: mailto:me\n\n") }, "which is another server", 0},
+		{"another port", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).raw("event: endpoint\ndata: http://pipe:81/\n\n")
+		}, "which is another server", 0},
+		{"no URL of HTTP", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).raw("event: endpoint\ndata: mailto:me\n\n")
+		}, "which is another server", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, func(w http.ResponseWriter, r *seen) {
+			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 				if r.Method == http.MethodGet {
 					tt.get(w, r)
 					return
 				}
 				w.WriteHeader(http.StatusNotFound)
-			}, func(t *testing.T, s *site) {
+			}, func(t *testing.T, s *testServer) {
 				began := time.Now()
-				_, err := s.try(t, client.Options{})
+				_, err := s.tryConnect(t, client.Options{})
 				assert.ErrorContains(t, err, tt.want)
 				assert.Assert(t, !contains(err, "secret"), "%v", err)
 				assert.Equal(t, time.Since(began), tt.took)
@@ -140,23 +146,23 @@ func TestHTTPSSEIsNot(t *testing.T) {
 // Only what may come from such a server leads to the GET.
 func TestHTTPSSEIsNotTried(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 405, 406, 415, 429, 500, 503} {
-		inBubble(t, plain(status, "", ""), func(t *testing.T, s *site) {
-			_, err := s.try(t, client.Options{Era: mcp.Legacy})
+		inBubble(t, respondWith(status, "", ""), func(t *testing.T, s *testServer) {
+			_, err := s.tryConnect(t, client.Options{Era: mcp.Legacy})
 			assert.ErrorContains(t, err, fmt.Sprint(status))
 			assert.Equal(t, s.count("GET") == 1, status == 400 || status == 404 || status == 405, "%d", status)
 		})
 	}
-	inBubble(t, refusing(400, -32602), func(t *testing.T, s *site) { // in words of the protocol
-		_, err := s.try(t, client.Options{Era: mcp.Legacy})
+	inBubble(t, refusing(400, -32602), func(t *testing.T, s *testServer) { // in words of the protocol
+		_, err := s.tryConnect(t, client.Options{Era: mcp.Legacy})
 		assert.ErrorContains(t, err, "no")
 		assert.Equal(t, s.count("GET"), 0)
 	})
 }
 
 func TestHTTPSSEQuestions(t *testing.T) {
-	o := &old{endpoint: "/messages"}
-	var id *seen
-	o.post = func(o *old, w http.ResponseWriter, r *seen) {
+	o := &httpSSEServer{endpoint: "/messages"}
+	var id *recordedRequest
+	o.post = func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
 		w.WriteHeader(http.StatusAccepted)
 		switch {
 		case r.message.Method == "tools/call":
@@ -166,19 +172,19 @@ func TestHTTPSSEQuestions(t *testing.T) {
 			o.result(id, text)
 		}
 	}
-	withOld(t, o, func(t *testing.T, s *site) { check(t, s.connect(t, client.Options{Roots: []mcp.Root{}})) })
+	withHTTPSSEServer(t, o, func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{Roots: []mcp.Root{}})) })
 }
 
 // A call that is given up is told, and takes no place any more, whether it was accepted or not.
 func TestHTTPSSECancellation(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		withOld(t, &old{endpoint: "/messages", post: func(_ *old, w http.ResponseWriter, r *seen) {
+		withHTTPSSEServer(t, &httpSSEServer{endpoint: "/messages", post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
 			if stuck && r.message.Method == "tools/call" {
-				hang(w, r)
+				blockRequest(w, r)
 				return
 			}
 			w.WriteHeader(http.StatusAccepted)
-		}}, func(t *testing.T, s *site) {
+		}}, func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{})
 			for n := range 3 {
@@ -192,9 +198,9 @@ func TestHTTPSSECancellation(t *testing.T) {
 }
 
 func TestHTTPSSERefusal(t *testing.T) {
-	withOld(t, &old{endpoint: "/messages", post: func(_ *old, w http.ResponseWriter, r *seen) {
-		plain(500, "text/plain", "oops")(w, r)
-	}}, func(t *testing.T, s *site) {
+	withHTTPSSEServer(t, &httpSSEServer{endpoint: "/messages", post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
+		respondWith(500, "text/plain", "oops")(w, r)
+	}}, func(t *testing.T, s *testServer) {
 		_, err := call(t, s.connect(t, client.Options{}))
 		assert.ErrorContains(t, err, `POST http://pipe/messages: 500 Internal Server Error: "oops"`)
 	})
@@ -207,8 +213,8 @@ func TestHTTPSSEIsLost(t *testing.T) {
 		"data: " + pad(70_000) + "\n\n": "the connection broke: GET http://pipe/mcp: the server sent a message of 65537 bytes or more, over the limit of 65536 (Options.Limits.MaxFrame)",
 		"id: " + pad(5000) + "\n\n":     "the connection broke: GET http://pipe/mcp: the server sent an event whose id has more than 4096 bytes",
 	} {
-		o := &old{endpoint: "/messages"}
-		o.post = func(o *old, w http.ResponseWriter, r *seen) {
+		o := &httpSSEServer{endpoint: "/messages"}
+		o.post = func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
 			w.WriteHeader(http.StatusAccepted)
 			if event == "" {
 				close(o.out)
@@ -216,7 +222,7 @@ func TestHTTPSSEIsLost(t *testing.T) {
 				o.out <- event
 			}
 		}
-		withOld(t, o, func(t *testing.T, s *site) {
+		withHTTPSSEServer(t, o, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Limits: limitFrame(64 << 10)})
 			_, err := call(t, c)
 			var lost *client.LostError

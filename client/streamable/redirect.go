@@ -17,9 +17,9 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
 	case !sameOrigin(req.URL, first.URL):
-		return fmt.Errorf("redirected to %s, which is another server, and not followed: if that is right, use its URL", printURL(req.URL))
+		return fmt.Errorf("redirected to %s, which is another server, and not followed: if that is right, use its URL", redactURL(req.URL))
 	case req.Method != first.Method:
-		return fmt.Errorf("redirected to %s in a way that makes a %s of a %s, and not followed: use that URL if it is right", printURL(req.URL), req.Method, first.Method)
+		return fmt.Errorf("redirected to %s in a way that makes a %s of a %s, and not followed: use that URL if it is right", redactURL(req.URL), req.Method, first.Method)
 	case len(via) > maxRedirects:
 		return errors.New("redirected too many times")
 	}
@@ -41,8 +41,8 @@ func port(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// printURL shows a URL without what may be secret in it.
-func printURL(u *url.URL) string {
+// redactURL shows a URL without what may be secret in it.
+func redactURL(u *url.URL) string {
 	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return plain.String()
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // hosts are the addresses that connections were made to, each once.
-func (p *pipes) hosts() (hosts []string) {
+func (p *pipeListener) hosts() (hosts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, address := range p.dialed {
@@ -57,15 +57,15 @@ func TestRedirects(t *testing.T) {
 		{300, "", "300 Multiple Choices"},
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.location), func(t *testing.T) {
-			for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
-				inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+			for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+				inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 					if r.URL.Path == "/moved" {
-						mild(w, r)
+						answerCall(w, r)
 						return
 					}
 					w.Header().Set("Location", tt.location)
 					w.WriteHeader(tt.status)
-				}), func(t *testing.T, s *site) {
+				}), func(t *testing.T, s *testServer) {
 					s.o.Header = http.Header{"Authorization": {"Bearer secret"}}
 					c := s.connect(t, client.Options{})
 					answer, err := call(t, c)
@@ -88,13 +88,13 @@ func TestRedirects(t *testing.T) {
 
 // The user of the URL is the same behind a redirect.
 func TestRedirectsKeepTheUser(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.URL.Path == "/moved" {
-			mild(w, r)
+			answerCall(w, r)
 			return
 		}
 		http.Redirect(w, r.Request, "http://evil:secret@pipe/moved", http.StatusPermanentRedirect)
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		s.url = "http://me:pass@pipe/mcp"
 		check(t, s.connect(t, client.Options{}))
 		user, password, _ := s.last(t, "tools/call").BasicAuth()
@@ -104,7 +104,7 @@ func TestRedirectsKeepTheUser(t *testing.T) {
 
 // The application's own rule comes after that.
 func TestRedirectsOfTheApplication(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/moved", 307) }), func(t *testing.T, s *site) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/moved", 307) }), func(t *testing.T, s *testServer) {
 		no := errors.New("not today")
 		s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return no }
 		_, err := call(t, s.connect(t, client.Options{}))
@@ -115,17 +115,19 @@ func TestRedirectsOfTheApplication(t *testing.T) {
 
 // Whatever goes wrong, nothing that is secret is in an error or in the log.
 func TestSecretsAreNotTold(t *testing.T) {
-	for _, answer := range []func(http.ResponseWriter, *seen){
-		plain(400, "text/plain", "no"), plain(401, "", ""), plain(500, "text/html", "<p>"), plain(200, "text/html", "hi"), plain(202, "", ""), plain(200, "application/json", "{"),
-		func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) },
-		func(w http.ResponseWriter, r *seen) { events(w, r) },
-		func(w http.ResponseWriter, r *seen) { events(w, r).raw("id: 1\ndata:\n\n") },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "http://evil/?key=secret", 307) },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/mcp?key=secret", 303) },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/mcp?key=secret", 307) },
-		refusing(400, -32000), hang,
+	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
+		respondWith(400, "text/plain", "no"), respondWith(401, "", ""), respondWith(500, "text/html", "<p>"), respondWith(200, "text/html", "hi"), respondWith(202, "", ""), respondWith(200, "application/json", "{"),
+		func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, r *recordedRequest) { events(w, r) },
+		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("id: 1\ndata:\n\n") },
+		func(w http.ResponseWriter, r *recordedRequest) {
+			http.Redirect(w, r.Request, "http://evil/?key=secret", 307)
+		},
+		func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/mcp?key=secret", 303) },
+		func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/mcp?key=secret", 307) },
+		refusing(400, -32000), blockRequest,
 	} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.Method {
 			case "initialize":
 				w.Header().Set("Mcp-Session-Id", "session-secret")
@@ -135,7 +137,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 			default:
 				legacy(nil, nil)(w, r)
 			}
-		}, func(t *testing.T, s *site) {
+		}, func(t *testing.T, s *testServer) {
 			s.url = "http://user-secret:password-secret@pipe/mcp?key=secret#secret"
 			s.o.Header = http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"secret"}}
 			c := s.connect(t, client.Options{Era: mcp.Legacy, CallTimeout: 40e9})
@@ -150,9 +152,9 @@ func TestSecretsAreNotTold(t *testing.T) {
 
 // A header that cannot be sent is an error that does not say what is in it.
 func TestHeadersThatCannotBeSent(t *testing.T) {
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.o.Header = http.Header{"X-Key": {"secret\n"}}
-		_, err := s.try(t, client.Options{})
+		_, err := s.tryConnect(t, client.Options{})
 		assert.ErrorContains(t, err, `invalid header field value for "X-Key"`)
 		assert.Assert(t, !contains(err, "secret"))
 		assert.Equal(t, len(s.lines()), 0)

@@ -16,7 +16,7 @@ func TestSubscriptionsOfAForgottenSession(t *testing.T) {
 	const took = time.Second
 	var sessions int
 	handshake := legacy(nil, nil)
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch r.message.Method {
 		case mcp.MethodInitialize:
 			sessions++
@@ -34,7 +34,7 @@ func TestSubscriptionsOfAForgottenSession(t *testing.T) {
 		default:
 			handshake(w, r)
 		}
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		told := make(chan time.Time, 10)
 		c := s.connect(t, client.Options{OnResourceUpdated: func(string) { told <- time.Now() }})
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))

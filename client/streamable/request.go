@@ -13,10 +13,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ownHeader returns Options.Header as it goes with every request: without the headers that are the protocol's.
-func (c *Conn) ownHeader() http.Header {
-	own := make(http.Header, len(c.o.Header))
-	for name, values := range c.o.Header {
+// optionsHeader returns Options.Header as it goes with every request: without the headers that are the protocol's.
+func (c *Conn) optionsHeader() http.Header {
+	own := make(http.Header, len(c.options.Header))
+	for name, values := range c.options.Header {
 		own[http.CanonicalHeaderKey(name)] = values
 	}
 	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID, mcp.HeaderProtocolVersion, lastEventID} {
@@ -26,12 +26,12 @@ func (c *Conn) ownHeader() http.Header {
 }
 
 // request makes an HTTP request as a legacy server wants it; modernHeaders adds what a modern one does.
-func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) *http.Request {
+func (c *Conn) request(ctx context.Context, method string, body []byte, s *legacyState) *http.Request {
 	target := c.url
 	if s.endpoint != nil && method == http.MethodPost {
 		target = s.endpoint
 	}
-	own := http.Request{Method: method, URL: target, Header: maps.Clone(c.own), Host: c.own.Get("Host")}
+	own := http.Request{Method: method, URL: target, Header: maps.Clone(c.header), Host: c.header.Get("Host")}
 	if body != nil {
 		own.ContentLength = int64(len(body))
 		own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -46,8 +46,8 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 		req.Header["Accept"] = []string{"text/event-stream"}
 		req.Header["Cache-Control"] = []string{"no-store"}
 	}
-	if s.session != "" {
-		req.Header[mcp.HeaderSessionID] = []string{s.session}
+	if s.sessionID != "" {
+		req.Header[mcp.HeaderSessionID] = []string{s.sessionID}
 	}
 	if s.revision != "" && s.endpoint == nil {
 		req.Header[mcp.HeaderProtocolVersion] = []string{s.revision}
@@ -57,8 +57,8 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 
 const lastEventID = "Last-Event-Id"
 
-// named are the parameters that Mcp-Name repeats (2026-07-28, Streamable HTTP, "Standard Request Headers"; those of tasks: the tasks extension).
-var named = map[string]string{
+// nameParams are the parameters that Mcp-Name repeats (2026-07-28, Streamable HTTP, "Standard Request Headers"; those of tasks: the tasks extension).
+var nameParams = map[string]string{
 	mcp.MethodCallTool: "name", mcp.MethodGetPrompt: "name", mcp.MethodReadResource: "uri",
 	mcp.MethodGetTask: "taskId", mcp.MethodUpdateTask: "taskId", mcp.MethodCancelTask: "taskId",
 }
@@ -68,7 +68,7 @@ func (c *Conn) modernHeaders(h http.Header, revision, method string, params []by
 	h[mcp.HeaderProtocolVersion] = []string{revision}
 	h[mcp.HeaderMethod] = []string{mcp.EncodeHeaderValue(method)}
 	name := ""
-	if key := named[method]; key != "" {
+	if key := nameParams[method]; key != "" {
 		name, _ = jsonscan.Text(jsonscan.Member(params, key))
 		h[mcp.HeaderName] = []string{mcp.EncodeHeaderValue(name)}
 	}
@@ -92,11 +92,11 @@ func (c *Conn) modernHeaders(h http.Header, revision, method string, params []by
 	return nil
 }
 
-// repeatable are the requests that change nothing. They may be sent a second time, if a connection that was idle turns out to be gone.
-var repeatable = map[string]bool{
+// idempotentMethods are the requests that change nothing. They may be sent a second time, if a connection that was idle turns out to be gone.
+var idempotentMethods = map[string]bool{
 	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true, mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
 	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true, mcp.MethodGetTask: true, mcp.MethodPing: true,
 }
 
-// markRepeatable tells net/http. Without a value, the header is not sent.
-func markRepeatable(h http.Header) { h["Idempotency-Key"] = []string{} }
+// markIdempotent tells net/http. Without a value, the header is not sent.
+func markIdempotent(h http.Header) { h["Idempotency-Key"] = []string{} }

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// tellPatience is how long a message that gets no answer may take to be accepted.
-const tellPatience = 30 * time.Second
+// postTimeout is how long a message that gets no answer may take to be accepted.
+const postTimeout = 30 * time.Second
 
 // Write implements [client.Transport]: each message becomes a request of its own. It blocks only while notifications/initialized is being accepted, as nothing
 // else may be sent before.
@@ -41,35 +41,35 @@ func (c *Conn) send(text []byte) error {
 		if s.revision == "" {
 			return nil // to a request that a modern server must not have sent, and that must not be answered
 		}
-		return c.tell(&s, text, nil)
+		return c.postAsync(&s, text, nil)
 	case m.ID.IsZero() && m.Method == mcp.NotificationCancelled:
-		return c.cancelled(&s, text, m.Params)
+		return c.sendCancelled(&s, text, m.Params)
 	case m.ID.IsZero() && m.Method == mcp.NotificationInitialized:
-		return c.initialized(text)
+		return c.sendInitialized(text)
 	case m.ID.IsZero():
-		return c.tell(&s, text, nil)
+		return c.postAsync(&s, text, nil)
 	}
-	x := c.newExchange(&m, text)
+	x := c.newPostRequest(&m, text)
 	select {
-	case c.next <- x:
+	case c.requests <- x:
 		return nil
 	default:
 	}
-	if !c.begin(func() { c.work(x) }) {
+	if !c.startGoroutine(func() { c.worker(x) }) {
 		return errClosed
 	}
 	return nil
 }
 
-// cancelled passes on that a call was given up. A modern server notices that its answer is not wanted any more (2026-07-28, Streamable HTTP, "Cancellation"); a legacy one is
+// sendCancelled passes on that a call was given up. A modern server notices that its answer is not wanted any more (2026-07-28, Streamable HTTP, "Cancellation"); a legacy one is
 // told, if it has got the request at all, and what it answers all the same is not waited for.
-func (c *Conn) cancelled(s *state, text, params []byte) error {
+func (c *Conn) sendCancelled(s *legacyState, text, params []byte) error {
 	id, err := rpc.ParseID(jsonscan.Member(params, "requestId"))
 	if err != nil {
 		return nil
 	}
 	c.mu.Lock()
-	x := c.exchanges[id]
+	x := c.inFlight[id]
 	untold := x != nil && (x.modern || !x.sent)
 	c.mu.Unlock()
 	switch {
@@ -80,57 +80,57 @@ func (c *Conn) cancelled(s *state, text, params []byte) error {
 		return nil
 	}
 	if x != nil {
-		x.unwanted.Store(true)
+		x.cancelled.Store(true)
 	}
-	return c.tell(s, text, x)
+	return c.postAsync(s, text, x)
 }
 
 // abandon ends an exchange whose answer nobody wants any more, where there is nothing to tell the server.
 func (c *Conn) abandon(id rpc.ID) {
 	c.mu.Lock()
-	x := c.exchanges[id]
+	x := c.inFlight[id]
 	c.mu.Unlock()
 	if x != nil {
 		x.cancel(context.Canceled)
 	}
 }
 
-// tell sends a message to which there is no answer, without waiting until it was accepted. It waits while too many are under way. When the server has been told, the exchange
+// postAsync sends a message to which there is no answer, without waiting until it was accepted. It waits while too many are under way. When the server has been told, the exchange
 // that is given up by that ends, if there is one.
-func (c *Conn) tell(s *state, text []byte, givenUp *exchange) error {
+func (c *Conn) postAsync(s *legacyState, text []byte, givenUp *postRequest) error {
 	select {
-	case c.telling <- struct{}{}:
+	case c.postSlots <- struct{}{}:
 	case <-c.ctx.Done():
 		return errClosed
 	}
-	started := c.begin(func() {
-		defer func() { <-c.telling }()
+	started := c.startGoroutine(func() {
+		defer func() { <-c.postSlots }()
 		switch {
-		case givenUp != nil && s.lost:
+		case givenUp != nil && s.sessionLost:
 			givenUp.cancel(context.Canceled)
 		case givenUp != nil:
-			defer givenUp.linger()
+			defer givenUp.cancelAfterStream()
 		}
-		if s.lost {
+		if s.sessionLost {
 			return // what it is about has gone with the session
 		}
-		ctx, cancel := context.WithTimeout(c.parting, tellPatience)
+		ctx, cancel := context.WithTimeout(c.closeCtx, postTimeout)
 		defer cancel()
 		if err := c.post(ctx, s, text); err != nil && c.ctx.Err() == nil {
 			c.link.Warn("a message was not accepted", slog.Any("error", err))
 		}
 	})
 	if !started {
-		<-c.telling
+		<-c.postSlots
 		return errClosed
 	}
 	return nil
 }
 
-// initialized sends notifications/initialized, and begins to listen.
-func (c *Conn) initialized(text []byte) error {
+// sendInitialized sends notifications/initialized, and begins to listen.
+func (c *Conn) sendInitialized(text []byte) error {
 	s := c.snapshot()
-	ctx, cancel := context.WithTimeout(c.ctx, tellPatience)
+	ctx, cancel := context.WithTimeout(c.ctx, postTimeout)
 	defer cancel()
 	err := c.post(ctx, &s, text)
 	switch {
@@ -141,15 +141,15 @@ func (c *Conn) initialized(text []byte) error {
 	}
 	if !errors.Is(err, client.ErrSessionLost) {
 		c.mu.Lock()
-		c.state.lost = false
+		c.state.sessionLost = false
 		c.mu.Unlock()
 	}
-	c.listen(&s)
+	c.startGetStream(&s)
 	return nil
 }
 
 // post sends a message to which there is no answer, and waits until it was accepted.
-func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
+func (c *Conn) post(ctx context.Context, s *legacyState, text []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req := c.request(ctx, http.MethodPost, text, s)
@@ -162,21 +162,21 @@ func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
 		drain(resp.Body, cancel)
 		return nil
 	}
-	return c.refusal(resp, s)
+	return c.responseError(resp, s)
 }
 
 // snapshot returns what is known of a legacy server now.
-func (c *Conn) snapshot() state {
+func (c *Conn) snapshot() legacyState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
-// lose notes that the server has forgotten a session; it may be an earlier one.
-func (c *Conn) lose(session string) {
+// markSessionLost notes that the server has forgotten a session; it may be an earlier one.
+func (c *Conn) markSessionLost(session string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state.session == session {
-		c.state.lost = true
+	if c.state.sessionID == session {
+		c.state.sessionLost = true
 	}
 }

@@ -21,14 +21,14 @@ import (
 )
 
 // A forgetful server is a legacy one that knows only its latest session, s1, s2 and so on, and that not if told to forget it.
-type forgetful struct {
+type sessionServer struct {
 	sessions  atomic.Int64
 	forgotten atomic.Bool
-	call, get func(http.ResponseWriter, *seen)
+	call, get func(http.ResponseWriter, *recordedRequest)
 	result    string // of initialize
 }
 
-func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
+func (f *sessionServer) answer(w http.ResponseWriter, r *recordedRequest) {
 	id := r.Header.Get("Mcp-Session-Id")
 	switch {
 	case r.message.Method == "server/discover":
@@ -38,7 +38,7 @@ func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
 		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", f.sessions.Add(1)))
 		answerJSON(w, r, f.result)
 	case f.forgotten.Load() || id != fmt.Sprint("s", f.sessions.Load()):
-		plain(http.StatusNotFound, "text/plain", "Session not found")(w, r)
+		respondWith(http.StatusNotFound, "text/plain", "Session not found")(w, r)
 	case r.Method == http.MethodDelete:
 	case r.Method == http.MethodGet && f.get == nil:
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -52,8 +52,8 @@ func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
 }
 
 func TestSessionIsBegunAgain(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
 		f.forgotten.Store(true)
@@ -76,13 +76,13 @@ func TestSessionIsBegunAgain(t *testing.T) {
 
 // Of all the calls that find out, one begins the session, and none is sent before the server knows that it has begun.
 func TestSessionIsBegunOnce(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	slow := func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	slow := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "notifications/initialized" || wait(r, time.Second) {
 			f.answer(w, r)
 		}
 	}
-	inBubble(t, slow, func(t *testing.T, s *site) {
+	inBubble(t, slow, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 7
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
@@ -103,9 +103,9 @@ func TestSessionIsBegunOnce(t *testing.T) {
 
 // What the server was asked for in the session before it is asked for again: what it tells, and from which level on it logs, as last set.
 func TestSessionIsRestored(t *testing.T) {
-	f := &forgetful{
+	f := &sessionServer{
 		result: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}},"serverInfo":{"name":"site","version":"1"}}`,
-		call: func(w http.ResponseWriter, r *seen) {
+		call: func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.Method {
 			case "tools/list":
 				answerJSON(w, r, `{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}`)
@@ -116,7 +116,7 @@ func TestSessionIsRestored(t *testing.T) {
 			}
 		},
 	}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
 		updates := make(chan string, 10)
 		c := s.connect(t, client.Options{
@@ -148,9 +148,9 @@ func TestSessionIsRestored(t *testing.T) {
 
 // A session that is lost again at once is an error, and no loop.
 func TestSessionIsLostAgain(t *testing.T) {
-	f := &forgetful{result: initialized}
-	f.call = plain(http.StatusNotFound, "", "")
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	f := &sessionServer{result: initialized}
+	f.call = respondWith(http.StatusNotFound, "", "")
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		for range 3 {
 			_, err := call(t, c)
@@ -164,13 +164,13 @@ func TestSessionIsLostAgain(t *testing.T) {
 
 // So is one that is lost before it has begun: no call is sent in it.
 func TestSessionIsLostAtOnce(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/initialized" {
 			f.forgotten.Store(true)
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 		assert.Assert(t, errors.Is(err, client.ErrSessionLost), "%v", err)
 		assert.Equal(t, s.count("POST initialize"), 2)
@@ -180,16 +180,16 @@ func TestSessionIsLostAtOnce(t *testing.T) {
 
 // A server that does not begin another session says why, and is asked again by the next call.
 func TestSessionIsRefused(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
+	f := &sessionServer{result: initialized, call: answerCall}
 	var busy atomic.Bool
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.message.Method == "initialize" && busy.Load():
-			plain(http.StatusServiceUnavailable, "text/plain", "later")(w, r)
+			respondWith(http.StatusServiceUnavailable, "text/plain", "later")(w, r)
 		default:
 			f.answer(w, r)
 		}
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
 		busy.Store(true)
@@ -202,15 +202,15 @@ func TestSessionIsRefused(t *testing.T) {
 
 // A call whose time runs out while the server does not answer initialize takes no place with it.
 func TestSessionThatDoesNotBegin(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
+	f := &sessionServer{result: initialized, call: answerCall}
 	var stuck atomic.Bool
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" && stuck.Load() {
-			hang(w, r)
+			blockRequest(w, r)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 2
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
@@ -231,16 +231,16 @@ func TestSessionThatDoesNotBegin(t *testing.T) {
 
 // What has been answered in part may have been done: it is not sent again.
 func TestSessionIsLostInTheMiddle(t *testing.T) {
-	f := &forgetful{result: initialized}
-	f.call = once(func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized}
+	f.call = once(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("id: 1\ndata:\n\n")
 		f.forgotten.Store(true)
 	})
-	f.get = func(w http.ResponseWriter, r *seen) { events(w, r).hold() }
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	f.get = func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() }
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
-		assert.Assert(t, errors.Is(err, streamable.ErrCut) && !errors.Is(err, client.ErrSessionLost), "%v", err)
+		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected) && !errors.Is(err, client.ErrSessionLost), "%v", err)
 		assert.ErrorContains(t, err, "and the server has forgotten the session")
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		check(t, c)
@@ -250,15 +250,15 @@ func TestSessionIsLostInTheMiddle(t *testing.T) {
 
 // A question of a session that is lost is not answered in the next, where the answer could be taken for that to another.
 func TestSessionTakesItsQuestions(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		if f.sessions.Load() == 1 {
 			stream.raw("data: %s\n\n", question)
 		}
 		stream.hold()
 	}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		asked := make(chan error)
 		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			asked <- nil
@@ -276,14 +276,14 @@ func TestSessionTakesItsQuestions(t *testing.T) {
 
 // What is about a session that is lost is not told to the server any more.
 func TestSessionTakesItsCancellations(t *testing.T) {
-	f := &forgetful{result: initialized, call: once(hang)}
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: once(blockRequest)}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if f.forgotten.Load() && r.message.Method == "initialize" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		time.AfterFunc(time.Second, func() {
 			f.forgotten.Store(true)
@@ -299,15 +299,17 @@ func TestSessionTakesItsCancellations(t *testing.T) {
 
 // Once there has been a session, the server is not taken for one of HTTP+SSE.
 func TestSessionIsOfOneTransport(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: /messages\n\n") }
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).raw("event: endpoint\ndata: /messages\n\n")
+	}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if f.forgotten.Load() && r.message.Method == "initialize" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
 		_, err := call(t, c)
@@ -319,13 +321,13 @@ func TestSessionIsOfOneTransport(t *testing.T) {
 // Close tells the server, and waits no longer than it has to for one that does not listen.
 func TestSessionIsEnded(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if stuck && (r.Method == http.MethodDelete || r.message.Method == "notifications/cancelled") {
-				hang(w, r)
+				blockRequest(w, r)
 				return
 			}
-			legacy(hang, nil)(w, r)
-		}, func(t *testing.T, s *site) {
+			legacy(blockRequest, nil)(w, r)
+		}, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			_, err := call(t, c, client.Timeout(time.Second))
 			assert.Assert(t, err != nil)
@@ -344,13 +346,13 @@ func TestSessionIsEnded(t *testing.T) {
 
 // A server without sessions gets no id, and no DELETE.
 func TestNoSession(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			answerJSON(w, r, initialized)
 			return
 		}
-		legacy(plain(http.StatusNotFound, "text/plain", "no such page"), nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(respondWith(http.StatusNotFound, "text/plain", "no such page"), nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
 		assert.ErrorContains(t, err, `POST http://pipe/mcp: 404 Not Found: "no such page"`)

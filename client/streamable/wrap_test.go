@@ -11,12 +11,12 @@ import (
 )
 
 // A tagging is a transport that adds to what it sends.
-type tagging struct {
+type taggingTransport struct {
 	http.RoundTripper
 	methods chan string
 }
 
-func (g *tagging) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g *taggingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	g.methods <- req.Method
 	req = req.Clone(req.Context())
 	req.Header.Set("Tag", "mine")
@@ -25,19 +25,19 @@ func (g *tagging) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // What wraps the transport is made once, and sees all that is sent: calls, what is told, the stream of a legacy server, the end of the session, and each step of a redirection.
 func TestWrap(t *testing.T) {
-	listening := watching(func(w http.ResponseWriter, r *seen, _ int) { events(w, r).hold() })
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	listening := getStreamServer(func(w http.ResponseWriter, r *recordedRequest, _ int) { events(w, r).hold() })
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/call" && r.URL.Path == "/mcp" {
 			http.Redirect(w, r.Request, "/moved", http.StatusTemporaryRedirect)
 			return
 		}
 		listening(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		made := 0
 		methods := make(chan string, 100)
 		s.o.Wrap = func(base http.RoundTripper) http.RoundTripper {
 			made++
-			return &tagging{base, methods}
+			return &taggingTransport{base, methods}
 		}
 		c := s.connect(t, client.Options{OnToolsChanged: func([]*mcp.Tool, error) {}})
 		check(t, c)

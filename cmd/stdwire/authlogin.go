@@ -45,9 +45,9 @@ func (l *login) run(ctx context.Context, std *streams) error {
 		return err
 	}
 	pages := pages{std: std, browse: l.browse}
-	grant := auth.AuthorizationCode{Show: pages.show, Patience: l.patience}
-	if grant.Patience < 0 {
-		grant.Patience = 365 * 24 * time.Hour // for ever
+	grant := auth.AuthorizationCode{OpenBrowser: pages.show, Timeout: l.patience}
+	if grant.Timeout < 0 {
+		grant.Timeout = 365 * 24 * time.Hour // for ever
 	}
 	if l.oauth != nil {
 		grant.RedirectURL = l.oauth.RedirectURI

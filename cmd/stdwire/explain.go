@@ -31,7 +31,7 @@ var causes = []struct {
 	{is[*client.ExitError], "start_exit", "server_died", ""},
 	{unauthorized, "auth_required", "auth_required", sayWho},
 	{is[*streamable.StatusError], "unreachable", "server_died", ""},
-	{matches(streamable.ErrCut), "unreachable", "server_died", ""},
+	{matches(streamable.ErrDisconnected), "unreachable", "server_died", ""},
 	{is[*net.OpError], "unreachable", "server_died", ""},
 	{matches(framing.ErrTooLarge), "too_large", "too_large", ""},
 	{matches(rpc.ErrClosed), "unreachable", "server_died", ""},

@@ -94,7 +94,7 @@ func trustedIssuer(endpoint string) (string, error) {
 func byCode(t told) (auth.Options, error) {
 	o := auth.Options{
 		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
-		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", Follow: follow},
+		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", FetchRedirect: follow},
 	}
 	if t.ClientID != "" {
 		o.Clients = t.client()
