@@ -15,20 +15,25 @@ import (
 // without the name of that server, and what New says of each.
 func (w *testServers) secretOptions() map[string]auth.Options {
 	code := auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect}
-	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "s3cret.jwt", nil }}
+	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+		return "s3cret.jwt", nil
+	}}
 	identity := auth.IdentityAssertion{
-		Token: func(context.Context) (string, error) { return "s3cret-id", nil }, TokenEndpoint: "https://idp.example/token",
-		Client: auth.Registration{ClientID: "at-idp"},
+		Token:         func(context.Context) (string, error) { return "s3cret-id", nil },
+		TokenEndpoint: "https://idp.example/token",
+		Client:        auth.Registration{ClientID: "at-idp"},
 	}
 	all := map[string]auth.Options{}
 	for name, tc := range map[string]struct {
 		grant  auth.Grant
 		client auth.Registration
 	}{
-		"a secret and a user":      {code, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a secret by itself":       {auth.ClientCredentials{}, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a secret, no grant":       {nil, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a key":                    {auth.ClientCredentials{}, auth.Registration{ClientID: "mine", Key: newKey(w.t)}},
+		"a secret and a user": {code, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a secret by itself": {auth.ClientCredentials{},
+			auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a secret, no grant": {nil, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a key": {auth.ClientCredentials{},
+			auth.Registration{ClientID: "mine", Key: newKey(w.t)}},
 		"a platform's assertion":   {vouched, auth.Registration{ClientID: "mine"}},
 		"an identity's assertion":  {identity, auth.Registration{ClientID: "mine"}},
 		"credentials of nobody":    {auth.ClientCredentials{}, auth.Registration{ClientID: "mine"}},
@@ -41,22 +46,29 @@ func (w *testServers) secretOptions() map[string]auth.Options {
 	return all
 }
 
-// redirectToHostileServer has the MCP server name another authorization server, which takes whatever it is shown.
+// redirectToHostileServer has the MCP server name another authorization server, which takes
+// whatever it is shown.
 func (w *testServers) redirectToHostileServer() {
 	const evil = "https://evil.example"
 	asm := merged(w.asm, map[string]any{
-		"issuer": evil, "authorization_endpoint": evil + "/authorize", "token_endpoint": evil + "/token", "registration_endpoint": evil + "/register",
-		"token_endpoint_auth_methods_supported": []string{"client_secret_post", "client_secret_basic", "private_key_jwt", "none"},
+		"issuer": evil, "authorization_endpoint": evil + "/authorize", "token_endpoint": evil +
+			"/token", "registration_endpoint": evil + "/register",
+		"token_endpoint_auth_methods_supported": []string{"client_secret_post",
+			"client_secret_basic", "private_key_jwt", "none"},
 	})
 	w.handle(evil, "/.well-known/oauth-authorization-server", document(&asm))
 	w.handle(evil, "/authorize", func(rw http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		rw.Header().Set("Location", q.Get("redirect_uri")+"?code=c&iss="+evil+"&state="+q.Get("state"))
+		rw.Header().Set("Location", q.Get("redirect_uri")+"?code=c&iss="+evil+"&state="+
+			q.Get("state"))
 		rw.WriteHeader(302)
 	})
-	w.handle(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) { response(rw, 200, w.issue("Bearer")) })
+	w.handle(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) {
+		response(rw, 200, w.issue("Bearer"))
+	})
 	w.handle("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
-		response(rw, 200, `{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
+		response(rw, 200,
+			`{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
 	})
 	w.prm["authorization_servers"] = []string{evil}
 }
@@ -72,7 +84,8 @@ func (w *testServers) secretsSentTo(host string) (all []string) {
 		if s.Header.Get("Authorization") != "" {
 			all = append(all, s.String()+" Authorization")
 		}
-		for _, name := range []string{"client_secret", "client_assertion", "assertion", "refresh_token", "subject_token"} {
+		for _, name := range []string{"client_secret", "client_assertion", "assertion",
+			"refresh_token", "subject_token"} {
 			if s.form.Has(name) {
 				all = append(all, s.String()+" "+name)
 			}
@@ -99,7 +112,8 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 					_ = a.Logout(t.Context())
 				}
 				assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
-				assert.Equal(t, len(w.requestsTo("/token")), 0, "neither has the identity provider been asked")
+				assert.Equal(t, len(w.requestsTo("/token")), 0,
+					"neither has the identity provider been asked")
 			})
 		}
 	}
@@ -123,7 +137,7 @@ func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 }
 
 // A secret is configured with the authorization server that it is for, or not at all.
-func TestSecretsNeedTheirIssuer(t *testing.T) {
+func TestSecretsNeedAnIssuer(t *testing.T) {
 	w := newWorld(t)
 	for name, o := range w.secretOptions() {
 		_, err := o.New(endpoint)

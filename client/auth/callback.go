@@ -14,20 +14,22 @@ import (
 	"time"
 )
 
-// A callback is the address on this machine that a browser is redirected to (RFC 8252, section 7.3), as long as an answer is waited for.
+// A callbackServer listens on this machine for the browser's redirect (RFC 8252, section 7.3) while
+// an authorization is in progress.
 type callbackServer struct {
 	url       string
 	host      string
 	path      string
 	server    http.Server
-	done      chan struct{} // closed when the server has
+	done      chan struct{} // closed when Serve has returned
 	responses chan url.Values
 
 	mu    sync.Mutex
-	state string // of the answer that is waited for; "" if there is none, or none any more
+	state string // of the expected response; "" if none is expected
 }
 
-// newCallbackServer opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
+// newCallbackServer starts to listen. If redirect leaves the port open, the port of an earlier
+// registration is used if it is free, because the authorization server may accept only that one.
 func newCallbackServer(redirect string, old *Credentials) (*callbackServer, error) {
 	u, err := url.Parse(cmp.Or(redirect, defaultRedirect))
 	if err != nil {
@@ -36,7 +38,9 @@ func newCallbackServer(redirect string, old *Credentials) (*callbackServer, erro
 	var l net.Listener
 	if u.Port() == "" || u.Port() == "0" {
 		if old != nil {
-			if before, err := url.Parse(old.Registration.RedirectURI); err == nil && before.Port() != "" && before.Hostname() == u.Hostname() && before.Path == u.Path {
+			before, err := url.Parse(old.Registration.RedirectURI)
+			if err == nil && before.Port() != "" && before.Hostname() == u.Hostname() &&
+				before.Path == u.Path {
 				l, _ = net.Listen("tcp", before.Host)
 			}
 		}
@@ -52,11 +56,17 @@ func newCallbackServer(redirect string, old *Credentials) (*callbackServer, erro
 		return nil, errors.Join(err, l.Close())
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), port)
-	c := &callbackServer{url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"), done: make(chan struct{}), responses: make(chan url.Values, 1)}
-	const soon = 10 * time.Second
+	c := &callbackServer{
+		url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"),
+		done: make(chan struct{}), responses: make(chan url.Values, 1),
+	}
+	const timeout = 10 * time.Second
 	c.server = http.Server{
-		Handler: http.HandlerFunc(c.serve), ReadHeaderTimeout: soon, ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: time.Second, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // which would have the code in it
+		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout,
+		IdleTimeout: time.Second,
+		// A log line could contain the authorization code.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	c.server.SetKeepAlivesEnabled(false)
 	go func() {
@@ -66,14 +76,14 @@ func newCallbackServer(redirect string, old *Credentials) (*callbackServer, erro
 	return c, nil
 }
 
-// expectState names the one answer that is taken.
+// expectState sets the state of the only response that is accepted.
 func (c *callbackServer) expectState(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state = state
 }
 
-// wait returns the answer.
+// wait returns the parameters of the authorization response.
 func (c *callbackServer) wait(ctx context.Context) (url.Values, error) {
 	select {
 	case got := <-c.responses:
@@ -83,7 +93,7 @@ func (c *callbackServer) wait(ctx context.Context) (url.Values, error) {
 	}
 }
 
-// close ends the listening, when the browser has got its page.
+// close shuts the server down after the browser has received its page, or after 1 s.
 func (c *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -93,8 +103,8 @@ func (c *callbackServer) close() {
 	<-c.done
 }
 
-// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor
-// ends the waiting.
+// serve accepts one authorization response, the one with the expected state. Any website can send
+// the browser to this address, so other requests neither reach the program nor end the wait.
 func (c *callbackServer) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -103,25 +113,28 @@ func (c *callbackServer) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	status, text := http.StatusOK, "That is all. You can close this page and go back to the program."
+	status, text := http.StatusOK,
+		"Login complete. You can close this page and go back to the program."
 	switch {
 	case !strings.EqualFold(r.Host, c.host), r.URL.Path != c.path:
-		status, text = http.StatusNotFound, "There is nothing here."
+		status, text = http.StatusNotFound, "Not found."
 	case r.Method != http.MethodGet:
-		status, text = http.StatusMethodNotAllowed, "This address is for a browser that is redirected to it."
+		status, text = http.StatusMethodNotAllowed,
+			"This address accepts a browser's redirect only."
 	case err != nil || len(values["state"]) != 1 || !c.takeState(values.Get("state")):
-		status, text = http.StatusBadRequest, "This is not the answer that the program is waiting for. If you have just logged in, please start again there."
+		status, text = http.StatusBadRequest,
+			"This is not the response that the program expects. If you have just logged in, please start again there."
 	default:
-		c.responses <- values // there is room: only one is taken
+		c.responses <- values // never blocks: only one response is accepted
 		if values.Has("error") {
-			text = "That was not granted. You can close this page and go back to the program."
+			text = "Access was not granted. You can close this page and go back to the program."
 		}
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// takeState says whether this is the state of the answer that is waited for, once.
+// takeState reports whether state is the expected one, and resets the expected state if so.
 func (c *callbackServer) takeState(state string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,12 +26,14 @@ func requestCallback(t *testing.T, method, where, host string) (int, string) {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	assert.NilError(t, err)
-	assert.Equal(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'")
+	assert.Equal(t, resp.Header.Get("Content-Security-Policy"),
+		"default-src 'none'; frame-ancestors 'none'")
 	assert.Equal(t, resp.Header.Get("Content-Type"), "text/plain; charset=utf-8")
 	return resp.StatusCode, string(text)
 }
 
-// The address on this machine takes the one answer that is waited for, and nothing else that anybody makes a browser send there.
+// The address on this machine takes the one answer that is waited for, and nothing else that
+// anybody makes a browser send there.
 func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -71,7 +73,8 @@ func TestCallback(t *testing.T) {
 		}
 		status, text := requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 200)
-		assert.Assert(t, strings.Contains(text, "go back to the program") && !strings.Contains(text, "s3cret"), text)
+		assert.Assert(t, strings.Contains(text, "go back to the program") &&
+			!strings.Contains(text, "s3cret"), text)
 		return nil
 	}}
 	c := w.client(o)
@@ -112,7 +115,8 @@ func TestCallbackTwice(t *testing.T) {
 	assert.Equal(t, w.count("/token"), 1)
 }
 
-// A user who says no is told so by the authorization server, and no error of its is shown in the browser.
+// A user who says no is told so by the authorization server, and no error of its is shown in the
+// browser.
 func TestCallbackWithAnError(t *testing.T) {
 	w := newWorld(t)
 	w.authorize = func(v url.Values) url.Values {
@@ -126,14 +130,16 @@ func TestCallbackWithAnError(t *testing.T) {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
 		_, text := requestCallback(t, "GET", back, "")
-		assert.Assert(t, strings.Contains(text, "That was not granted") && !strings.Contains(text, "<b>"), text)
+		assert.Assert(t, strings.Contains(text, "Access was not granted") &&
+			!strings.Contains(text, "<b>"), text)
 		return nil
 	}}
 	e := w.client(o).fails(auth.StepAuthorize, "access_denied")
 	assert.Equal(t, e.Code, "access_denied")
 }
 
-// A browser that cannot be shown anything, and a port that is taken, are errors, and nothing is left of the listening.
+// A browser that cannot be shown anything, and a port that is taken, are errors, and nothing is
+// left of the listening.
 func TestCallbackFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -151,8 +157,11 @@ func TestCallbackFails(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
-	o.Grant = auth.AuthorizationCode{OpenBrowser: func(context.Context, string) error { return nil }, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(context.Context, string) error {
+		return nil
+	}, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
 	var listen *net.OpError
-	assert.Assert(t, errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
+	assert.Assert(t,
+		errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
 	assert.Equal(t, listen.Op, "listen")
 }

@@ -66,7 +66,8 @@ func TestDPoP(t *testing.T) {
 			ids[p.ID] = true
 			assert.Assert(t, key == "" || p.key == key, "and the same key")
 			key = p.key
-			assert.Equal(t, p.Method+" "+p.URL, r.Method+" "+r.URL.Scheme+"://"+r.URL.Host+r.URL.Path)
+			assert.Equal(t, p.Method+" "+p.URL, r.Method+" "+r.URL.Scheme+"://"+r.URL.Host+
+				r.URL.Path)
 			assert.Assert(t, p.Issued > 0)
 			if r.URL.Path == "/token" {
 				assert.Equal(t, p.Hash, "")
@@ -92,14 +93,20 @@ func TestWhenDPoPIsUsed(t *testing.T) {
 		prm, asm  map[string]any
 		want      bool
 	}{
-		"neither":                  {"Bearer", nil, nil, false},
-		"the challenge":            {"DPoP", nil, nil, true},
-		"the challenge has both":   {"DPoP, Bearer", nil, nil, false},
-		"the challenge, reversed":  {`Bearer scope="x", DPoP algs="ES256"`, nil, nil, false},
-		"the metadata":             {"Bearer", map[string]any{"dpop_bound_access_tokens_required": true}, nil, true},
-		"both can":                 {"Bearer", map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, true},
-		"both, another algorithm":  {"Bearer", map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, false},
-		"the authorization server": {"Bearer", nil, map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, false},
+		"neither":                 {"Bearer", nil, nil, false},
+		"the challenge":           {"DPoP", nil, nil, true},
+		"the challenge has both":  {"DPoP, Bearer", nil, nil, false},
+		"the challenge, reversed": {`Bearer scope="x", DPoP algs="ES256"`, nil, nil, false},
+		"the metadata": {"Bearer",
+			map[string]any{"dpop_bound_access_tokens_required": true}, nil, true},
+		"both can": {"Bearer",
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}},
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, true},
+		"both, another algorithm": {"Bearer",
+			map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}},
+			map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, false},
+		"the authorization server": {"Bearer", nil,
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -113,7 +120,8 @@ func TestWhenDPoPIsUsed(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.challenge = "DPoP"
-	w.client(w.options()).fails(auth.StepToken, "the token is bound to no key, and the server wants one that is")
+	w.client(w.options()).fails(auth.StepToken,
+		"the token has the type Bearer, although the server requires DPoP")
 }
 
 // Both servers may want a nonce in proofs, and another one at any time.
@@ -129,14 +137,15 @@ func TestDPoPNonces(t *testing.T) {
 		return false
 	}
 	mcp, as := w.hosts["https://mcp.example"], w.hosts["https://as.example"]
-	w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" && wants(rw.Header(), r, "rs") {
-			rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-			rw.WriteHeader(401)
-			return
-		}
-		mcp.ServeHTTP(rw, r)
-	})
+	w.hosts["https://mcp.example"] = http.HandlerFunc(
+		func(rw http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" && wants(rw.Header(), r, "rs") {
+				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+				rw.WriteHeader(401)
+				return
+			}
+			mcp.ServeHTTP(rw, r)
+		})
 	w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" && wants(rw.Header(), r, "as") {
 			response(rw, 400, `{"error":"use_dpop_nonce"}`)
@@ -156,24 +165,26 @@ func TestDPoPNonces(t *testing.T) {
 	assert.Equal(t, w.count("/authorize"), 1)
 }
 
-// Many requests that are told of another nonce at the same time are sent again with it, all of them, and nobody thinks that the token were bad.
-func TestDPoPNoncesOfMany(t *testing.T) {
+// Many requests that are told of another nonce at the same time are sent again with it, all of
+// them, and nobody thinks that the token were bad.
+func TestDPoPNoncesConcurrently(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
 		slow, wanted := false, ""
-		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if slow {
-				sleep(1)
-			}
-			if r.Header.Get("Authorization") != "" && proofOf(t, r).Nonce != wanted {
-				rw.Header().Set("DPoP-Nonce", wanted)
-				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-				rw.WriteHeader(401)
-				return
-			}
-			mcp.ServeHTTP(rw, r)
-		})
+		w.hosts["https://mcp.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if slow {
+					sleep(1)
+				}
+				if r.Header.Get("Authorization") != "" && proofOf(t, r).Nonce != wanted {
+					rw.Header().Set("DPoP-Nonce", wanted)
+					rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+					rw.WriteHeader(401)
+					return
+				}
+				mcp.ServeHTTP(rw, r)
+			})
 		c := w.client(w.options())
 		c.ok()
 		slow, wanted = true, "n1"
@@ -210,15 +221,16 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 		w := newWorld(t)
 		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
-		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "" {
-				nonce(rw.Header(), w.count("/mcp"))
-				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-				rw.WriteHeader(401)
-				return
-			}
-			mcp.ServeHTTP(rw, r)
-		})
+		w.hosts["https://mcp.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != "" {
+					nonce(rw.Header(), w.count("/mcp"))
+					rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+					rw.WriteHeader(401)
+					return
+				}
+				mcp.ServeHTTP(rw, r)
+			})
 		status, err := w.client(w.options()).call()
 		assert.NilError(t, err)
 		assert.Equal(t, status, 401)
@@ -228,14 +240,15 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 		w = newWorld(t)
 		w.requireDPoP()
 		as := w.hosts["https://as.example"]
-		w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/token" {
-				nonce(rw.Header(), w.count("/token"))
-				response(rw, 400, `{"error":"use_dpop_nonce"}`)
-				return
-			}
-			as.ServeHTTP(rw, r)
-		})
+		w.hosts["https://as.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/token" {
+					nonce(rw.Header(), w.count("/token"))
+					response(rw, 400, `{"error":"use_dpop_nonce"}`)
+					return
+				}
+				as.ServeHTTP(rw, r)
+			})
 		w.client(w.options()).fails(auth.StepToken, "use_dpop_nonce")
 		assert.Assert(t, w.count("/token") <= 3, "%d", w.count("/token"))
 	}
@@ -243,10 +256,11 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.requireDPoP()
 	mcp := w.hosts["https://mcp.example"]
-	w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("DPoP-Nonce", "a b")
-		mcp.ServeHTTP(rw, r)
-	})
+	w.hosts["https://mcp.example"] = http.HandlerFunc(
+		func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("DPoP-Nonce", "a b")
+			mcp.ServeHTTP(rw, r)
+		})
 	c := w.client(w.options())
 	c.ok()
 	c.ok()

@@ -29,7 +29,8 @@ const (
 	redirect = "http://127.0.0.1:9/callback"
 )
 
-// A world is an MCP server, its authorization server and whoever else there is, without a network. What is secret in it has "s3cret" in it.
+// A world is an MCP server, its authorization server and whoever else there is, without a network.
+// What is secret in it has "s3cret" in it.
 type testServers struct {
 	t     *testing.T
 	hosts map[string]http.Handler // by scheme and host
@@ -38,13 +39,15 @@ type testServers struct {
 	seen []*recordedRequest
 	log  bytes.Buffer
 
-	challenge string                    // of the MCP server
-	accepts   func(r *http.Request) int // what it says to a request with a token; nil: 200 to the last one that was made
-	prm       map[string]any            // its metadata
-	asm       map[string]any            // of the authorization server
+	challenge string // of the MCP server
+	// what it says to a request with a token; nil: 200 to the last one that was made
+	accepts   func(r *http.Request) int
+	prm       map[string]any // its metadata
+	asm       map[string]any // of the authorization server
 	authorize func(q url.Values) url.Values
-	token     func(form url.Values, r *http.Request) (int, any) // nil, or an answer of status 0, is one of issue
-	register  func(body map[string]any) (int, any)
+	// nil, or an answer of status 0, is one of issue
+	token    func(form url.Values, r *http.Request) (int, any)
+	register func(body map[string]any) (int, any)
 
 	made       int
 	current    string            // the token that is accepted
@@ -66,10 +69,15 @@ func (s *recordedRequest) String() string {
 func newWorld(t *testing.T) *testServers {
 	w := &testServers{
 		t: t, challenge: `Bearer error="invalid_token", scope="read", resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`,
-		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer}, "scopes_supported": []string{"read", "write"}},
+		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer},
+			"scopes_supported": []string{"read", "write"}},
 		asm: map[string]any{
-			"issuer": issuer, "authorization_endpoint": "https://as.example/authorize?tenant=t", "token_endpoint": "https://as.example/token", "registration_endpoint": "https://as.example/register",
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}, "authorization_response_iss_parameter_supported": true,
+			"issuer": issuer, "authorization_endpoint": "https://as.example/authorize?tenant=t",
+			"token_endpoint":                                 "https://as.example/token",
+			"registration_endpoint":                          "https://as.example/register",
+			"code_challenge_methods_supported":               []string{"S256"},
+			"token_endpoint_auth_methods_supported":          []string{"none"},
+			"authorization_response_iss_parameter_supported": true,
 		},
 		challenges: map[string]string{},
 	}
@@ -171,8 +179,10 @@ func (w *testServers) issue(kind string) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.made++
-	w.current, w.refresh = fmt.Sprintf("s3cret-token-%d", w.made), fmt.Sprintf("s3cret-refresh-%d", w.made)
-	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600, "refresh_token": w.refresh}
+	w.current, w.refresh = fmt.Sprintf("s3cret-token-%d", w.made),
+		fmt.Sprintf("s3cret-refresh-%d", w.made)
+	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600,
+		"refresh_token": w.refresh}
 }
 
 func (w *testServers) serveRegister(rw http.ResponseWriter, r *http.Request) {
@@ -184,7 +194,8 @@ func (w *testServers) serveRegister(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	response(rw, 201, map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
+	response(rw, 201,
+		map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
 }
 
 // RoundTrip brings a request to its host, whose answer may be endless.
@@ -210,7 +221,8 @@ func (w *testServers) RoundTrip(req *http.Request) (*http.Response, error) {
 	inner.Body, inner.RequestURI = io.NopCloser(strings.NewReader(s.body)), req.URL.RequestURI()
 	body, pipe := io.Pipe()
 	rw := &responder{header: http.Header{}, body: pipe, began: make(chan struct{})}
-	stop := context.AfterFunc(req.Context(), func() { _ = body.CloseWithError(context.Cause(req.Context())) })
+	stop := context.AfterFunc(req.Context(),
+		func() { _ = body.CloseWithError(context.Cause(req.Context())) })
 	go func() {
 		defer stop()
 		defer pipe.Close()
@@ -219,7 +231,9 @@ func (w *testServers) RoundTrip(req *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case <-rw.began:
-		return &http.Response{Status: http.StatusText(rw.status), StatusCode: rw.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: rw.header, Body: body, ContentLength: -1, Request: req}, nil
+		return &http.Response{Status: http.StatusText(rw.status), StatusCode: rw.status,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: rw.header, Body: body,
+			ContentLength: -1, Request: req}, nil
 	case <-req.Context().Done():
 		return nil, req.Context().Err()
 	}
@@ -259,7 +273,8 @@ func (w *testServers) requestsAt(host string) []string {
 func (w *testServers) requestsTo(path string) []*recordedRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.seen), func(s *recordedRequest) bool { return s.URL.Path != path })
+	return slices.DeleteFunc(slices.Clone(w.seen),
+		func(s *recordedRequest) bool { return s.URL.Path != path })
 }
 
 // count is how many requests to a path there were.
@@ -285,7 +300,8 @@ func (w *testServers) follow(ctx context.Context, page string) (string, error) {
 // options are those of a client with a user.
 func (w *testServers) options() auth.Options {
 	return auth.Options{
-		Name: "test", HTTP: &http.Client{Transport: w}, Grant: auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect},
+		Name: "test", HTTP: &http.Client{Transport: w},
+		Grant:  auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect},
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w}, nil)),
 	}
 }

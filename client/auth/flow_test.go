@@ -34,7 +34,8 @@ func TestFlow(t *testing.T) {
 	var made map[string]any
 	assert.NilError(t, json.Unmarshal([]byte(w.requestsTo("/register")[0].body), &made))
 	assert.DeepEqual(t, made, map[string]any{
-		"redirect_uris": []any{redirect}, "client_name": "test", "application_type": "native", "grant_types": []any{"authorization_code", "refresh_token"},
+		"redirect_uris": []any{redirect}, "client_name": "test", "application_type": "native",
+		"grant_types":    []any{"authorization_code", "refresh_token"},
 		"response_types": []any{"code"}, "token_endpoint_auth_method": "none", "scope": "read",
 	})
 	q := w.requestsTo("/authorize")[0].URL.Query()
@@ -42,12 +43,16 @@ func TestFlow(t *testing.T) {
 	q.Del("state")
 	q.Del("code_challenge")
 	assert.DeepEqual(t, q, url.Values{
-		"tenant": {"t"}, "response_type": {"code"}, "client_id": {"registered"}, "redirect_uri": {redirect}, "code_challenge_method": {"S256"}, "resource": {endpoint}, "scope": {"read"},
+		"tenant": {"t"}, "response_type": {"code"}, "client_id": {"registered"},
+		"redirect_uri": {redirect}, "code_challenge_method": {"S256"}, "resource": {endpoint},
+		"scope": {"read"},
 	})
 	form := w.requestsTo("/token")[0].form
 	assert.Assert(t, len(form.Get("code_verifier")) >= 43 && len(form.Get("code_verifier")) <= 128)
 	form.Del("code_verifier")
-	assert.DeepEqual(t, form, url.Values{"grant_type": {"authorization_code"}, "code": {"s3cret-code-1"}, "redirect_uri": {redirect}, "client_id": {"registered"}, "resource": {endpoint}})
+	assert.DeepEqual(t, form,
+		url.Values{"grant_type": {"authorization_code"}, "code": {"s3cret-code-1"},
+			"redirect_uri": {redirect}, "client_id": {"registered"}, "resource": {endpoint}})
 
 	calls := w.requestsTo("/mcp")
 	assert.Equal(t, calls[0].Header.Get("Authorization"), "")
@@ -56,7 +61,9 @@ func TestFlow(t *testing.T) {
 		assert.Equal(t, r.body, "message", "the message is sent again as it is")
 		assert.Equal(t, r.URL.RawQuery, "")
 	}
-	for _, r := range append(w.requestsTo("/token"), append(w.requestsTo("/register"), w.requestsTo("/.well-known/oauth-authorization-server/t")...)...) {
+	for _, r := range append(w.requestsTo("/token"),
+		append(w.requestsTo("/register"),
+			w.requestsTo("/.well-known/oauth-authorization-server/t")...)...) {
 		assert.Equal(t, r.Header.Get("Authorization"), "")
 	}
 }
@@ -75,7 +82,8 @@ func TestEveryRequestMustBeAuthorized(t *testing.T) {
 		assert.NilError(t, resp.Body.Close())
 		assert.Equal(t, len(req.Header), 0, "the request of the caller is left as it is")
 	}
-	req, err := http.NewRequest("POST", "https://mcp.example:443/messages?sessionId=1", nil) // such as HTTP+SSE has it
+	// such as HTTP+SSE has it
+	req, err := http.NewRequest("POST", "https://mcp.example:443/messages?sessionId=1", nil)
 	assert.NilError(t, err)
 	resp, err := c.RoundTrip(req)
 	assert.ErrorContains(t, err, "no such host")
@@ -97,10 +105,11 @@ func TestEveryRequestMustBeAuthorized(t *testing.T) {
 }
 
 // Tokens go nowhere but to the server that they are for, and nobody's own header is replaced.
-func TestTokensMustGoToTheirServerOnly(t *testing.T) {
+func TestTokensMustBeSentToTheirServerOnly(t *testing.T) {
 	w := newWorld(t)
 	evil := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { rw.WriteHeader(401) })
-	for _, host := range []string{"https://evil.example", "http://mcp.example", "https://mcp.example:8443", "https://mcp.example.evil"} {
+	for _, host := range []string{"https://evil.example", "http://mcp.example",
+		"https://mcp.example:8443", "https://mcp.example.evil"} {
 		w.hosts[host] = evil
 	}
 	c := w.client(w.options())
@@ -134,7 +143,7 @@ func TestTokensMustGoToTheirServerOnly(t *testing.T) {
 }
 
 // Where there is no way to a token, the server's refusal stands, and nobody is asked anything.
-func TestNobody(t *testing.T) {
+func TestWithoutGrant(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	o.Grant = nil
@@ -194,7 +203,7 @@ func TestLogin(t *testing.T) {
 	assert.Assert(t, !ok)
 
 	o.Grant = nil
-	assert.ErrorContains(t, w.client(o).Login(context.Background()), "there is no Options.Grant")
+	assert.ErrorContains(t, w.client(o).Login(context.Background()), "Login needs Options.Grant")
 }
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -207,26 +216,36 @@ func TestOptionsAreChecked(t *testing.T) {
 		{auth.Options{MetadataURL: "http://a.example/x"}, "Options.MetadataURL"},
 		{auth.Options{MetadataURL: "https://a.example"}, "Options.MetadataURL"},
 		{auth.Options{MetadataURL: "https://a.example/x#f"}, "Options.MetadataURL"},
-		{auth.Options{Grant: auth.AuthorizationCode{}}, "one of Show and Follow"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show, FetchRedirect: follow}}, "one of Show and Follow"},
-		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow}}, "want one of https:"},
-		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow, RedirectURL: "http://a.example/callback"}}, "want one of https:"},
-		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow, RedirectURL: "com.example.app:/callback"}}, "want one of https:"},
-		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow, RedirectURL: "https:/callback"}}, "want one of https:"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show, RedirectURL: "https://a.example/callback"}}, "want an http: URL of this machine"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show, RedirectURL: "http://a.example:80/callback"}}, "want an http: URL of this machine"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show, RedirectURL: "http://localhost/callback#f"}}, "no URL to redirect to"},
+		{auth.Options{Grant: auth.AuthorizationCode{}}, "set either OpenBrowser or FetchRedirect"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show, FetchRedirect: follow}},
+			"set either OpenBrowser or FetchRedirect"},
+		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow}}, "want an https: URL"},
+		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow,
+			RedirectURL: "http://a.example/callback"}}, "want an https: URL"},
+		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow,
+			RedirectURL: "com.example.app:/callback"}}, "want an https: URL"},
+		{auth.Options{Grant: auth.AuthorizationCode{FetchRedirect: follow,
+			RedirectURL: "https:/callback"}}, "want an https: URL"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show,
+			RedirectURL: "https://a.example/callback"}}, "want an http: URL of this machine"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show,
+			RedirectURL: "http://a.example:80/callback"}}, "want an http: URL of this machine"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show,
+			RedirectURL: "http://localhost/callback#f"}}, "not a valid redirect URI"},
 		{auth.Options{Grant: auth.JWTBearer{}}, "JWTBearer without Assertion"},
 		{auth.Options{Grant: auth.IdentityAssertion{}}, "IdentityAssertion without Token"},
 		{auth.Options{Clients: []auth.Registration{{}}}, "has no ClientID"},
-		{auth.Options{Clients: []auth.Registration{{ClientID: "a", Issuer: "as.example"}}}, `the Issuer of client "a": that names no host`},
-		{auth.Options{Clients: []auth.Registration{{ClientID: "a"}, {ClientID: "b"}}}, "two registrations"},
+		{auth.Options{Clients: []auth.Registration{{ClientID: "a", Issuer: "as.example"}}},
+			`the Issuer of client "a": the URL has no host`},
+		{auth.Options{Clients: []auth.Registration{{ClientID: "a"}, {ClientID: "b"}}},
+			"two registrations"},
 	} {
 		_, err := tc.o.New(endpoint)
 		assert.ErrorContains(t, err, tc.want)
 	}
-	for _, text := range []string{"", "mcp.example", "ftp://mcp.example", "https://s3cret:s3cret@%"} {
+	for _, text := range []string{"", "mcp.example", "ftp://mcp.example",
+		"https://s3cret:s3cret@%"} {
 		_, err := auth.Options{}.New(text)
-		assert.Error(t, err, "auth: that is no URL of http: or https:")
+		assert.Error(t, err, "auth: the endpoint is not an http: or https: URL")
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"net/url"
 )
 
-// Logout forgets the credentials for the server, in the Store too, and then has their authorization server take back what it has granted, if that can be told
-// (RFC 7009). They are forgotten whatever that says: an [*Error] with [StepRevocation], or another step on the way there, means that the token may be good for
-// somebody who has got it until it expires. It may take as long as a few requests, and ends with ctx.
+// Logout deletes the credentials for the server, also from the Store, and then asks their
+// authorization server to revoke the tokens (RFC 7009) if it offers that. The credentials are
+// deleted even if the revocation fails. An [*Error] with [StepRevocation], or with an earlier step,
+// means that the token may stay valid until it expires. Logout blocks for a few requests at most,
+// or until ctx ends.
 func (a *Authorizer) Logout(ctx context.Context) error {
 	a.mu.Lock()
 	var all []Credentials
@@ -35,14 +37,15 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// revoke has the authorization server take back what it has granted. With a refresh token that is all of it (RFC 7009, section 2.1).
+// revoke revokes the refresh token, which revokes its access tokens as well, or else the access
+// token (RFC 7009, section 2.1).
 func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 	form := url.Values{"token": {c.AccessToken}, "token_type_hint": {"access_token"}}
 	if c.RefreshToken != "" {
 		form = url.Values{"token": {c.RefreshToken}, "token_type_hint": {"refresh_token"}}
 	}
 	if a.isAddressUnknown() {
-		_, _ = a.probe(ctx) // if it does not answer, its authorization server may
+		_, _ = a.probe(ctx) // the error does not matter: the authorization server may still respond
 	}
 	m, err := a.serverMetadata(ctx, c.Issuer)
 	switch {
@@ -52,15 +55,16 @@ func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 		return err
 	}
 	header := http.Header{}
-	if err := a.registrationOf(c).authenticate(m.TokenAuthMethods, m.Issuer, header, form); err != nil {
+	if err := a.registrationOf(c).authenticate(m.TokenAuthMethods, m.Issuer, header,
+		form); err != nil {
 		return newError(StepRevocation, m.RevocationEndpoint, err)
 	}
-	got, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
+	resp, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
 	if err != nil {
 		return err
 	}
-	if !got.ok() {
-		return responseError(StepRevocation, m.RevocationEndpoint, got)
+	if !resp.ok() {
+		return responseError(StepRevocation, m.RevocationEndpoint, resp)
 	}
 	return nil
 }

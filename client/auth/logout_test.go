@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// Who logs out has what was granted taken back, where that can be told, and has nothing any more whatever the authorization server says.
+// Who logs out has what was granted taken back, where that can be told, and has nothing any more
+// whatever the authorization server says.
 func TestLogout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		endpoint any
@@ -20,11 +21,13 @@ func TestLogout(t *testing.T) {
 	}{
 		"taken back":  {"https://as.example/revoke", respondWith(200, ""), ""},
 		"no endpoint": {nil, nil, ""},
-		"refused":     {"https://as.example/revoke", respondWith(503, `{"error":"temporarily_unavailable"}`), "token revocation: https://as.example/revoke: 503 Service Unavailable: temporarily_unavailable"},
-		"http":        {"http://as.example/revoke", nil, "only https is used"},
+		"refused": {"https://as.example/revoke",
+			respondWith(503, `{"error":"temporarily_unavailable"}`),
+			"token revocation: https://as.example/revoke: 503 Service Unavailable: temporarily_unavailable"},
+		"http": {"http://as.example/revoke", nil, "the URL must be https:"},
 		"elsewhere": {"https://as.example/revoke", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "https://evil.example/", 307)
-		}, "which is not followed"},
+		}, "not followed"},
 	} {
 		for _, kept := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
@@ -55,7 +58,9 @@ func TestLogout(t *testing.T) {
 				}
 				if tc.handler != nil {
 					r := w.requestsTo("/revoke")[0]
-					assert.DeepEqual(t, r.form, url.Values{"token": {"s3cret-refresh-2"}, "token_type_hint": {"refresh_token"}})
+					assert.DeepEqual(t, r.form,
+						url.Values{"token": {"s3cret-refresh-2"},
+							"token_type_hint": {"refresh_token"}})
 					id, secret, _ := r.BasicAuth()
 					assert.Equal(t, id+":"+secret, "mine:s3cret")
 				}
@@ -79,7 +84,9 @@ func TestLogout(t *testing.T) {
 	c := w.client(w.options())
 	c.ok()
 	assert.NilError(t, c.Logout(t.Context()))
-	assert.DeepEqual(t, w.requestsTo("/revoke")[0].form, url.Values{"token": {"s3cret-token-2"}, "token_type_hint": {"access_token"}, "client_id": {"registered"}})
+	assert.DeepEqual(t, w.requestsTo("/revoke")[0].form,
+		url.Values{"token": {"s3cret-token-2"}, "token_type_hint": {"access_token"},
+			"client_id": {"registered"}})
 	c.ok()
 	w.asm = nil
 	assert.NilError(t, c.Logout(t.Context()))

@@ -20,7 +20,8 @@ func contextWithCancel() (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// rotateRefreshTokens has the token endpoint take each refresh token once, and say nothing to any other.
+// rotateRefreshTokens has the token endpoint take each refresh token once, and say nothing to any
+// other.
 func (w *testServers) rotateRefreshTokens() {
 	w.token = func(form url.Values, _ *http.Request) (int, any) {
 		if form.Get("grant_type") != "refresh_token" {
@@ -36,7 +37,8 @@ func (w *testServers) rotateRefreshTokens() {
 	}
 }
 
-// A token that has expired is replaced before it is sent, and one that the server refuses afterwards. Each refresh token is used once.
+// A token that has expired is replaced before it is sent, and one that the server refuses
+// afterwards. Each refresh token is used once.
 func TestRefresh(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}
@@ -50,7 +52,9 @@ func TestRefresh(t *testing.T) {
 		c.ok()
 		assert.Equal(t, w.count("/mcp"), before+1, "the old token is not even sent")
 		form := w.requestsTo("/token")[1].form
-		assert.DeepEqual(t, form, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"}, "client_id": {"registered"}, "resource": {endpoint}})
+		assert.DeepEqual(t, form,
+			url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"},
+				"client_id": {"registered"}, "resource": {endpoint}})
 		assert.Equal(t, store.one(t).RefreshToken, "s3cret-refresh-3", "the new one is kept")
 
 		w.mu.Lock()
@@ -62,7 +66,8 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// Without a refresh token, the user is asked again when the token has expired; before that, nobody is.
+// Without a refresh token, the user is asked again when the token has expired; before that, nobody
+// is.
 func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
@@ -99,7 +104,11 @@ func TestRefreshOnce(t *testing.T) {
 				w.mu.Unlock()
 			}
 			token := w.token
-			w.token = func(form url.Values, r *http.Request) (int, any) { sleep(1); return token(form, r) }
+			w.token = func(form url.Values, r *http.Request) (int,
+				any) {
+				sleep(1)
+				return token(form, r)
+			}
 			var all sync.WaitGroup
 			for range 64 {
 				all.Go(c.ok)
@@ -111,8 +120,9 @@ func TestRefreshOnce(t *testing.T) {
 	}
 }
 
-// A refresh whose request is given up goes on, as the refresh token has been spent: the next request has what it brings.
-func TestRefreshIsNotLost(t *testing.T) {
+// A refresh whose request is given up goes on, as the refresh token has been spent: the next
+// request has what it brings.
+func TestRefreshOutlivesTheRequest(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
 		c := w.client(w.options())
@@ -136,8 +146,9 @@ func TestRefreshIsNotLost(t *testing.T) {
 	})
 }
 
-// A refresh token that is not good any more leads to the user; without one, to the server's refusal.
-func TestRefreshTokenIsSpent(t *testing.T) {
+// A refresh token that is not good any more leads to the user; without one, to the server's
+// refusal.
+func TestRefreshTokenIsRefused(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
 			store := &memoryStore{}
@@ -185,8 +196,9 @@ func TestRefreshFails(t *testing.T) {
 	})
 }
 
-// What another program with the same Store has renewed is not renewed again, and its refresh token not spoiled.
-func TestAnotherProgramWasQuicker(t *testing.T) {
+// What another program with the same Store has renewed is not renewed again, and its refresh token
+// not spoiled.
+func TestAnotherProgramRefreshedFirst(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}
 		o := w.options()
@@ -225,7 +237,7 @@ func TestStoreFails(t *testing.T) {
 }
 
 // Two programs that find at the same time that a token has expired renew it once.
-func TestProgramsRenewOneAfterTheOther(t *testing.T) {
+func TestProgramsRefreshInTurn(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
 		o.Store = &memoryStore{}
@@ -235,7 +247,11 @@ func TestProgramsRenewOneAfterTheOther(t *testing.T) {
 		second.ok()
 		sleep(3600)
 		token := w.token
-		w.token = func(form url.Values, r *http.Request) (int, any) { sleep(5); return token(form, r) }
+		w.token = func(form url.Values, r *http.Request) (int,
+			any) {
+			sleep(5)
+			return token(form, r)
+		}
 		var both sync.WaitGroup
 		both.Go(first.ok)
 		both.Go(second.ok)
@@ -245,8 +261,9 @@ func TestProgramsRenewOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// An authorization server that does not know the client any more gets to know it again; one that was registered beforehand cannot be helped.
-func TestRegistrationIsForgotten(t *testing.T) {
+// An authorization server that does not know the client any more gets to know it again; one that
+// was registered beforehand cannot be helped.
+func TestRegistrationIsDeleted(t *testing.T) {
 	for _, beforehand := range []bool{false, true} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
 			o := w.options()
@@ -267,7 +284,8 @@ func TestRegistrationIsForgotten(t *testing.T) {
 			}
 			c := w.client(o)
 			if beforehand {
-				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code, "invalid_client")
+				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code,
+					"invalid_client")
 				return
 			}
 			c.ok()
@@ -307,7 +325,8 @@ func TestLoginDuringRefresh(t *testing.T) {
 	})
 }
 
-// A token that is revoked with its refresh token leads to the user at once, and where there is none to the server's refusal, without that the refresh token is tried again.
+// A token that is revoked with its refresh token leads to the user at once, and where there is none
+// to the server's refusal, without that the refresh token is tried again.
 func TestRevoked(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		w := newWorld(t)
@@ -338,8 +357,9 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// What another program has brought meanwhile may have expired too: then its refresh token is the one that is good.
-func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
+// What another program has brought meanwhile may have expired too: then its refresh token is the
+// one that is good.
+func TestAnotherProgramRefreshedLongAgo(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
 		o.Store = &memoryStore{}
@@ -358,7 +378,7 @@ func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
 
 // What is renewed twice within one tick of the clock, as in 16 ms of Windows, is in order all the
 // same.
-func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
+func TestAnotherProgramRefreshedInTheSameTick(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
 		o.Store = &memoryStore{}
@@ -376,7 +396,8 @@ func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
 	})
 }
 
-// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
+// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer
+// than they wait.
 func TestLockFails(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}
@@ -406,6 +427,7 @@ func TestLockFails(t *testing.T) {
 		assert.Equal(t, w.count("/token"), 3)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"), w.log.String())
+		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"),
+			w.log.String())
 	})
 }

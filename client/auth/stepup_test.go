@@ -22,7 +22,8 @@ func (w *testServers) scopesAsked() []string {
 	return all
 }
 
-// The scopes that are asked for are those of the challenge, or those that were configured, or all that there are, or none.
+// The scopes that are asked for are those of the challenge, or those that were configured, or all
+// that there are, or none.
 func TestScopeSelection(t *testing.T) {
 	for _, tc := range []struct {
 		challenge string
@@ -43,7 +44,8 @@ func TestScopeSelection(t *testing.T) {
 		{`Bearer`, nil, nil, []string{"offline_access"}, ""},
 	} {
 		w := newWorld(t)
-		w.challenge, w.prm["scopes_supported"], w.asm["scopes_supported"] = tc.challenge, tc.prm, tc.asm
+		w.challenge, w.prm["scopes_supported"], w.asm["scopes_supported"] = tc.challenge, tc.prm,
+			tc.asm
 		o := w.options()
 		o.Scopes = tc.o
 		w.client(o).ok()
@@ -75,10 +77,12 @@ func TestStepUp(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 	got, _ := c.Credentials()
 	assert.DeepEqual(t, got.Scopes, []string{"read", "write"})
-	assert.Equal(t, w.count("/register"), 2, "the first is for the scopes that it was made for only")
+	assert.Equal(t, w.count("/register"), 2,
+		"the first is for the scopes that it was made for only")
 }
 
-// An authorization server that registers clients for no scopes of resources gives them to clients that were registered for none.
+// An authorization server that registers clients for no scopes of resources gives them to clients
+// that were registered for none.
 func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	w := newWorld(t)
 	var scopes []any
@@ -133,7 +137,8 @@ func TestStepUpByAnotherProgram(t *testing.T) {
 	})
 }
 
-// What was asked for and is not granted is not asked for again, and a server that always wants more is given up.
+// What was asked for and is not granted is not asked for again, and a server that always wants more
+// is given up.
 func TestStepUpsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.accepts = func(*http.Request) int { return 403 }
@@ -160,7 +165,8 @@ func TestStepUpsAreBounded(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read s1", "read s1 s2"})
 
 	// A 403 for another reason is none of this.
-	for _, challenge := range []string{"", `Bearer error="invalid_token", scope="x"`, `Bearer scope="x"`} {
+	for _, challenge := range []string{"", `Bearer error="invalid_token", scope="x"`,
+		`Bearer scope="x"`} {
 		w = newWorld(t)
 		w.accepts = func(*http.Request) int { w.challenge = challenge; return 403 }
 		status, err := w.client(w.options()).call()
@@ -170,7 +176,8 @@ func TestStepUpsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that refuses what was just obtained for it is not worth another page: not for this request, and not for the next ones for a while.
+// A server that refuses what was just obtained for it is not worth another page: not for this
+// request, and not for the next ones for a while.
 func TestRefusalsAreBounded(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.accepts = func(*http.Request) int { return 401 }
@@ -192,7 +199,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 }
 
 // A refreshed token that is refused too leads to the user.
-func TestRefreshDoesNotHelp(t *testing.T) {
+func TestRefreshedTokenIsRefused(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
 		c := w.client(w.options())
@@ -208,8 +215,9 @@ func TestRefreshDoesNotHelp(t *testing.T) {
 	})
 }
 
-// When the server names another authorization server, the client is registered there, and nothing of the former is shown to the latter.
-func TestMigration(t *testing.T) { runSynctest(t, testMigration) } // in a bubble, both logins are at the same time
+// When the server changes its authorization server, the client is registered there, and the new
+// server receives nothing of the old one. Both logins are at the same time of the fake clock.
+func TestMigration(t *testing.T) { runSynctest(t, testMigration) }
 
 func testMigration(t *testing.T, w *testServers) {
 	store := &memoryStore{}
@@ -220,7 +228,8 @@ func testMigration(t *testing.T, w *testServers) {
 
 	second := newWorld(t)
 	second.asm = merged(w.asm, map[string]any{"issuer": "https://as2.example/t"})
-	for name, path := range map[string]string{"authorization_endpoint": "/authorize", "token_endpoint": "/token", "registration_endpoint": "/register"} {
+	for name, path := range map[string]string{"authorization_endpoint": "/authorize",
+		"token_endpoint": "/token", "registration_endpoint": "/register"} {
 		second.asm[name] = "https://as2.example" + path
 	}
 	second.register = func(map[string]any) (int, any) { return 201, `{"client_id":"registered-2"}` }
@@ -237,7 +246,8 @@ func testMigration(t *testing.T, w *testServers) {
 	for _, r := range w.seen {
 		if r.URL.Host == "as2.example" {
 			all := r.URL.RawQuery + r.body + fmt.Sprint(r.Header)
-			assert.Assert(t, !strings.Contains(all, "client_id=registered&") && !strings.Contains(all, "refresh-2") && !strings.Contains(all, "token-2"), all)
+			assert.Assert(t, !strings.Contains(all, "client_id=registered&") &&
+				!strings.Contains(all, "refresh-2") && !strings.Contains(all, "token-2"), all)
 		}
 	}
 	assert.Equal(t, len(w.requestsAt("as2.example")), 4)

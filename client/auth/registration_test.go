@@ -34,7 +34,8 @@ func TestOrderOfRegistrations(t *testing.T) {
 	}{
 		{[]auth.Registration{{Issuer: issuer, ClientID: "mine"}}, doc, true, "mine"},
 		{[]auth.Registration{{ClientID: "mine"}}, doc, true, "mine"},
-		{[]auth.Registration{{Issuer: "https://other.example", ClientID: "other"}, {Issuer: issuer, ClientID: "mine"}}, doc, true, "mine"},
+		{[]auth.Registration{{Issuer: "https://other.example", ClientID: "other"},
+			{Issuer: issuer, ClientID: "mine"}}, doc, true, "mine"},
 		{nil, doc, true, doc},
 		{nil, doc, false, "registered"},
 		{nil, "", true, "registered"},
@@ -58,12 +59,15 @@ func TestOrderOfRegistrations(t *testing.T) {
 	}
 }
 
-// A registration for one authorization server is not shown to another: not if it says so, and not if it was used with it.
+// A registration for one authorization server is not shown to another: not if it says so, and not
+// if it was used with it.
 func TestRegistrationsAreBound(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Clients = []auth.Registration{{Issuer: "https://other.example", ClientID: "mine", Secret: "s3cret"}}
-	w.client(o).fails(auth.StepRegistration, "the client was registered with https://other.example, and now the server names another authorization server")
+	o.Clients = []auth.Registration{
+		{Issuer: "https://other.example", ClientID: "mine", Secret: "s3cret"}}
+	w.client(o).fails(auth.StepRegistration,
+		"the client is registered with https://other.example, but the MCP server names another authorization server")
 	assert.Equal(t, w.count("/authorize")+w.count("/token")+w.count("/register"), 0)
 
 	w = newWorld(t)
@@ -78,16 +82,20 @@ func TestRegistrationsAreBound(t *testing.T) {
 	w.handle("https://evil.example", "/.well-known/oauth-authorization-server", document(&asm))
 	w.prm["authorization_servers"] = []string{"https://evil.example"}
 	before := w.count("/authorize") + w.count("/token")
-	w.client(o).fails(auth.StepRegistration, `client "mine" was used with https://as.example/t, and now the server names another authorization server`)
+	w.client(o).fails(auth.StepRegistration,
+		`client "mine" was used with https://as.example/t, but the MCP server now names another authorization server`)
 	assert.Equal(t, w.count("/authorize")+w.count("/token"), before)
 }
 
-// A secret that is configured is not kept with the credentials, and used for renewing them nevertheless; one that came with a dynamic registration is.
+// A secret that is configured is not kept with the credentials, and used for renewing them
+// nevertheless; one that came with a dynamic registration is.
 func TestConfiguredSecretsAreNotKept(t *testing.T) {
 	for _, configured := range []bool{true, false} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
 			w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
-			w.register = func(map[string]any) (int, any) { return 201, `{"client_id":"mine","client_secret":"s3cret"}` }
+			w.register = func(map[string]any) (int, any) {
+				return 201, `{"client_id":"mine","client_secret":"s3cret"}`
+			}
 			store := &memoryStore{}
 			o := w.options()
 			o.Store = store
@@ -116,19 +124,32 @@ func TestClientAuthentication(t *testing.T) {
 		offered []string // nil: nothing is said
 		want    string
 	}{
-		"public":                  {auth.Registration{}, []string{"none"}, "none"},
-		"public, nothing said":    {auth.Registration{}, nil, "none"},
-		"public, not wanted":      {auth.Registration{}, []string{"client_secret_post", "private_key_jwt\x1b"}, `the client can show who it is by none, and the authorization server wants one of client_secret_post, private_key_jwt`},
-		"secret, nothing said":    {auth.Registration{Secret: "s3cret:/ %"}, nil, "basic"},
-		"secret, both":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"client_secret_post", "client_secret_basic"}, "basic"},
-		"secret, post":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"client_secret_post", "none"}, "post"},
-		"secret, none":            {auth.Registration{Secret: "s3cret:/ %"}, []string{"none"}, "none"},
-		"secret, post configured": {auth.Registration{Secret: "s3cret:/ %", AuthMethod: "client_secret_post"}, []string{"client_secret_basic"}, "post"},
-		"secret, another":         {auth.Registration{Secret: "s3cret", AuthMethod: "tls_client_auth"}, nil, `the method "tls_client_auth" is not known here`},
-		"key":                     {auth.Registration{Key: newKey(t), KeyID: "k1"}, []string{"private_key_jwt", "client_secret_basic"}, "key"},
-		"key and secret":          {auth.Registration{Key: newKey(t), Secret: "s3cret"}, []string{"private_key_jwt", "client_secret_basic"}, "key"},
-		"key, not wanted":         {auth.Registration{Key: newKey(t)}, []string{"client_secret_basic"}, "the client can show who it is by private_key_jwt"},
-		"key configured, but not": {auth.Registration{AuthMethod: "private_key_jwt"}, nil, "there is no key for private_key_jwt"},
+		"public":               {auth.Registration{}, []string{"none"}, "none"},
+		"public, nothing said": {auth.Registration{}, nil, "none"},
+		"public, not wanted": {auth.Registration{},
+			[]string{"client_secret_post", "private_key_jwt\x1b"},
+			`the client can authenticate by none, but the authorization server accepts only client_secret_post, private_key_jwt`},
+		"secret, nothing said": {auth.Registration{Secret: "s3cret:/ %"}, nil, "basic"},
+		"secret, both": {auth.Registration{Secret: "s3cret:/ %"},
+			[]string{"client_secret_post", "client_secret_basic"}, "basic"},
+		"secret, post": {auth.Registration{Secret: "s3cret:/ %"},
+			[]string{"client_secret_post", "none"}, "post"},
+		"secret, none": {auth.Registration{Secret: "s3cret:/ %"}, []string{"none"},
+			"none"},
+		"secret, post configured": {
+			auth.Registration{Secret: "s3cret:/ %", AuthMethod: "client_secret_post"},
+			[]string{"client_secret_basic"}, "post"},
+		"secret, another": {
+			auth.Registration{Secret: "s3cret", AuthMethod: "tls_client_auth"}, nil,
+			`unsupported client authentication method "tls_client_auth"`},
+		"key": {auth.Registration{Key: newKey(t), KeyID: "k1"},
+			[]string{"private_key_jwt", "client_secret_basic"}, "key"},
+		"key and secret": {auth.Registration{Key: newKey(t), Secret: "s3cret"},
+			[]string{"private_key_jwt", "client_secret_basic"}, "key"},
+		"key, not wanted": {auth.Registration{Key: newKey(t)},
+			[]string{"client_secret_basic"}, "the client can authenticate by private_key_jwt"},
+		"key configured, but not": {auth.Registration{AuthMethod: "private_key_jwt"}, nil,
+			"private_key_jwt needs a Key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -153,13 +174,16 @@ func TestClientAuthentication(t *testing.T) {
 				assert.Equal(t, id+"|"+secret, "my+client|s3cret%3A%2F+%25")
 				assert.Assert(t, !r.form.Has("client_secret"))
 			case "post":
-				assert.Equal(t, r.form.Get("client_id")+"|"+r.form.Get("client_secret"), "my client|s3cret:/ %")
+				assert.Equal(t, r.form.Get("client_id")+"|"+r.form.Get("client_secret"),
+					"my client|s3cret:/ %")
 				assert.Assert(t, !basic)
 			case "key":
 				assert.Assert(t, !basic && !r.form.Has("client_secret") && !r.form.Has("client_id"))
 				claims := assertion(t, tc.r, r.form)
-				assert.Equal(t, claims.Issuer+"|"+claims.Subject+"|"+strings.Join(claims.Audience, ","), "my client|my client|"+issuer)
-				assert.Assert(t, claims.ID != "" && time.Until(claims.Expires.Time) > 0 && time.Until(claims.Expires.Time) <= time.Minute)
+				assert.Equal(t, claims.Issuer+"|"+claims.Subject+"|"+
+					strings.Join(claims.Audience, ","), "my client|my client|"+issuer)
+				assert.Assert(t, claims.ID != "" && time.Until(claims.Expires.Time) > 0 &&
+					time.Until(claims.Expires.Time) <= time.Minute)
 			}
 		})
 	}
@@ -167,7 +191,8 @@ func TestClientAuthentication(t *testing.T) {
 
 func assertion(t *testing.T, r auth.Registration, form url.Values) *jose.Claims {
 	t.Helper()
-	assert.Equal(t, form.Get("client_assertion_type"), "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+	assert.Equal(t, form.Get("client_assertion_type"),
+		"urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 	token, err := jose.Parse(form.Get("client_assertion"))
 	assert.NilError(t, err)
 	assert.Equal(t, token.Header.KeyID, r.KeyID)
@@ -181,21 +206,28 @@ func assertion(t *testing.T, r auth.Registration, form url.Values) *jose.Claims 
 }
 
 // What authorization servers answer when a client wants to be registered.
-func TestRegistrationAnswers(t *testing.T) {
+func TestRegistrationResponses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		answer string
 		want   string
 	}{
 		"a secret that is not wanted": {201, `{"client_id":"x","client_secret":"s3cret"}`, ""},
-		"another method":              {200, `{"client_id":"x","client_secret":"s3cret","token_endpoint_auth_method":"client_secret_post"}`, "post"},
-		"a method without a secret":   {201, `{"client_id":"x","token_endpoint_auth_method":"client_secret_basic"}`, "the client is to show a secret, and has got none"},
-		"a method that is not known":  {201, `{"client_id":"x","token_endpoint_auth_method":"tls\u001b[1m"}`, `by "tls"`},
-		"no id":                       {201, `{"client_secret":"s3cret"}`, "not the JSON that is wanted"},
-		"a line break":                {201, `{"client_id":"x\ny"}`, "not the JSON that is wanted"},
-		"a type":                      {201, `{"client_id":7}`, "not the JSON that is wanted"},
-		"a redirect refused":          {400, `{"error":"invalid_redirect_uri","error_description":"only web"}`, `400 Bad Request: invalid_redirect_uri: "only web"`},
-		"forbidden":                   {403, ``, "403 Forbidden"},
+		"another method": {200,
+			`{"client_id":"x","client_secret":"s3cret","token_endpoint_auth_method":"client_secret_post"}`,
+			"post"},
+		"a method without a secret": {201,
+			`{"client_id":"x","token_endpoint_auth_method":"client_secret_basic"}`,
+			"the server requires a client secret, but the response has none"},
+		"a method that is not known": {201,
+			`{"client_id":"x","token_endpoint_auth_method":"tls\u001b[1m"}`, `authentication method "tls"`},
+		"no id":        {201, `{"client_secret":"s3cret"}`, "not the expected JSON"},
+		"a line break": {201, `{"client_id":"x\ny"}`, "not the expected JSON"},
+		"a type":       {201, `{"client_id":7}`, "not the expected JSON"},
+		"a redirect refused": {400,
+			`{"error":"invalid_redirect_uri","error_description":"only web"}`,
+			`400 Bad Request: invalid_redirect_uri: "only web"`},
+		"forbidden": {403, ``, "403 Forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -207,7 +239,8 @@ func TestRegistrationAnswers(t *testing.T) {
 				return
 			}
 			c.ok()
-			assert.Equal(t, w.requestsTo("/token")[0].form.Get("client_secret"), map[string]string{"post": "s3cret"}[tc.want])
+			assert.Equal(t, w.requestsTo("/token")[0].form.Get("client_secret"),
+				map[string]string{"post": "s3cret"}[tc.want])
 		})
 	}
 }
@@ -218,7 +251,8 @@ func TestRegistrationExpires(t *testing.T) {
 		w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 		w.register = func(body map[string]any) (int, any) {
 			assert.Equal(t, body["token_endpoint_auth_method"], "client_secret_basic")
-			return 201, map[string]any{"client_id": "x", "client_secret": "s3cret", "client_secret_expires_at": time.Now().Add(time.Hour).Unix()}
+			return 201, map[string]any{"client_id": "x", "client_secret": "s3cret",
+				"client_secret_expires_at": time.Now().Add(time.Hour).Unix()}
 		}
 		c := w.client(w.options())
 		assert.NilError(t, c.Login(t.Context()))
@@ -231,9 +265,10 @@ func TestRegistrationExpires(t *testing.T) {
 }
 
 // An application on the web is registered as one.
-func TestApplicationTypeMustBeSaid(t *testing.T) {
+func TestApplicationTypeMustBeSent(t *testing.T) {
 	for to, want := range map[string]string{
-		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native", "https://app.example/callback": "web", "https://localhost/callback": "native",
+		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native",
+		"https://app.example/callback": "web", "https://localhost/callback": "native",
 	} {
 		w := newWorld(t)
 		o := w.options()

@@ -23,7 +23,8 @@ func (w *testServers) unattendedOptions(g auth.Grant) auth.Options {
 	return o
 }
 
-// A program by itself gets a token with what it has, and another one when that has expired, without anybody.
+// A program by itself gets a token with what it has, and another one when that has expired, without
+// anybody.
 func TestClientCredentials(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
@@ -33,7 +34,9 @@ func TestClientCredentials(t *testing.T) {
 		}
 		c := w.client(w.unattendedOptions(auth.ClientCredentials{}))
 		c.ok()
-		assert.DeepEqual(t, w.requestsTo("/token")[0].form, url.Values{"grant_type": {"client_credentials"}, "resource": {endpoint}, "scope": {"read"}})
+		assert.DeepEqual(t, w.requestsTo("/token")[0].form,
+			url.Values{"grant_type": {"client_credentials"}, "resource": {endpoint},
+				"scope": {"read"}})
 		id, secret, _ := w.requestsTo("/token")[0].BasicAuth()
 		assert.Equal(t, id+":"+secret, "mine:s3cret")
 		sleep(3600)
@@ -46,7 +49,7 @@ func TestClientCredentials(t *testing.T) {
 	w := newWorld(t)
 	o := w.unattendedOptions(auth.ClientCredentials{})
 	o.Clients = nil
-	w.client(o).fails(auth.StepRegistration, "there is no registration for it in Options.Clients")
+	w.client(o).fails(auth.StepRegistration, "Options.Clients has no registration for this authorization server")
 	assert.Equal(t, w.count("/register"), 0)
 }
 
@@ -54,11 +57,15 @@ func TestClientCredentials(t *testing.T) {
 func TestJWTBearer(t *testing.T) {
 	w := newWorld(t)
 	asked := ""
-	grant := auth.JWTBearer{Assertion: func(_ context.Context, issuer string) (string, error) { asked = issuer; return "s3cret.jwt", nil }}
+	grant := auth.JWTBearer{Assertion: func(_ context.Context, issuer string) (string, error) {
+		asked = issuer
+		return "s3cret.jwt", nil
+	}}
 	w.client(w.unattendedOptions(grant)).ok()
 	assert.Equal(t, asked, issuer)
 	assert.DeepEqual(t, w.requestsTo("/token")[0].form, url.Values{
-		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"s3cret.jwt"}, "resource": {endpoint}, "scope": {"read"},
+		"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"s3cret.jwt"},
+		"resource": {endpoint}, "scope": {"read"},
 	})
 
 	w = newWorld(t)
@@ -68,35 +75,44 @@ func TestJWTBearer(t *testing.T) {
 
 	w = newWorld(t)
 	lost := errors.New("no identity here")
-	e := w.client(w.unattendedOptions(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "", lost }})).fails(auth.StepAssertion, "no identity here")
+	e := w.client(w.unattendedOptions(
+		auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+			return "", lost
+		}})).fails(auth.StepAssertion, "no identity here")
 	assert.ErrorIs(t, e, lost)
 	assert.Equal(t, w.count("/token"), 0)
 }
 
-// The identity provider makes a grant of what it knows of the user, and the authorization server a token of that.
+// The identity provider makes a grant of what it knows of the user, and the authorization server a
+// token of that.
 func TestIdentityAssertion(t *testing.T) {
 	const jag = "urn:ietf:params:oauth:token-type:id-jag"
 	for name, tc := range map[string]struct {
 		answer string
 		want   string
 	}{
-		"good":        {`{"access_token":"s3cret-jag","issued_token_type":"` + jag + `","token_type":"N_A","expires_in":300}`, ""},
-		"another":     {`{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","token_type":"Bearer"}`, "an id-jag was asked for"},
-		"no token":    {`{"issued_token_type":"` + jag + `"}`, "no access_token"},
+		"good": {`{"access_token":"s3cret-jag","issued_token_type":"` + jag +
+			`","token_type":"N_A","expires_in":300}`, ""},
+		"another": {
+			`{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:access_token","token_type":"Bearer"}`,
+			", want \"urn:ietf:params:oauth:token-type:id-jag\""},
+		"no token":    {`{"issued_token_type":"` + jag + `"}`, "no valid access_token"},
 		"not granted": {"", `400 Bad Request: access_denied: "policy"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.handle("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
-				if tc.answer == "" {
-					response(rw, 400, `{"error":"access_denied","error_description":"policy"}`)
-					return
-				}
-				response(rw, 200, tc.answer)
-			})
+			w.handle("https://idp.example", "/token",
+				func(rw http.ResponseWriter, _ *http.Request) {
+					if tc.answer == "" {
+						response(rw, 400, `{"error":"access_denied","error_description":"policy"}`)
+						return
+					}
+					response(rw, 200, tc.answer)
+				})
 			c := w.client(w.unattendedOptions(auth.IdentityAssertion{
-				Token: func(context.Context) (string, error) { return "s3cret-id", nil }, TokenEndpoint: "https://idp.example/token",
-				Client: auth.Registration{Issuer: "https://idp.example", ClientID: "at-idp"},
+				Token:         func(context.Context) (string, error) { return "s3cret-id", nil },
+				TokenEndpoint: "https://idp.example/token",
+				Client:        auth.Registration{Issuer: "https://idp.example", ClientID: "at-idp"},
 			}))
 			if tc.want != "" {
 				e := c.fails(auth.StepExchange, tc.want)
@@ -107,12 +123,18 @@ func TestIdentityAssertion(t *testing.T) {
 			c.ok()
 			both := w.requestsTo("/token")
 			assert.DeepEqual(t, both[0].form, url.Values{
-				"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "requested_token_type": {jag}, "audience": {issuer}, "resource": {endpoint}, "scope": {"read"},
-				"subject_token": {"s3cret-id"}, "subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"}, "client_id": {"at-idp"},
+				"grant_type":           {"urn:ietf:params:oauth:grant-type:token-exchange"},
+				"requested_token_type": {jag}, "audience": {issuer}, "resource": {endpoint},
+				"scope":              {"read"},
+				"subject_token":      {"s3cret-id"},
+				"subject_token_type": {"urn:ietf:params:oauth:token-type:id_token"},
+				"client_id":          {"at-idp"},
 			})
-			assert.Equal(t, both[0].Header.Get("Authorization"), "", "what is for the one is not shown to the other")
+			assert.Equal(t, both[0].Header.Get("Authorization"), "",
+				"what is for the one is not shown to the other")
 			assert.DeepEqual(t, both[1].form, url.Values{
-				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"s3cret-jag"}, "resource": {endpoint}, "scope": {"read"},
+				"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
+				"assertion":  {"s3cret-jag"}, "resource": {endpoint}, "scope": {"read"},
 			})
 			id, secret, _ := both[1].BasicAuth()
 			assert.Equal(t, id+":"+secret, "mine:s3cret")
@@ -120,18 +142,21 @@ func TestIdentityAssertion(t *testing.T) {
 	}
 	for _, bad := range []string{"http://idp.example/token", "idp.example", ""} {
 		_, err := auth.Options{Grant: auth.IdentityAssertion{
-			Token: func(context.Context) (string, error) { return "", nil }, TokenEndpoint: bad, Client: auth.Registration{ClientID: "x"},
+			Token: func(context.Context) (string, error) { return "", nil }, TokenEndpoint: bad,
+			Client: auth.Registration{ClientID: "x"},
 		}}.New(endpoint)
 		assert.ErrorContains(t, err, "IdentityAssertion.TokenEndpoint")
 	}
 }
 
-// What a user has agreed to is not for a program that acts for itself, though it is the same client.
-func TestGrantsAreKeptApart(t *testing.T) { runSynctest(t, testGrantsAreKeptApart) } // both at the same time
+// ClientCredentials does not use the credentials that the same client obtained with AuthorizationCode.
+// Both are saved at the same time of the fake clock.
+func TestStoreSeparatesGrants(t *testing.T) { runSynctest(t, testStoreSeparatesGrants) }
 
-func testGrantsAreKeptApart(t *testing.T, w *testServers) {
+func testStoreSeparatesGrants(t *testing.T, w *testServers) {
 	o := w.options()
-	o.Store, o.Clients = &memoryStore{}, []auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
+	o.Store, o.Clients = &memoryStore{},
+		[]auth.Registration{{Issuer: issuer, ClientID: "me", Secret: "s3cret"}}
 	w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 	w.client(o).ok()
 	o.Grant = auth.ClientCredentials{}
@@ -149,13 +174,14 @@ func testGrantsAreKeptApart(t *testing.T, w *testServers) {
 func TestPanics(t *testing.T) {
 	w := newWorld(t)
 	panics := true
-	c := w.client(w.unattendedOptions(auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
-		if panics {
-			panic("oops")
-		}
-		return "jwt", nil
-	}}))
-	c.fails(auth.StepAssertion, "a function of the application has panicked, see the log")
+	c := w.client(w.unattendedOptions(
+		auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+			if panics {
+				panic("oops")
+			}
+			return "jwt", nil
+		}}))
+	c.fails(auth.StepAssertion, "a callback of the application panicked, see the log")
 	w.mu.Lock()
 	assert.Assert(t, strings.Contains(w.log.String(), "oops"))
 	w.mu.Unlock()

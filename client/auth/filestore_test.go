@@ -25,12 +25,17 @@ import (
 
 func testCredentials(issuer, resource, client string) auth.Credentials {
 	return auth.Credentials{
-		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource, Client: client, Grant: "authorization_code"}, Type: "Bearer", AccessToken: "s3cret", RefreshToken: "s3cret",
-		Registration: auth.Registration{Issuer: issuer, ClientID: "x", Secret: "s3cret"}, Scopes: []string{"a"}, Expires: time.Unix(1e9, 0).UTC(), Saved: time.Unix(1e9, 0).UTC(),
+		Key: auth.Key{Endpoint: resource + "/mcp", Issuer: issuer, Resource: resource,
+			Client: client, Grant: "authorization_code"}, Type: "Bearer", AccessToken: "s3cret",
+		RefreshToken: "s3cret",
+		Registration: auth.Registration{Issuer: issuer, ClientID: "x", Secret: "s3cret"},
+		Scopes:       []string{"a"}, Expires: time.Unix(1e9, 0).UTC(),
+		Saved: time.Unix(1e9, 0).UTC(),
 	}
 }
 
-// Credentials of different authorization servers, resources and clients are kept apart, in files that are nobody else's.
+// Credentials of different authorization servers, resources and clients are kept apart, in files
+// that are nobody else's.
 func TestFileStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	s := auth.FileStore{Dir: dir}
@@ -38,7 +43,9 @@ func TestFileStore(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 0)
 	for _, c := range []auth.Credentials{
-		testCredentials("https://as.example", "https://a.example", ""), testCredentials("https://as.example/", "https://a.example", ""), testCredentials("https://as.example", "https://b.example", ""),
+		testCredentials("https://as.example", "https://a.example", ""),
+		testCredentials("https://as.example/", "https://a.example", ""),
+		testCredentials("https://as.example", "https://b.example", ""),
 		testCredentials("https://as.example", "https://a.example", "client"),
 	} {
 		assert.NilError(t, s.Put(c))
@@ -51,7 +58,8 @@ func TestFileStore(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(all), 1)
 	want := testCredentials("https://as.example", "https://b.example", "")
-	assert.Equal(t, fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, all[0]), 0}), fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, want), 0}))
+	assert.Equal(t, fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, all[0]), 0}),
+		fmt.Sprintf("%+v", struct{ a, b any }{mustJSON(t, want), 0}))
 
 	hasMode(t, dir, 0o700)
 	for _, file := range files(t, dir) {
@@ -75,9 +83,10 @@ func hasMode(t *testing.T, path string, want fs.FileMode) {
 }
 
 // The endpoints of one resource have credentials of their own.
-func TestEndpointsAreKeptApart(t *testing.T) {
+func TestStoreSeparatesEndpoints(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
-	a, b := testCredentials("https://as.example", "https://a.example", ""), testCredentials("https://as.example", "https://a.example", "")
+	a, b := testCredentials("https://as.example", "https://a.example", ""),
+		testCredentials("https://as.example", "https://a.example", "")
 	b.Endpoint = "https://a.example/other"
 	assert.NilError(t, s.Put(a))
 	assert.NilError(t, s.Put(b))
@@ -89,7 +98,8 @@ func TestEndpointsAreKeptApart(t *testing.T) {
 	}
 }
 
-// One at a time has the lock of a Key, whatever the process; others wait for it as long as they like.
+// One at a time has the lock of a Key, whatever the process; others wait for it as long as they
+// like.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	k := testCredentials("https://as.example", "https://a.example", "").Key
@@ -171,49 +181,54 @@ func files(t *testing.T, dir string) []string {
 	return all
 }
 
-// What is wrong with a file is told, with its name and without what is in it, and nothing of it is used; the others are.
+// What is wrong with a file is told, with its name and without what is in it, and nothing of it is
+// used; the others are.
 func TestDamagedFiles(t *testing.T) {
 	good := testCredentials("https://as.example", "https://a.example", "")
 	for name, tc := range map[string]struct {
 		damage func(t *testing.T, path string)
 		want   string
 	}{
-		"others may read it": {func(t *testing.T, path string) { assert.NilError(t, os.Chmod(path, 0o640)) }, "others may read it or write to it, so it is not used"},
-		"others may write":   {func(t *testing.T, path string) { assert.NilError(t, os.Chmod(path, 0o602)) }, "others may read it or write to it, so it is not used"},
-		"half":               {write(`{"issuer":"s3cret`), "it is damaged: log in again"},
-		"empty":              {write(``), "it is damaged: log in again"},
-		"a type":             {write(`{"issuer":{"s3cret":1}}`), "it is damaged: log in again"},
-		"too much":           {write(strings.Repeat(" ", 65<<10)), "it has more than 65536 bytes"},
-		"nothing in it":      {write(`{}`), "it is incomplete: log in again"},
+		"others may read it": {func(t *testing.T, path string) {
+			assert.NilError(t, os.Chmod(path, 0o640))
+		}, "not used because other users can access it"},
+		"others may write": {func(t *testing.T, path string) {
+			assert.NilError(t, os.Chmod(path, 0o602))
+		}, "not used because other users can access it"},
+		"half":          {write(`{"issuer":"s3cret`), "damaged: log in again"},
+		"empty":         {write(``), "damaged: log in again"},
+		"a type":        {write(`{"issuer":{"s3cret":1}}`), "damaged: log in again"},
+		"too much":      {write(strings.Repeat(" ", 65<<10)), "larger than 65536 bytes"},
+		"nothing in it": {write(`{}`), "incomplete: log in again"},
 		"a token": {func(t *testing.T, path string) {
 			c := good
 			c.AccessToken = "s3cret\r\nX: y"
 			write(mustJSON(t, c))(t, path)
-		}, "its token has characters that no token has"},
+		}, "invalid characters in the token"},
 		"a type of token": {func(t *testing.T, path string) {
 			c := good
 			c.Type = "mac"
 			write(mustJSON(t, c))(t, path)
-		}, "its token is of a type that is not known"},
+		}, "unsupported token type"},
 		"no key": {func(t *testing.T, path string) {
 			c := good
 			c.Type = "DPoP"
 			write(mustJSON(t, c))(t, path)
-		}, "it has no key for DPoP"},
+		}, "no DPoP key"},
 		"a key that is none": {func(t *testing.T, path string) {
 			c := good
 			c.Type, c.DPoPKey = "DPoP", []byte("s3cret")
 			write(mustJSON(t, c))(t, path)
-		}, "its key for DPoP is none"},
+		}, "invalid DPoP key"},
 		"of another": {func(t *testing.T, path string) {
 			c := good
 			c.Issuer = "https://evil.example"
 			write(mustJSON(t, c))(t, path)
-		}, "it is not called after what is in it"},
+		}, "its name does not match its content"},
 		"a folder": {func(t *testing.T, path string) {
 			assert.NilError(t, os.Remove(path))
 			assert.NilError(t, os.Mkdir(path, 0o700))
-		}, "this is no regular file"},
+		}, "not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "others may") && !atomicfile.Permissions {
@@ -222,7 +237,8 @@ func TestDamagedFiles(t *testing.T) {
 			s := auth.FileStore{Dir: t.TempDir()}
 			assert.NilError(t, s.Put(good))
 			path := files(t, s.Dir)[0]
-			assert.NilError(t, s.Put(testCredentials("https://as.example", "https://b.example", "")))
+			assert.NilError(t,
+				s.Put(testCredentials("https://as.example", "https://b.example", "")))
 			tc.damage(t, path)
 			all, err := s.All()
 			assert.ErrorContains(t, err, tc.want)
@@ -242,11 +258,14 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func write(text string) func(*testing.T, string) {
-	return func(t *testing.T, path string) { assert.NilError(t, os.WriteFile(path, []byte(text), 0o600)) }
+	return func(t *testing.T,
+		path string) {
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
 }
 
 // A link in the place of a file leads nobody's credentials away.
-func TestLinkInAStore(t *testing.T) {
+func TestSymbolicLinkInAStore(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
 	good := testCredentials("https://as.example", "https://a.example", "")
 	assert.NilError(t, s.Put(good))
@@ -302,7 +321,8 @@ func TestStoreIsShared(t *testing.T) {
 				found, err := s.Find(c.Endpoint)
 				assert.Check(t, err)
 				if assert.Check(t, len(found) == 1) {
-					assert.Check(t, strings.Count(found[0].AccessToken, found[0].AccessToken[:1]) == 1000)
+					assert.Check(t, strings.Count(found[0].AccessToken,
+						found[0].AccessToken[:1]) == 1000)
 				}
 			}
 		})
@@ -316,7 +336,9 @@ func TestCredentialsAreNotPrinted(t *testing.T) {
 	c.Endpoint += "?key=s3cret"
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "c", c, "r", c.Registration, "k", c.Key)
-	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c.Key, c.Key), fmt.Sprintf("%+v %#v %v %s", c, c, &c, c), fmt.Sprintf("%+v %#v", c.Registration, c.Registration), log.String()} {
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c.Key, c.Key),
+		fmt.Sprintf("%+v %#v %v %s", c, c, &c, c),
+		fmt.Sprintf("%+v %#v", c.Registration, c.Registration), log.String()} {
 		assert.Assert(t, !strings.Contains(text, "s3cret"), text)
 		assert.Assert(t, strings.Contains(text, "https://as.example"), text)
 	}

@@ -46,7 +46,8 @@ func (m *memoryStore) Delete(k auth.Key) error {
 	return m.err
 }
 
-// Lock keeps out one for all keys, which is more than it must. A mutex would keep the time of a bubble from passing.
+// Lock keeps out one for all keys, which is more than it must. A mutex would keep the time of a
+// bubble from passing.
 func (m *memoryStore) Lock(ctx context.Context, _ auth.Key) (func(), error) {
 	m.mu.Lock()
 	if m.turn == nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A containedStore is a Store of the application's, whose methods may panic.
+// A recoverStore turns panics of an application's [Store] into errors.
 type recoverStore struct{ Store }
 
 func (s recoverStore) Find(endpoint string) (all []Credentials, err error) {

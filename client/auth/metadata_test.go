@@ -46,21 +46,28 @@ func merged(base map[string]any, more map[string]any) map[string]any {
 }
 
 // The metadata of the server is at the address that it names, or at one of two others.
-func TestWhereTheResourceMetadataIs(t *testing.T) {
+func TestResourceMetadataURLs(t *testing.T) {
 	const bare = `Bearer realm="x"`
 	for name, tc := range map[string]struct {
 		challenge string
 		at        string // on the server's host
 		asked     []string
 	}{
-		"named":             {`Bearer resource_metadata="https://mcp.example/custom"`, "/custom", []string{"/custom"}},
-		"named, DPoP too":   {`DPoP algs="ES256", Bearer resource_metadata="https://mcp.example/custom"`, "/custom", []string{"/custom"}},
-		"not named":         {bare, prmPath, []string{prmPath}},
-		"no challenge":      {"", prmPath, []string{prmPath}},
-		"a broken one":      {`Bearer resource_metadata="https://mcp.example/custom`, prmPath, []string{prmPath}},
-		"at the root":       {bare, "/.well-known/oauth-protected-resource", []string{prmPath, "/.well-known/oauth-protected-resource"}},
-		"named, not there":  {`Bearer resource_metadata="https://mcp.example/custom"`, prmPath, []string{"/custom", prmPath}},
-		"named without TLS": {`Bearer resource_metadata="http://mcp.example/custom"`, prmPath, []string{prmPath}},
+		"named": {`Bearer resource_metadata="https://mcp.example/custom"`, "/custom",
+			[]string{"/custom"}},
+		"named, DPoP too": {
+			`DPoP algs="ES256", Bearer resource_metadata="https://mcp.example/custom"`, "/custom",
+			[]string{"/custom"}},
+		"not named":    {bare, prmPath, []string{prmPath}},
+		"no challenge": {"", prmPath, []string{prmPath}},
+		"a broken one": {`Bearer resource_metadata="https://mcp.example/custom`, prmPath,
+			[]string{prmPath}},
+		"at the root": {bare, "/.well-known/oauth-protected-resource",
+			[]string{prmPath, "/.well-known/oauth-protected-resource"}},
+		"named, not there": {`Bearer resource_metadata="https://mcp.example/custom"`, prmPath,
+			[]string{"/custom", prmPath}},
+		"named without TLS": {`Bearer resource_metadata="http://mcp.example/custom"`, prmPath,
+			[]string{prmPath}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -83,11 +90,16 @@ func TestWhereTheResourceMetadataIs(t *testing.T) {
 }
 
 // The resource is the endpoint or above it, and is written in requests as it is in the metadata.
-func TestResourceMustBeThatOfTheServer(t *testing.T) {
+func TestResourceMustMatchTheEndpoint(t *testing.T) {
 	for resource, good := range map[string]bool{
-		endpoint: true, "https://mcp.example": true, "https://mcp.example/": true, "HTTPS://MCP.example/mcp": true, "https://mcp.example:443/mcp": true, "https://mcp.example/mcp/": true,
-		"https://evil.example/mcp": false, "http://mcp.example/mcp": false, "https://mcp.example/mc": false, "https://mcp.example/mcp/below": false, "https://mcp.example/mcp?x=1": false,
-		"https://mcp.example:8443/mcp": false, "https://mcp.example.evil/mcp": false, "https://mcp.example/MCP": false,
+		endpoint: true, "https://mcp.example": true, "https://mcp.example/": true,
+		"HTTPS://MCP.example/mcp": true, "https://mcp.example:443/mcp": true,
+		"https://mcp.example/mcp/": true,
+		"https://evil.example/mcp": false, "http://mcp.example/mcp": false,
+		"https://mcp.example/mc": false, "https://mcp.example/mcp/below": false,
+		"https://mcp.example/mcp?x=1":  false,
+		"https://mcp.example:8443/mcp": false, "https://mcp.example.evil/mcp": false,
+		"https://mcp.example/MCP": false,
 	} {
 		w := newWorld(t)
 		w.prm["resource"] = resource
@@ -98,7 +110,7 @@ func TestResourceMustBeThatOfTheServer(t *testing.T) {
 			assert.Equal(t, w.requestsTo("/token")[0].form.Get("resource"), resource)
 			continue
 		}
-		c.fails(auth.StepResource, "the metadata is not that of this server")
+		c.fails(auth.StepResource, "the metadata is of another resource")
 		assert.Equal(t, len(w.requestsAt("as.example")), 0, resource)
 	}
 }
@@ -110,24 +122,31 @@ func TestBadResourceMetadata(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"half":          {respondWith(200, `{"resource":`), "the document is none"},
-		"a type":        {respondWith(200, `{"resource":["`+endpoint+`"]}`), "the document is none"},
-		"twice":         {respondWith(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`), "the key occurs twice"},
-		"no resource":   {respondWith(200, `{"authorization_servers":["`+issuer+`"]}`), "resource is missing"},
-		"no server":     {respondWith(200, `{"resource":"`+endpoint+`"}`), "it names no authorization server"},
-		"too much":      {respondWith(200, huge), "it answers with more than 262144 bytes"},
-		"a failure":     {respondWith(503, `{}`), "503 Service Unavailable"},
-		"too many":      {respondWith(429, ``), "429 Too Many Requests"},
-		"a http issuer": {respondWith(200, `{"resource":"`+endpoint+`","authorization_servers":["http://as.example/t"]}`), "only https is used"},
+		"half": {respondWith(200, `{"resource":`), "the document is none"},
+		"a type": {respondWith(200, `{"resource":["`+endpoint+`"]}`),
+			"the document is none"},
+		"twice": {
+			respondWith(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`),
+			"the key occurs twice"},
+		"no resource": {respondWith(200, `{"authorization_servers":["`+issuer+`"]}`),
+			"resource is missing"},
+		"no server": {respondWith(200, `{"resource":"`+endpoint+`"}`),
+			"the metadata names no authorization server"},
+		"too much":  {respondWith(200, huge), "the response is larger than 262144 bytes"},
+		"a failure": {respondWith(503, `{}`), "503 Service Unavailable"},
+		"too many":  {respondWith(429, ``), "429 Too Many Requests"},
+		"a http issuer": {
+			respondWith(200, `{"resource":"`+endpoint+
+				`","authorization_servers":["http://as.example/t"]}`), "the URL must be https:"},
 		"elsewhere": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "https://evil.example/?s3cret", 302)
-		}, "it redirects to https://evil.example/, which is another server, and is not followed"},
+		}, "redirects to another server, https://evil.example/: not followed"},
 		"down": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "http://mcp.example/x", 302)
 		}, "another server"},
 		"round": {func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, prmPath, 302)
-		}, "it redirects too many times"},
+		}, "redirects too many times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -147,7 +166,9 @@ func TestBadResourceMetadata(t *testing.T) {
 	w := newWorld(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", w.serveMCP)
-	mux.HandleFunc(prmPath, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/prm", 307) })
+	mux.HandleFunc(prmPath, func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, "/prm", 307)
+	})
 	mux.HandleFunc("/prm", document(&w.prm))
 	w.hosts["https://mcp.example"] = mux
 	w.client(w.options()).ok()
@@ -158,13 +179,17 @@ func respondWith(status int, text string) http.HandlerFunc {
 }
 
 // The metadata of the authorization server is at one of three addresses, in this order.
-func TestWhereTheServerMetadataIs(t *testing.T) {
+func TestServerMetadataURLs(t *testing.T) {
 	for _, tc := range []struct {
 		issuer string
 		asked  []string
 	}{
-		{"https://as.example/t", []string{"/.well-known/oauth-authorization-server/t", "/.well-known/openid-configuration/t", "/t/.well-known/openid-configuration"}},
-		{"https://as.example", []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"}},
+		{"https://as.example/t",
+			[]string{"/.well-known/oauth-authorization-server/t",
+				"/.well-known/openid-configuration/t", "/t/.well-known/openid-configuration"}},
+		{"https://as.example",
+			[]string{"/.well-known/oauth-authorization-server",
+				"/.well-known/openid-configuration"}},
 	} {
 		for i := range tc.asked {
 			w := newWorld(t)
@@ -192,11 +217,13 @@ func TestWhereTheServerMetadataIs(t *testing.T) {
 }
 
 // Metadata of another issuer is not used, however alike it is.
-func TestIssuerOfTheMetadataMustBeTheSame(t *testing.T) {
-	for _, other := range []string{"https://attacker.example", issuer + "/", "https://AS.example/t", "https://as.example:443/t", "https://as.example/T", "https://as.example"} {
+func TestIssuerMustMatch(t *testing.T) {
+	for _, other := range []string{"https://attacker.example", issuer + "/", "https://AS.example/t",
+		"https://as.example:443/t", "https://as.example/T", "https://as.example"} {
 		w := newWorld(t)
 		w.asm["issuer"] = other
-		w.client(w.options()).fails(auth.StepServer, "the metadata is that of another authorization server")
+		w.client(w.options()).fails(auth.StepServer,
+			"the metadata is of another authorization server")
 		assert.Equal(t, w.count("/register")+w.count("/authorize")+w.count("/token"), 0, other)
 	}
 }
@@ -206,18 +233,33 @@ func TestBadServerMetadata(t *testing.T) {
 		more map[string]any
 		want string
 	}{
-		"no PKCE":             {map[string]any{"code_challenge_methods_supported": nil}, "does not say that it protects codes"},
-		"only plain":          {map[string]any{"code_challenge_methods_supported": []string{"plain"}}, "does not say that it protects codes"},
-		"no endpoint":         {map[string]any{"authorization_endpoint": nil}, "has no endpoint for authorization, or for tokens"},
-		"no token endpoint":   {map[string]any{"token_endpoint": nil}, "has no endpoint for authorization, or for tokens"},
-		"http":                {map[string]any{"token_endpoint": "http://as.example/token"}, "only https is used"},
-		"a scheme":            {map[string]any{"authorization_endpoint": "javascript:alert(1)"}, "names no host"},
-		"a file":              {map[string]any{"authorization_endpoint": "file:///etc/passwd"}, "names no host"},
-		"a user":              {map[string]any{"authorization_endpoint": "https://as.example@evil.example/"}, "a URL with a user in it is not used"},
-		"a type":              {map[string]any{"scopes_supported": "all"}, "the document is none"},
-		"no way to register":  {map[string]any{"registration_endpoint": nil}, "it wants one that was registered beforehand"},
-		"http registration":   {map[string]any{"registration_endpoint": "http://as.example/register"}, "only https is used"},
-		"nothing to be shown": {map[string]any{"token_endpoint_auth_methods_supported": []string{"tls_client_auth"}, "registration_endpoint": nil}, "registered beforehand"},
+		"no PKCE": {map[string]any{"code_challenge_methods_supported": nil},
+			"does not declare support for PKCE"},
+		"only plain": {
+			map[string]any{"code_challenge_methods_supported": []string{"plain"}},
+			"does not declare support for PKCE"},
+		"no endpoint": {map[string]any{"authorization_endpoint": nil},
+			"has no authorization endpoint or no token endpoint"},
+		"no token endpoint": {map[string]any{"token_endpoint": nil},
+			"has no authorization endpoint or no token endpoint"},
+		"http": {map[string]any{"token_endpoint": "http://as.example/token"},
+			"the URL must be https:"},
+		"a scheme": {map[string]any{"authorization_endpoint": "javascript:alert(1)"},
+			"has no host"},
+		"a file": {map[string]any{"authorization_endpoint": "file:///etc/passwd"},
+			"has no host"},
+		"a user": {
+			map[string]any{"authorization_endpoint": "https://as.example@evil.example/"},
+			"the URL must not contain a user"},
+		"a type": {map[string]any{"scopes_supported": "all"}, "the document is none"},
+		"no way to register": {map[string]any{"registration_endpoint": nil},
+			"offers no dynamic registration"},
+		"http registration": {
+			map[string]any{"registration_endpoint": "http://as.example/register"},
+			"the URL must be https:"},
+		"nothing to be shown": {
+			map[string]any{"token_endpoint_auth_methods_supported": []string{"tls_client_auth"},
+				"registration_endpoint": nil}, "offers no dynamic registration"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -232,21 +274,27 @@ func TestBadServerMetadata(t *testing.T) {
 	}
 }
 
-// A server of 2025-03-26 is its own authorization server: by its metadata, or at the addresses that were the default.
+// A server of 2025-03-26 is its own authorization server: by its metadata, or at the addresses that
+// were the default.
 func TestServersOf20250326(t *testing.T) {
 	for _, metadata := range []bool{true, false} {
 		w := newWorld(t)
 		w.challenge = ""
 		w.prm = nil
 		own := map[string]any{
-			"issuer": "https://mcp.example", "authorization_endpoint": "https://mcp.example/oauth/authorize", "token_endpoint": "https://mcp.example/oauth/token",
-			"registration_endpoint": "https://mcp.example/oauth/register", "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+			"issuer":                                "https://mcp.example",
+			"authorization_endpoint":                "https://mcp.example/oauth/authorize",
+			"token_endpoint":                        "https://mcp.example/oauth/token",
+			"registration_endpoint":                 "https://mcp.example/oauth/register",
+			"code_challenge_methods_supported":      []string{"S256"},
+			"token_endpoint_auth_methods_supported": []string{"none"},
 		}
 		w.asm["issuer"] = "https://mcp.example" // for iss
 		prefix := ""
 		if metadata {
 			prefix = "/oauth"
-			w.handle("https://mcp.example", "/.well-known/oauth-authorization-server", document(&own))
+			w.handle("https://mcp.example", "/.well-known/oauth-authorization-server",
+				document(&own))
 		}
 		w.handle("https://mcp.example", prefix+"/authorize", w.serveAuthorize)
 		w.handle("https://mcp.example", prefix+"/token", w.serveToken)
@@ -262,13 +310,14 @@ func TestServersOf20250326(t *testing.T) {
 			"POST https://mcp.example" + prefix + "/token",
 			"POST https://mcp.example/mcp",
 		})
-		assert.Equal(t, w.requestsTo("/.well-known/oauth-authorization-server")[0].Header.Get("MCP-Protocol-Version"), "2025-03-26")
+		assert.Equal(t, w.requestsTo("/.well-known/oauth-authorization-server")[0].Header.Get(
+			"MCP-Protocol-Version"), "2025-03-26")
 		assert.Equal(t, w.requestsTo(prefix + "/token")[0].form.Get("resource"), endpoint)
 		assert.Assert(t, !w.requestsTo(prefix + "/authorize")[0].URL.Query().Has("scope"))
 	}
 	// Such a server that wants a key of its own says so by having nothing there.
 	w := newWorld(t)
 	w.challenge, w.prm = "", nil
-	e := w.client(w.options()).fails(auth.StepRegistration, "does it want a token of another kind?")
+	e := w.client(w.options()).fails(auth.StepRegistration, "does the server expect another kind of token?")
 	assert.Equal(t, e.Status, 404)
 }

@@ -13,12 +13,18 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestAddressesMustBeSafe(t *testing.T) {
+func TestURLsMustBeSafe(t *testing.T) {
 	for text, want := range map[string]string{
-		"https://as.example/x": "", "http://localhost:80/x": "", "http://LOCALHOST/": "", "http://127.0.0.1/": "", "http://127.9.9.9/": "", "http://[::1]:8/": "", "http://[::ffff:127.0.0.1]/": "",
-		"http://as.example/": "only https", "http://10.0.0.1/": "only https", "http://localhost.example/": "only https", "http://0.0.0.0/": "only https", "ftp://as.example/": "only https",
-		"https:///x": "names no host", "https:as.example": "names no host", "/x": "names no host", "": "names no host", "https://u@as.example/": "a URL with a user", "https://as.example/#x": "a URL with a fragment",
-		"https://as.example:x/": "that is no URL",
+		"https://as.example/x": "", "http://localhost:80/x": "", "http://LOCALHOST/": "",
+		"http://127.0.0.1/": "", "http://127.9.9.9/": "", "http://[::1]:8/": "",
+		"http://[::ffff:127.0.0.1]/": "",
+		"http://as.example/":         "must be https:", "http://10.0.0.1/": "must be https:",
+		"http://localhost.example/": "must be https:", "http://0.0.0.0/": "must be https:",
+		"ftp://as.example/": "must be https:",
+		"https:///x":        "has no host", "https:as.example": "has no host",
+		"/x": "has no host", "": "has no host", "https://u@as.example/": "must not contain a user",
+		"https://as.example/#x": "must not have a fragment",
+		"https://as.example:x/": "not a URL",
 	} {
 		err := checkURL(text)
 		if want == "" {
@@ -31,44 +37,55 @@ func TestAddressesMustBeSafe(t *testing.T) {
 
 func TestPrivateAddresses(t *testing.T) {
 	for text, want := range map[string]bool{
-		"127.0.0.1": true, "::1": true, "10.1.2.3": true, "172.16.0.1": true, "192.168.1.1": true, "169.254.169.254": true, "fe80::1": true, "fd00::1": true, "0.0.0.0": true, "::": true, "100.64.0.1": true,
-		"224.0.0.1": true, "255.255.255.255": true, "::ffff:10.0.0.1": true, "64:ff9b::a00:1": true, "2002:a00:1::": true, "198.18.0.1": true, "0.1.2.3": true, "192.0.0.8": true,
-		"8.8.8.8": false, "2606:4700::1111": false, "172.32.0.1": false, "100.128.0.1": false, "::ffff:8.8.8.8": false,
+		"127.0.0.1": true, "::1": true, "10.1.2.3": true, "172.16.0.1": true, "192.168.1.1": true,
+		"169.254.169.254": true, "fe80::1": true, "fd00::1": true, "0.0.0.0": true, "::": true,
+		"100.64.0.1": true,
+		"224.0.0.1":  true, "255.255.255.255": true, "::ffff:10.0.0.1": true,
+		"64:ff9b::a00:1": true, "2002:a00:1::": true, "198.18.0.1": true, "0.1.2.3": true,
+		"192.0.0.8": true,
+		"8.8.8.8":   false, "2606:4700::1111": false, "172.32.0.1": false, "100.128.0.1": false,
+		"::ffff:8.8.8.8": false,
 	} {
 		assert.Equal(t, isPrivate(netip.MustParseAddr(text)), want, text)
 	}
 }
 
-// What a server out there names is not looked for in here; the address counts that is connected to, whatever the name. Servers in here may name others in here.
-func TestServersOutsideMustNotLeadInside(t *testing.T) {
+// What a server out there names is not looked for in here; the address counts that is connected to,
+// whatever the name. Servers in here may name others in here.
+func TestPublicServersMustNotLeadToPrivateAddresses(t *testing.T) {
 	asked := 0
-	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++ }))
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+	}))
 	defer inside.Close()
 	for _, tc := range []struct {
 		private, public, allow bool
 		want                   bool
 	}{
-		{false, false, false, false}, {false, true, false, false}, {true, true, false, false}, {true, false, false, true}, {false, true, true, true},
+		{false, false, false, false}, {false, true, false, false}, {true, true, false, false},
+		{true, false, false, true}, {false, true, true, true},
 	} {
 		a, err := Options{AllowPrivate: tc.allow}.New("https://mcp.example/mcp")
 		assert.NilError(t, err)
 		a.sawPrivate.Store(tc.private)
 		a.sawPublic.Store(tc.public)
 		asked = 0
-		for _, where := range []string{inside.URL, strings.Replace(inside.URL, "127.0.0.1", "localhost", 1)} {
+		for _, where := range []string{inside.URL,
+			strings.Replace(inside.URL, "127.0.0.1", "localhost", 1)} {
 			_, err = a.get(t.Context(), StepResource, where, http.Header{})
 			if tc.want {
 				assert.NilError(t, err)
 				continue
 			}
-			assert.ErrorContains(t, err, "is a private address, and the server that leads there is at none: it is not asked")
+			assert.ErrorContains(t, err,
+				"is a private address, but the MCP server has a public one: not connected")
 		}
 		assert.Equal(t, asked > 0, tc.want)
 	}
 }
 
 // Where the server is, its connections tell.
-func TestWhereTheServerIs(t *testing.T) {
+func TestPrivateAddressOfTheServer(t *testing.T) {
 	mcp := httptest.NewServer(http.NotFoundHandler())
 	defer mcp.Close()
 	a, err := Options{}.New(mcp.URL)
@@ -87,17 +104,22 @@ func TestWhereTheServerIs(t *testing.T) {
 	assert.Assert(t, !a.sawPrivate.Load())
 }
 
-// A token that has expired is renewed at a private address too, though nothing has been sent to the server yet that is at one.
-func TestExpiredInside(t *testing.T) {
+// A token that has expired is renewed at a private address too, though nothing has been sent to the
+// server yet that is at one.
+func TestExpiredTokenOfPrivateServer(t *testing.T) {
 	mux := http.NewServeMux()
 	site := httptest.NewServer(mux)
 	defer site.Close()
 	says := func(path, text string) {
-		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, text)
+		})
 	}
 	endpoint := site.URL + "/mcp"
-	says("/.well-known/oauth-protected-resource/mcp", `{"resource":"`+endpoint+`","authorization_servers":["`+site.URL+`"]}`)
-	says("/.well-known/oauth-authorization-server", `{"issuer":"`+site.URL+`","token_endpoint":"`+site.URL+`/token"}`)
+	says("/.well-known/oauth-protected-resource/mcp", `{"resource":"`+endpoint+
+		`","authorization_servers":["`+site.URL+`"]}`)
+	says("/.well-known/oauth-authorization-server", `{"issuer":"`+site.URL+`","token_endpoint":"`+
+		site.URL+`/token"}`)
 	says("/token", `{"access_token":"new","token_type":"Bearer"}`)
 	var sent []string
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
@@ -108,8 +130,10 @@ func TestExpiredInside(t *testing.T) {
 	})
 	store := FileStore{Dir: t.TempDir()}
 	old := Credentials{
-		Key: Key{Endpoint: endpoint, Issuer: site.URL, Resource: endpoint, Grant: grantAuthorizationCode}, Registration: Registration{Issuer: site.URL, ClientID: "x"},
-		Type: bearer, AccessToken: "old", RefreshToken: "r", Expires: time.Unix(1e9, 0),
+		Key: Key{Endpoint: endpoint, Issuer: site.URL, Resource: endpoint,
+			Grant: grantAuthorizationCode},
+		Registration: Registration{Issuer: site.URL, ClientID: "x"},
+		Type:         bearer, AccessToken: "old", RefreshToken: "r", Expires: time.Unix(1e9, 0),
 	}
 	assert.NilError(t, store.Put(old))
 	a, err := Options{Store: store}.New(endpoint)
@@ -136,20 +160,21 @@ func TestExpiredInside(t *testing.T) {
 }
 
 // A server that is not reached by TLS is given no token, but on this machine.
-func TestTokensMustTravelSafely(t *testing.T) {
+func TestTokensMustBeSentOverTLS(t *testing.T) {
 	a, err := Options{Grant: ClientCredentials{}}.New("http://mcp.example/mcp")
 	assert.NilError(t, err)
 	rt := a.Wrap(roundTripper(func(req *http.Request) (*http.Response, error) {
 		assert.Equal(t, req.Header.Get("Authorization"), "")
-		return &http.Response{StatusCode: 401, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+		return &http.Response{StatusCode: 401, Header: http.Header{}, Body: http.NoBody,
+			Request: req}, nil
 	}))
 	req, err := http.NewRequest("GET", "http://mcp.example/mcp", nil)
 	assert.NilError(t, err)
 	_, err = rt.RoundTrip(req)
-	assert.ErrorContains(t, err, "only https is used, and http on this machine")
+	assert.ErrorContains(t, err, "the URL must be https:, or http: on this machine")
 }
 
-func FuzzWants(f *testing.F) {
+func FuzzParseChallenge(f *testing.F) {
 	f.Add(`Bearer scope="a b", error=x, DPoP algs="ES256"`)
 	f.Add(`DPoP error="use_dpop_nonce", Bearer resource_metadata="https://x"`)
 	f.Fuzz(func(t *testing.T, header string) {

@@ -22,7 +22,9 @@ func TestMetadataDocumentMustBeComplete(t *testing.T) {
 	var doc map[string]any
 	assert.NilError(t, json.Unmarshal(text, &doc))
 	assert.DeepEqual(t, doc, map[string]any{
-		"client_id": where, "client_name": "test", "redirect_uris": []any{redirect}, "grant_types": []any{"authorization_code", "refresh_token"}, "response_types": []any{"code"},
+		"client_id": where, "client_name": "test", "redirect_uris": []any{redirect},
+		"grant_types":                []any{"authorization_code", "refresh_token"},
+		"response_types":             []any{"code"},
 		"token_endpoint_auth_method": "none",
 	})
 	w.client(o).ok()
@@ -37,10 +39,14 @@ func TestMetadataDocumentMustBeComplete(t *testing.T) {
 		want string
 	}{
 		{auth.Options{}, "Grant AuthorizationCode"},
-		{auth.Options{Grant: auth.ClientCredentials{}, MetadataURL: where}, "Grant AuthorizationCode"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show}}, "without Options.MetadataURL"},
-		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show}, MetadataURL: "http://app.example/client.json"}, "not an https: URL with a path"},
-		{auth.Options{Grant: auth.AuthorizationCode{}, MetadataURL: where}, "one of Show and Follow"},
+		{auth.Options{Grant: auth.ClientCredentials{}, MetadataURL: where},
+			"Grant AuthorizationCode"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show}},
+			"needs Options.MetadataURL"},
+		{auth.Options{Grant: auth.AuthorizationCode{OpenBrowser: show},
+			MetadataURL: "http://app.example/client.json"}, "not an https: URL with a path"},
+		{auth.Options{Grant: auth.AuthorizationCode{}, MetadataURL: where},
+			"set either OpenBrowser or FetchRedirect"},
 	} {
 		_, err := tc.o.MetadataDocument()
 		assert.ErrorContains(t, err, tc.want)
