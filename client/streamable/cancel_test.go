@@ -17,7 +17,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call that is given up: a modern server sees its stream close, a legacy one is told and then as well; nothing is left of it in either.
+// A call that is given up: a modern server sees its stream close, a legacy one is told and then as
+// well; nothing is left of it in either.
 func TestCancellation(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		var open atomic.Int64
@@ -35,7 +36,8 @@ func TestCancellation(t *testing.T) {
 			want   []string
 		}{
 			{modern(held), nil},
-			{legacy(held, nil), []string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
+			{legacy(held, nil),
+				[]string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
 		} {
 			inBubble(t, tt.server, func(t *testing.T, s *testServer) {
 				s.o.MaxCalls = 1
@@ -48,7 +50,8 @@ func TestCancellation(t *testing.T) {
 					assert.Assert(t, errors.Is(err, context.Canceled), "%v", err)
 					synctest.Wait()
 					if stream && tt.want != nil {
-						assert.Equal(t, open.Load(), int64(1), "the server may have something to take back")
+						assert.Equal(t, open.Load(), int64(1),
+							"the server may have something to take back")
 						time.Sleep(time.Second)
 						synctest.Wait()
 					}
@@ -57,21 +60,23 @@ func TestCancellation(t *testing.T) {
 				}
 				_, err := call(t, c, client.Timeout(7*time.Second))
 				var timeout *client.TimeoutError
-				assert.Assert(t, errors.As(err, &timeout) && timeout.After == 7*time.Second, "%v", err)
+				assert.Assert(t, errors.As(err, &timeout) &&
+					timeout.After == 7*time.Second, "%v", err)
 			})
 		}
 	}
 }
 
 // What the server has not got need not be cancelled.
-func TestCancellationOfWhatWasNotSent(t *testing.T) {
+func TestCancellationOfUnsentRequest(t *testing.T) {
 	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 1
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		var calls sync.WaitGroup
 		for n := range 5 {
 			calls.Go(func() {
-				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second)) // the first has the way until all others have given up
+				// the first has the way until all others have given up
+				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second))
 				assert.Check(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 			})
 			synctest.Wait()
@@ -80,12 +85,14 @@ func TestCancellationOfWhatWasNotSent(t *testing.T) {
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		assert.Equal(t, s.count("POST notifications/cancelled"), 1)
 		assert.Equal(t, s.last(t, "notifications/cancelled").message.Params != nil, true)
-		assert.Assert(t, strings.Contains(s.last(t, "notifications/cancelled").body, `"requestId":`+string(s.last(t, "tools/call").message.ID)))
+		assert.Assert(t,
+			strings.Contains(s.last(t, "notifications/cancelled").body, `"requestId":`+
+				string(s.last(t, "tools/call").message.ID)))
 	})
 }
 
 // A server that takes no cancellation holds up nothing but the place.
-func TestCancellationThatIsNotTaken(t *testing.T) {
+func TestCancellationIsRefused(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/cancelled" {
 			blockRequest(w, r)
@@ -105,12 +112,12 @@ func TestCancellationThatIsNotTaken(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		assert.Assert(t, s.pipes.open.Load() <= 1)
-		assert.Equal(t, strings.Count(s.logged(), "a message was not accepted"), 10)
+		assert.Equal(t, strings.Count(s.logged(), "the server did not accept a message"), 10)
 	})
 }
 
 // An answer that comes after the call was given up is dropped, wherever it comes.
-func TestLateAnswers(t *testing.T) {
+func TestLateResponses(t *testing.T) {
 	late := make(chan string)
 	inBubble(t, legacy(once(func(w http.ResponseWriter, r *recordedRequest) {
 		blockRequest(w, r)
@@ -132,7 +139,8 @@ func TestLateAnswers(t *testing.T) {
 
 // However many calls there are, so many are under way at a time, and all come to an end.
 func TestMaxCalls(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		var now, most atomic.Int64
 		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			n := now.Add(1)
@@ -157,8 +165,9 @@ func TestMaxCalls(t *testing.T) {
 	}
 }
 
-// Every call asks a question back before it is answered, where all places are taken. That must not lock up.
-func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
+// Every call asks a question back before it is answered, where all places are taken. That must not
+// lock up.
+func TestServerRequestsAtMaxCalls(t *testing.T) {
 	var mu sync.Mutex
 	answers := make(map[string]chan struct{})
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -183,10 +192,12 @@ func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
 		})(w, r)
 	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 4
-		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			time.Sleep(time.Second)
-			return accept(ctx, p)
-		}})
+		c := s.connect(t,
+			client.Options{Era: mcp.Legacy,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					time.Sleep(time.Second)
+					return accept(ctx, p)
+				}})
 		var calls sync.WaitGroup
 		for range 40 {
 			calls.Go(func() { check(t, c) })

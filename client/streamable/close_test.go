@@ -16,8 +16,9 @@ import (
 )
 
 // Close ends whatever is under way, at once.
-func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+func TestCloseWithRequestsInFlight(t *testing.T) {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.ID[len(r.message.ID)-1] % 4 {
 			case 0:
@@ -54,18 +55,20 @@ func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
 	}
 }
 
-// Close at any moment in the life of a legacy connection: while it begins, calls, is asked, listens, loses its session and begins another. It takes no longer than it may, and
-// nothing is left.
+// Close at any moment in the life of a legacy connection: while it begins, calls, is asked,
+// listens, loses its session and begins another. It takes no longer than it may, and nothing is
+// left.
 func TestCloseAtAnyTime(t *testing.T) {
 	for at := time.Duration(0); at < 4*time.Second; at += 97 * time.Millisecond {
 		for _, hung := range []bool{false, true} {
-			f := &sessionServer{result: initialized, call: func(w http.ResponseWriter, r *recordedRequest) {
-				stream := events(w, r)
-				stream.raw("id: 1\ndata: %s\n\n", question)
-				if wait(r, 150*time.Millisecond) {
-					stream.result(text)
-				}
-			}}
+			f := &sessionServer{result: initialized,
+				call: func(w http.ResponseWriter, r *recordedRequest) {
+					stream := events(w, r)
+					stream.raw("id: 1\ndata: %s\n\n", question)
+					if wait(r, 150*time.Millisecond) {
+						stream.result(text)
+					}
+				}}
 			f.get = func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				if wait(r, 500*time.Millisecond) {
@@ -99,11 +102,14 @@ func TestCloseAtAnyTime(t *testing.T) {
 						}
 					}
 				})
-				c, err := s.tryConnect(t, client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept, OnToolsChanged: func([]*mcp.Tool, error) {}})
+				c, err := s.tryConnect(t,
+					client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept,
+						OnToolsChanged: func([]*mcp.Tool, error) {}})
 				if err == nil {
 					for range 5 {
 						all.Go(func() {
-							for err := error(nil); !errors.Is(err, rpc.ErrClosed); _, err = call(t, c) {
+							for err := error(nil); !errors.Is(err, rpc.ErrClosed); _,
+								err = call(t, c) {
 							}
 						})
 					}
@@ -115,7 +121,8 @@ func TestCloseAtAnyTime(t *testing.T) {
 					assert.NilError(t, c.Close())
 					assert.NilError(t, c.Wait())
 					most := 2 * time.Second
-					assert.Assert(t, time.Since(began) <= most+250*time.Millisecond, "closed at %v: took %v", at, time.Since(began))
+					assert.Assert(t, time.Since(began) <= most+250*time.Millisecond,
+						"closed at %v: took %v", at, time.Since(began))
 				}
 				close(ended)
 				all.Wait()
@@ -125,11 +132,12 @@ func TestCloseAtAnyTime(t *testing.T) {
 }
 
 // A Conn that was never used can be closed, and once is enough.
-func TestCloseBeforeAnything(t *testing.T) {
+func TestCloseBeforeOpen(t *testing.T) {
 	c := streamable.Dial("http://pipe/mcp")
 	for range 2 {
 		assert.NilError(t, c.Close())
 	}
-	_, err := client.Options{Revision: "none"}.Connect(t.Context(), streamable.Dial("http://pipe/mcp"))
+	_, err := client.Options{Revision: "none"}.Connect(t.Context(),
+		streamable.Dial("http://pipe/mcp"))
 	assert.ErrorContains(t, err, `Options.Revision "none" is not known`)
 }

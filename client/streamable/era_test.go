@@ -25,7 +25,8 @@ import (
 )
 
 // discover answers server/discover as it is told, and serves the legacy era otherwise.
-func discover(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func discover(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
 	other := legacy(answerCall, nil)
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "server/discover" {
@@ -37,7 +38,10 @@ func discover(answer func(http.ResponseWriter, *recordedRequest)) func(http.Resp
 }
 
 func refusing(status, code int) func(http.ResponseWriter, *recordedRequest) {
-	return func(w http.ResponseWriter, r *recordedRequest) { refuse(w, status, string(r.message.ID), code, "no") }
+	return func(w http.ResponseWriter,
+		r *recordedRequest) {
+		refuse(w, status, string(r.message.ID), code, "no")
+	}
 }
 
 // What the first answer says of the era: a revision, or an error at once.
@@ -49,9 +53,16 @@ func TestEra(t *testing.T) {
 		want   mcp.Revision
 		err    string
 	}{
-		{"a result", func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, discovered) }, mcp.Rev20260728, ""},
-		{"a result on a stream", func(w http.ResponseWriter, r *recordedRequest) { events(w, r).result(discovered) }, mcp.Rev20260728, ""},
-		{"a result that is something else", func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, "{}") }, old, ""},
+		{"a result", func(w http.ResponseWriter,
+			r *recordedRequest) {
+			answerJSON(w, r, discovered)
+		}, mcp.Rev20260728, ""},
+		{"a result on a stream", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).result(discovered)
+		}, mcp.Rev20260728, ""},
+		{"a result that is something else", func(w http.ResponseWriter, r *recordedRequest) {
+			answerJSON(w, r, "{}")
+		}, old, ""},
 		{"400, and an error that is not modern", refusing(400, -32000), old, ""},
 		{"400, method not found", refusing(400, -32601), old, ""},
 		{"400, a modern error", refusing(400, mcp.CodeHeaderMismatch), "", "no"},
@@ -71,8 +82,10 @@ func TestEra(t *testing.T) {
 		{"200, no JSON", respondWith(200, "application/json", "{"), old, ""},
 		{"202, nothing", respondWith(202, "", ""), old, ""},
 		{"204, nothing", respondWith(204, "", ""), old, ""},
-		{"an empty stream", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) }, "", "the connection ended before the answer: unexpected EOF"},
-		{"401", respondWith(401, "text/plain", "who are you?"), "", `POST http://pipe/mcp: 401 Unauthorized: "who are you?"`},
+		{"an empty stream", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) }, "",
+			"the connection ended before the response: unexpected EOF"},
+		{"401", respondWith(401, "text/plain", "who are you?"), "",
+			`POST http://pipe/mcp: 401 Unauthorized: "who are you?"`},
 		{"401, an error", refusing(401, -32000), "", "401 Unauthorized"},
 		{"403, an error", refusing(403, -32000), "", "403 Forbidden"},
 		{"407", respondWith(407, "", ""), "", "407 Proxy Authentication Required"},
@@ -80,12 +93,17 @@ func TestEra(t *testing.T) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(429)
 		}, "", "429 Too Many Requests (Retry-After: 7)"},
-		{"502, HTML", respondWith(502, "text/html", "<h1>Bad Gateway"), "", "POST http://pipe/mcp: 502 Bad Gateway"},
+		{"502, HTML", respondWith(502, "text/html", "<h1>Bad Gateway"), "",
+			"POST http://pipe/mcp: 502 Bad Gateway"},
 		{"503", respondWith(503, "text/plain", "later"), "", `503 Service Unavailable: "later"`},
 		{"503, an error", refusing(503, -32000), "", "503 Service Unavailable"},
 		{"504", respondWith(504, "", ""), "", "504 Gateway Timeout"},
-		{"the connection ends", func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) }, "", "POST http://pipe/mcp: the connection ended before the answer: unexpected EOF"},
-		{"another server", func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "http://evil/", 307) }, "", "redirected to http://evil/, which is another server"},
+		{"the connection ends", func(http.ResponseWriter, *recordedRequest) {
+			panic(http.ErrAbortHandler)
+		}, "", "POST http://pipe/mcp: the connection ended before the response: unexpected EOF"},
+		{"another server", func(w http.ResponseWriter, r *recordedRequest) {
+			http.Redirect(w, r.Request, "http://evil/", 307)
+		}, "", "redirected to another server, http://evil/"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, discover(tt.answer), func(t *testing.T, s *testServer) {
@@ -115,7 +133,8 @@ func TestEraSupported(t *testing.T) {
 		inBubble(t, discover(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(400)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":%s,"requested":"x"}}}`, r.message.ID, supported)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":%s,"requested":"x"}}}`,
+				r.message.ID, supported)
 		}), func(t *testing.T, s *testServer) {
 			c, err := s.tryConnect(t, client.Options{})
 			if want != "" {
@@ -129,8 +148,9 @@ func TestEraSupported(t *testing.T) {
 	}
 }
 
-// Both requests of the handshake may be under way, also where there is one place for calls. The one whose answer is not wanted any more does not last.
-func TestEraInSilence(t *testing.T) {
+// Both requests of the handshake may be under way, also where there is one place for calls. The one
+// whose answer is not wanted any more does not last.
+func TestEraOfSilentServer(t *testing.T) {
 	for _, answer := range []string{"", "{}", discovered} {
 		silent := func(w http.ResponseWriter, r *recordedRequest) {
 			if answer == "" {
@@ -173,12 +193,21 @@ func TestEraOptions(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		{client.Options{Era: mcp.Legacy}, legacy(answerCall, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
-		{client.Options{Revision: mcp.Rev20250618}, legacy(answerCall, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
-		{client.Options{Era: mcp.Modern}, legacy(answerCall, nil), []string{"POST server/discover protocol-version=2026-07-28"}, "does not speak the modern era: "},
-		{client.Options{Era: mcp.Modern}, discover(respondWith(404, "", "")), []string{"POST server/discover protocol-version=2026-07-28"}, "404 Not Found"},
-		{client.Options{Era: mcp.Modern}, modern(answerCall), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
-		{client.Options{Revision: mcp.Rev20260728}, modern(answerCall), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
+		{client.Options{Era: mcp.Legacy}, legacy(answerCall, nil),
+			[]string{"POST initialize",
+				"POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Revision: mcp.Rev20250618}, legacy(answerCall, nil),
+			[]string{"POST initialize",
+				"POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Era: mcp.Modern}, legacy(answerCall, nil),
+			[]string{"POST server/discover protocol-version=2026-07-28"},
+			"does not speak the modern era: "},
+		{client.Options{Era: mcp.Modern}, discover(respondWith(404, "", "")),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, "404 Not Found"},
+		{client.Options{Era: mcp.Modern}, modern(answerCall),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, ""},
+		{client.Options{Revision: mcp.Rev20260728}, modern(answerCall),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, ""},
 	} {
 		inBubble(t, tt.server, func(t *testing.T, s *testServer) {
 			c, err := s.tryConnect(t, tt.o)
@@ -193,7 +222,9 @@ func TestEraOptions(t *testing.T) {
 	}
 	inBubble(t, legacy(answerCall, nil), func(t *testing.T, s *testServer) {
 		s.connect(t, client.Options{Revision: mcp.Rev20250618})
-		assert.Assert(t, strings.HasPrefix(string(s.last(t, "initialize").message.Params), `{"protocolVersion":"2025-06-18",`))
+		assert.Assert(t,
+			strings.HasPrefix(string(s.last(t, "initialize").message.Params),
+				`{"protocolVersion":"2025-06-18",`))
 	})
 }
 
@@ -208,10 +239,10 @@ func TestEraUnreachable(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"http://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
 		{"https://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
-		{"ftp://u:secret@pipe/x?key=secret", "its URL ftp://pipe/x is not one of http: or https:"},
-		{"http://u:secret@%zz/", "its URL is none"},
-		{"pipe/mcp", "is not one of http: or https:"},
-		{"http:///mcp", "is not one of http: or https:"},
+		{"ftp://u:secret@pipe/x?key=secret", "the URL ftp://pipe/x is not an http: or https: URL"},
+		{"http://u:secret@%zz/", "the URL is invalid"},
+		{"pipe/mcp", "is not an http: or https: URL"},
+		{"http:///mcp", "is not an http: or https: URL"},
 	} {
 		o := streamable.Options{HTTP: &http.Client{Transport: &http.Transport{}}}
 		_, err := client.Connect(t.Context(), o.Dial(tt.url))
@@ -229,7 +260,8 @@ func TestEraUnreachable(t *testing.T) {
 		s.url = "https://pipe/mcp?key=secret"
 		_, err := s.tryConnect(t, client.Options{})
 		var header tls.RecordHeaderError
-		assert.Assert(t, errors.As(err, &header) || contains(err, "server gave HTTP response to HTTPS client"), "%v", err)
+		assert.Assert(t, errors.As(err, &header) ||
+			contains(err, "server gave HTTP response to HTTPS client"), "%v", err)
 		assert.Equal(t, len(s.lines()), 0)
 	})
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A pipes is a network whose connections are pipes without buffers, which work in a bubble of synctest: time stands still while anybody has anything to do, and no
-// goroutine may be left over.
+// A pipes is a network whose connections are pipes without buffers, which work in a bubble of
+// synctest: time stands still while anybody has anything to do, and no goroutine may be left over.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -165,10 +165,14 @@ func (s *testServer) count(line string) (n int) {
 	return n
 }
 
-// inBubble runs a test with a site. When it ends, nothing may be left running, and no connection open.
-func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedRequest), test func(t *testing.T, s *testServer)) {
+// inBubble runs a test with a site. When it ends, nothing may be left running, and no connection
+// open.
+func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedRequest),
+	test func(t *testing.T, s *testServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &testServer{pipes: &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}, url: "http://pipe/mcp?key=secret"}
+		s := &testServer{
+			pipes: &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})},
+			url:   "http://pipe/mcp?key=secret"}
 		transport := &http.Transport{DialContext: s.pipes.dial}
 		s.http = &http.Client{Transport: transport}
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,7 +184,8 @@ func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedReques
 			s.mu.Unlock()
 			answer(w, request)
 		})
-		server := &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+		server := &http.Server{Handler: handler,
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -318,7 +323,8 @@ func respondWith(status int, kind, body string) func(http.ResponseWriter, *recor
 func answerCall(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }
 
 // modern is a modern server, but for calls.
-func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method != http.MethodPost:
@@ -332,7 +338,8 @@ func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.Resp
 }
 
 // legacy is a legacy server with the session "s1", but for calls and what is asked with GET.
-func legacy(call, get func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func legacy(call, get func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method == http.MethodDelete:
@@ -353,7 +360,9 @@ func legacy(call, get func(w http.ResponseWriter, r *recordedRequest)) func(http
 	}
 }
 
-func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
+func contains(err error, text string) bool {
+	return err != nil && strings.Contains(err.Error(), text)
+}
 
 func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{MaxFrame: n}} }
 

@@ -29,8 +29,10 @@ func (s *recordedRequest) headerLines() (lines []string) {
 // custom are headers of the application, with all that the protocol keeps to itself.
 var custom = http.Header{
 	"authorization": {"Bearer secret"}, "X-Two": {"1", "2"}, "Host": {"other.example"},
-	"mcp-method": {"evil"}, "MCP-Name": {"evil"}, "Mcp-Session-Id": {"evil"}, "Mcp-Protocol-Version": {"evil"}, "Mcp-Param-Region": {"evil"},
-	"mcp-param-zone": {"evil"}, "Last-Event-ID": {"evil"}, "Accept": {"evil"}, "Content-Type": {"evil"},
+	"mcp-method": {"evil"}, "MCP-Name": {"evil"}, "Mcp-Session-Id": {"evil"},
+	"Mcp-Protocol-Version": {"evil"}, "Mcp-Param-Region": {"evil"},
+	"mcp-param-zone": {"evil"}, "Last-Event-ID": {"evil"}, "Accept": {"evil"},
+	"Content-Type": {"evil"},
 }
 
 func TestModernHeaders(t *testing.T) {
@@ -39,12 +41,15 @@ func TestModernHeaders(t *testing.T) {
 		check(t, s.connect(t, client.Options{}))
 		r := s.last(t, "tools/call")
 		assert.DeepEqual(t, r.headerLines(), []string{
-			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
-			"Mcp-Method: tools/call", "Mcp-Name: weather", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
+			"Accept: application/json, text/event-stream", "Authorization: Bearer secret",
+			"Content-Type: application/json",
+			"Mcp-Method: tools/call", "Mcp-Name: weather", "Mcp-Protocol-Version: 2026-07-28",
+			"X-Two: 1 | 2",
 		})
 		assert.Equal(t, r.Host, "other.example")
 		assert.DeepEqual(t, s.last(t, "server/discover").headerLines(), []string{
-			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
+			"Accept: application/json, text/event-stream", "Authorization: Bearer secret",
+			"Content-Type: application/json",
 			"Mcp-Method: server/discover", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
 		})
 	})
@@ -56,16 +61,23 @@ func TestLegacyHeaders(t *testing.T) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
 		assert.NilError(t, c.Close())
-		own := []string{"Mcp-Param-Region: evil", "Mcp-Param-Zone: evil"} // which mean nothing there
-		post := []string{"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json"}
-		session := []string{"Mcp-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1", "X-Two: 1 | 2"}
+		// which mean nothing there
+		own := []string{"Mcp-Param-Region: evil", "Mcp-Param-Zone: evil"}
+		post := []string{"Accept: application/json, text/event-stream",
+			"Authorization: Bearer secret", "Content-Type: application/json"}
+		session := []string{"Mcp-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1",
+			"X-Two: 1 | 2"}
 		s.lines()
 		want := map[string][]string{
 			"POST initialize":                slices.Concat(post, own, session[2:]),
 			"POST notifications/initialized": slices.Concat(post, own, session),
 			"POST tools/call":                slices.Concat(post, own, session),
-			"GET":                            slices.Concat([]string{"Accept: text/event-stream", "Authorization: Bearer secret", "Cache-Control: no-store", "Content-Type: evil"}, own, session),
-			"DELETE":                         slices.Concat([]string{"Accept: evil", "Authorization: Bearer secret", "Content-Type: evil"}, own, session),
+			"GET": slices.Concat(
+				[]string{"Accept: text/event-stream", "Authorization: Bearer secret",
+					"Cache-Control: no-store", "Content-Type: evil"}, own, session),
+			"DELETE": slices.Concat(
+				[]string{"Accept: evil", "Authorization: Bearer secret", "Content-Type: evil"}, own,
+				session),
 		}
 		for _, r := range s.seen {
 			line := strings.TrimSpace(r.Method + " " + r.message.Method)
@@ -80,15 +92,19 @@ func TestLegacyHeaders(t *testing.T) {
 // Mcp-Name is the tool's, the prompt's or the resource's, as a header can have it.
 func TestModernNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=", " padded ": "=?base64?IHBhZGRlZCA=?=", "line1\nline2": "=?base64?bGluZTEKbGluZTI=?=",
-		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "a b": "a b", "\x7f": "=?base64?fw==?=", "file:///a?b#c": "file:///a?b#c",
+		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=",
+		" padded ": "=?base64?IHBhZGRlZCA=?=", "line1\nline2": "=?base64?bGluZTEKbGluZTI=?=",
+		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "a b": "a b",
+		"\x7f": "=?base64?fw==?=", "file:///a?b#c": "file:///a?b#c",
 	} {
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
-			answerJSON(w, r, `{"resultType":"complete","content":[],"contents":[],"messages":[],"ttlMs":0,"cacheScope":"private"}`)
+			answerJSON(w, r,
+				`{"resultType":"complete","content":[],"contents":[],"messages":[],"ttlMs":0,"cacheScope":"private"}`)
 		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{})
 			for method, params := range map[string]string{
-				"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+				"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+				"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
 			} {
 				_, err := c.Call(t.Context(), method, map[string]string{params: name})
 				assert.NilError(t, err)
@@ -103,8 +119,10 @@ func TestModernNames(t *testing.T) {
 	}
 }
 
-// listing is a modern server with one tool, whose schema is the latest of schemas for each time that it is listed.
-func listing(call func(http.ResponseWriter, *recordedRequest), schemas ...string) func(http.ResponseWriter, *recordedRequest) {
+// listing is a modern server with one tool, whose schema is the latest of schemas for each time
+// that it is listed.
+func listing(call func(http.ResponseWriter, *recordedRequest),
+	schemas ...string) func(http.ResponseWriter, *recordedRequest) {
 	n := 0
 	return modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "tools/list" {
@@ -113,12 +131,15 @@ func listing(call func(http.ResponseWriter, *recordedRequest), schemas ...string
 		}
 		schema := schemas[min(n, len(schemas)-1)]
 		n++
-		answerJSON(w, r, fmt.Sprintf(`{"resultType":"complete","tools":[%s],"ttlMs":0,"cacheScope":"private"}`, schema))
+		answerJSON(w, r,
+			fmt.Sprintf(`{"resultType":"complete","tools":[%s],"ttlMs":0,"cacheScope":"private"}`,
+				schema))
 	})
 }
 
 func tool(name, properties string) string {
-	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{%s}}}`, name, properties)
+	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{%s}}}`, name,
+		properties)
 }
 
 func TestModernParams(t *testing.T) {
@@ -137,33 +158,36 @@ func TestModernParams(t *testing.T) {
 		`{"s":{}}`:                                                    "! the argument s is neither",
 		`{"n":1.5}`:                                                   "! the argument n is neither",
 	} {
-		inBubble(t, listing(answerCall, tool("weather", properties)), func(t *testing.T, s *testServer) {
-			s.o.Header = custom
-			c := s.connect(t, client.Options{})
-			for _, err := range c.Tools(t.Context()) {
-				assert.NilError(t, err)
-			}
-			_, err := c.CallTool(t.Context(), "weather", rawJSON(args))
-			if text, fails := strings.CutPrefix(want, "! "); fails {
-				assert.ErrorContains(t, err, text)
-				assert.Equal(t, s.count("POST tools/call"), 0)
-				return
-			}
-			assert.NilError(t, err)
-			var got []string
-			for _, line := range s.last(t, "tools/call").headerLines() {
-				if strings.HasPrefix(line, "Mcp-Param-") {
-					got = append(got, line)
+		inBubble(t, listing(answerCall, tool("weather", properties)),
+			func(t *testing.T, s *testServer) {
+				s.o.Header = custom
+				c := s.connect(t, client.Options{})
+				for _, err := range c.Tools(t.Context()) {
+					assert.NilError(t, err)
 				}
-			}
-			assert.Equal(t, strings.Join(got, ", "), want)
-		})
+				_, err := c.CallTool(t.Context(), "weather", rawJSON(args))
+				if text, fails := strings.CutPrefix(want, "! "); fails {
+					assert.ErrorContains(t, err, text)
+					assert.Equal(t, s.count("POST tools/call"), 0)
+					return
+				}
+				assert.NilError(t, err)
+				var got []string
+				for _, line := range s.last(t, "tools/call").headerLines() {
+					if strings.HasPrefix(line, "Mcp-Param-") {
+						got = append(got, line)
+					}
+				}
+				assert.Equal(t, strings.Join(got, ", "), want)
+			})
 	}
 }
 
-// A tool whose definition breaks the rules is left out, with a word in the log, and not called. In the legacy era there are no such rules, and no such headers.
-func TestBadToolsAreLeftOut(t *testing.T) {
-	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," + tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
+// A tool whose definition breaks the rules is left out, with a word in the log, and not called. In
+// the legacy era there are no such rules, and no such headers.
+func TestInvalidToolsAreOmitted(t *testing.T) {
+	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," +
+		tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
 	inBubble(t, listing(answerCall, tools), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		for range 2 {
@@ -175,7 +199,8 @@ func TestBadToolsAreLeftOut(t *testing.T) {
 			assert.DeepEqual(t, names, []string{"good"})
 		}
 		assert.Equal(t, strings.Count(s.logged(), "a tool is left out"), 1)
-		assert.Assert(t, strings.Contains(s.logged(), "tool=bad") && strings.Contains(s.logged(), "is not string, integer or boolean"), s.logged())
+		assert.Assert(t, strings.Contains(s.logged(), "tool=bad") &&
+			strings.Contains(s.logged(), "is not string, integer or boolean"), s.logged())
 		_, err := c.CallTool(t.Context(), "bad", nil)
 		assert.ErrorContains(t, err, `tool "bad": its definition cannot be used over HTTP`)
 		assert.Assert(t, errors.Is(err, rpc.ErrProtocol))
@@ -188,7 +213,8 @@ func TestBadToolsAreLeftOut(t *testing.T) {
 func TestLegacyHasNoParamHeaders(t *testing.T) {
 	inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/list" {
-			answerJSON(w, r, `{"tools":[`+tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)+`]}`)
+			answerJSON(w, r, `{"tools":[`+
+				tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)+`]}`)
 			return
 		}
 		answerCall(w, r)
@@ -200,17 +226,21 @@ func TestLegacyHasNoParamHeaders(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "weather", rawJSON(`{"s":"x"}`))
 		assert.NilError(t, err)
 		for name := range s.last(t, "tools/call").Header {
-			assert.Assert(t, name != "Mcp-Method" && name != "Mcp-Name" && !strings.HasPrefix(name, "Mcp-Param"), name)
+			assert.Assert(t, name != "Mcp-Method" && name != "Mcp-Name" &&
+				!strings.HasPrefix(name, "Mcp-Param"), name)
 		}
 	})
 }
 
-// Where the server misses headers, the list is looked at again, and the call sent again once: if there is something new on it.
+// Where the server misses headers, the list is looked at again, and the call sent again once: if
+// there is something new on it.
 func TestMissingHeaders(t *testing.T) {
-	before, after := tool("weather", `"s":{"type":"string"}`), tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)
+	before, after := tool("weather", `"s":{"type":"string"}`),
+		tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)
 	strict := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.Header.Get("Mcp-Param-S") == "" {
-			refuse(w, http.StatusBadRequest, string(r.message.ID), mcp.CodeHeaderMismatch, "Header mismatch")
+			refuse(w, http.StatusBadRequest, string(r.message.ID), mcp.CodeHeaderMismatch,
+				"Header mismatch")
 			return
 		}
 		answerCall(w, r)
@@ -225,8 +255,11 @@ func TestMissingHeaders(t *testing.T) {
 		{"not looked at before", strict, []string{after}, 1, 2, true},
 		{"changed", strict, []string{before, after}, 2, 2, true},
 		{"not changed", strict, []string{before}, 2, 1, false},
-		{"become bad", strict, []string{before, tool("weather", `"s":{"type":"number","x-mcp-header":"S"}`)}, 2, 1, false},
-		{"refused again", refusing(400, mcp.CodeHeaderMismatch), []string{before, after, before}, 2, 2, false},
+		{"become bad", strict,
+			[]string{before, tool("weather", `"s":{"type":"number","x-mcp-header":"S"}`)}, 2, 1,
+			false},
+		{"refused again", refusing(400, mcp.CodeHeaderMismatch), []string{before, after, before}, 2,
+			2, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, listing(tt.call, tt.schemas...), func(t *testing.T, s *testServer) {
@@ -241,7 +274,8 @@ func TestMissingHeaders(t *testing.T) {
 					assert.NilError(t, err)
 				} else {
 					var refused *rpc.Error
-					assert.Assert(t, errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch, "%v", err)
+					assert.Assert(t, errors.As(err, &refused) &&
+						refused.Code == mcp.CodeHeaderMismatch, "%v", err)
 				}
 				assert.Equal(t, s.count("POST tools/list"), tt.lists)
 				assert.Equal(t, s.count("POST tools/call"), tt.calls)

@@ -32,7 +32,8 @@ func (p *pipeListener) hosts() (hosts []string) {
 	return hosts
 }
 
-// Redirects are followed at the same server if the request stays what it is. No other server gets to know anything.
+// Redirects are followed at the same server if the request stays what it is. No other server gets
+// to know anything.
 func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		status   int
@@ -43,21 +44,24 @@ func TestRedirects(t *testing.T) {
 		{308, "/moved", ""},
 		{307, "http://PIPE:80/moved?key=secret", ""},
 		{308, "//pipe/moved", ""},
-		{301, "/moved", "redirected to http://pipe/moved in a way that makes a GET of a POST, and not followed"},
-		{302, "/moved", "makes a GET of a POST"},
-		{303, "/moved", "makes a GET of a POST"},
-		{307, "http://evil/moved?key=secret", "redirected to http://evil/moved, which is another server, and not followed: if that is right, use its URL"},
-		{308, "http://u:secret@pipe:81/moved", "redirected to http://pipe:81/moved, which is another server"},
-		{307, "https://pipe/moved", "redirected to https://pipe/moved, which is another server"},
-		{307, "http://pipe.evil/moved", "which is another server"},
-		{302, "http://evil/moved", "which is another server"},
+		{301, "/moved", "redirected to http://pipe/moved with GET instead of POST: not followed"},
+		{302, "/moved", "with GET instead of POST"},
+		{303, "/moved", "with GET instead of POST"},
+		{307, "http://evil/moved?key=secret",
+			"redirected to another server, http://evil/moved: not followed: if that is intended, use its URL"},
+		{308, "http://u:secret@pipe:81/moved",
+			"redirected to another server, http://pipe:81/moved"},
+		{307, "https://pipe/moved", "redirected to another server, https://pipe/moved"},
+		{307, "http://pipe.evil/moved", "another server"},
+		{302, "http://evil/moved", "another server"},
 		{307, "/mcp", "redirected too many times"},
-		{307, "ftp://pipe/", "which is another server"},
+		{307, "ftp://pipe/", "another server"},
 		{304, "", "304 Not Modified"},
 		{300, "", "300 Multiple Choices"},
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.location), func(t *testing.T) {
-			for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+			for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+				http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 				inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 					if r.URL.Path == "/moved" {
 						answerCall(w, r)
@@ -104,7 +108,9 @@ func TestRedirectsKeepTheUser(t *testing.T) {
 
 // The application's own rule comes after that.
 func TestRedirectsOfTheApplication(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/moved", 307) }), func(t *testing.T, s *testServer) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		http.Redirect(w, r.Request, "/moved", 307)
+	}), func(t *testing.T, s *testServer) {
 		no := errors.New("not today")
 		s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return no }
 		_, err := call(t, s.connect(t, client.Options{}))
@@ -114,17 +120,25 @@ func TestRedirectsOfTheApplication(t *testing.T) {
 }
 
 // Whatever goes wrong, nothing that is secret is in an error or in the log.
-func TestSecretsAreNotTold(t *testing.T) {
+func TestSecretsAreNotInErrors(t *testing.T) {
 	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
-		respondWith(400, "text/plain", "no"), respondWith(401, "", ""), respondWith(500, "text/html", "<p>"), respondWith(200, "text/html", "hi"), respondWith(202, "", ""), respondWith(200, "application/json", "{"),
+		respondWith(400, "text/plain", "no"), respondWith(401, "", ""),
+		respondWith(500, "text/html", "<p>"), respondWith(200, "text/html", "hi"),
+		respondWith(202, "", ""), respondWith(200, "application/json", "{"),
 		func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
 		func(w http.ResponseWriter, r *recordedRequest) { events(w, r) },
 		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("id: 1\ndata:\n\n") },
 		func(w http.ResponseWriter, r *recordedRequest) {
 			http.Redirect(w, r.Request, "http://evil/?key=secret", 307)
 		},
-		func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/mcp?key=secret", 303) },
-		func(w http.ResponseWriter, r *recordedRequest) { http.Redirect(w, r.Request, "/mcp?key=secret", 307) },
+		func(w http.ResponseWriter,
+			r *recordedRequest) {
+			http.Redirect(w, r.Request, "/mcp?key=secret", 303)
+		},
+		func(w http.ResponseWriter,
+			r *recordedRequest) {
+			http.Redirect(w, r.Request, "/mcp?key=secret", 307)
+		},
 		refusing(400, -32000), blockRequest,
 	} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -184,9 +198,11 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	address := strings.Replace(proxy.URL, "http://", "http://me:secret@", 1)
-	cmd.Env = append(os.Environ(), "STREAMABLE_TEST_PROXY=1", "HTTP_PROXY="+address, "NO_PROXY=", "no_proxy=")
+	cmd.Env = append(os.Environ(), "STREAMABLE_TEST_PROXY=1", "HTTP_PROXY="+address, "NO_PROXY=",
+		"no_proxy=")
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
-	assert.Equal(t, string(out), "server \"server\": POST http://mcp.test/mcp: 407 Proxy Authentication Required\n")
+	assert.Equal(t, string(out),
+		"server \"server\": POST http://mcp.test/mcp: 407 Proxy Authentication Required\n")
 	assert.Equal(t, <-asked, "POST http://mcp.test/mcp Basic bWU6c2VjcmV0")
 }

@@ -16,8 +16,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// breakingStream is a legacy server whose answers break off: each call's stream is begin, and what is asked for with Last-Event-ID is for again.
-func breakingStream(begin string, again func(w http.ResponseWriter, r *recordedRequest, n int)) func(http.ResponseWriter, *recordedRequest) {
+// breakingStream is a legacy server whose answers break off: each call's stream is begin, and what
+// is asked for with Last-Event-ID is for again.
+func breakingStream(begin string,
+	again func(w http.ResponseWriter, r *recordedRequest, n int)) func(http.ResponseWriter,
+	*recordedRequest) {
 	var resumed atomic.Int64
 	return legacy(
 		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("%s", begin) },
@@ -33,7 +36,8 @@ func breakingStream(begin string, again func(w http.ResponseWriter, r *recordedR
 
 // answerAndEnd is the end of an answer to the first call, on another stream.
 func answerAndEnd(w http.ResponseWriter, r *recordedRequest, id string) {
-	events(w, r).raw("id: %s\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", id, firstCall, text)
+	events(w, r).raw("id: %s\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", id,
+		firstCall, text)
 }
 
 // firstCall is the id of the first call after the handshake of the legacy era alone.
@@ -47,59 +51,83 @@ func TestResume(t *testing.T) {
 		want        []string // the ids of the GETs
 		err         string
 	}{
-		{"at once", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) { answerAndEnd(w, r, "2") }, time.Second, []string{"1"}, ""},
-		{"when the server says", "retry: 2500\nid: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) { answerAndEnd(w, r, "2") }, 2500 * time.Millisecond, []string{"1"}, ""},
-		{"when the server says, if that is late", "retry: 200000\nid: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) { answerAndEnd(w, r, "2") }, 200 * time.Second, []string{"1"}, ""},
-		{"soon", "retry: 0\nid: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) { answerAndEnd(w, r, "2") }, 100 * time.Millisecond, []string{"1"}, ""},
-		{"the server wants to be polled", "retry: 300\nid: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, n int) {
-			if n < 4 {
-				events(w, r).raw("id: %d\ndata:\n\n", n+1)
-			} else {
-				answerAndEnd(w, r, "5")
-			}
-		}, 1200 * time.Millisecond, []string{"1", "2", "3", "4"}, ""},
-		{"the same id again", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, n int) {
-			if n < 7 {
-				events(w, r)
-			} else {
+		{"at once", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) {
+			answerAndEnd(w, r, "2")
+		}, time.Second, []string{"1"}, ""},
+		{"when the server says", "retry: 2500\nid: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, _ int) {
 				answerAndEnd(w, r, "2")
-			}
-		}, 7 * time.Second, []string{"1", "1", "1", "1", "1", "1", "1"}, ""},
-		{"another retry", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, n int) {
-			if n == 1 {
-				events(w, r).raw("retry: 4000\n\n")
-			} else {
+			}, 2500 * time.Millisecond, []string{"1"}, ""},
+		{"when the server says, if that is late", "retry: 200000\nid: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, _ int) {
 				answerAndEnd(w, r, "2")
-			}
-		}, 5 * time.Second, []string{"1", "1"}, ""},
-		{"not at first", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, n int) {
-			if n < 5 {
-				w.WriteHeader(http.StatusBadGateway)
-			} else {
+			}, 200 * time.Second, []string{"1"}, ""},
+		{"soon", "retry: 0\nid: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, _ int) {
 				answerAndEnd(w, r, "2")
-			}
-		}, 31 * time.Second, []string{"1", "1", "1", "1", "1"}, ""},
+			}, 100 * time.Millisecond, []string{"1"}, ""},
+		{"the server wants to be polled", "retry: 300\nid: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, n int) {
+				if n < 4 {
+					events(w, r).raw("id: %d\ndata:\n\n", n+1)
+				} else {
+					answerAndEnd(w, r, "5")
+				}
+			}, 1200 * time.Millisecond, []string{"1", "2", "3", "4"}, ""},
+		{"the same id again", "id: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, n int) {
+				if n < 7 {
+					events(w, r)
+				} else {
+					answerAndEnd(w, r, "2")
+				}
+			}, 7 * time.Second, []string{"1", "1", "1", "1", "1", "1", "1"}, ""},
+		{"another retry", "id: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, n int) {
+				if n == 1 {
+					events(w, r).raw("retry: 4000\n\n")
+				} else {
+					answerAndEnd(w, r, "2")
+				}
+			}, 5 * time.Second, []string{"1", "1"}, ""},
+		{"not at first", "id: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, n int) {
+				if n < 5 {
+					w.WriteHeader(http.StatusBadGateway)
+				} else {
+					answerAndEnd(w, r, "2")
+				}
+			}, 31 * time.Second, []string{"1", "1", "1", "1", "1"}, ""},
 		{"never", "retry: 3000\nid: 1\ndata:\n\n", refuseResume(http.StatusServiceUnavailable),
-			(3 + 3 + 4 + 8 + 16) * time.Second, []string{"1", "1", "1", "1", "1"}, "and cannot be resumed: GET http://pipe/mcp: 503 Service Unavailable"},
-		{"the counting begins anew", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, n int) {
-			switch {
-			case n == 3:
-				events(w, r).raw("id: 2\ndata:\n\n")
-			case n < 6:
-				w.WriteHeader(http.StatusConflict)
-			default:
-				answerAndEnd(w, r, "3")
-			}
-		}, (1 + 2 + 4 + 1 + 2 + 4) * time.Second, []string{"1", "1", "1", "2", "2", "2"}, ""},
+			(3 + 3 + 4 + 8 + 16) * time.Second, []string{"1", "1", "1", "1", "1"},
+			"and the stream cannot be resumed: GET http://pipe/mcp: 503 Service Unavailable"},
+		{"the counting begins anew", "id: 1\ndata:\n\n",
+			func(w http.ResponseWriter, r *recordedRequest, n int) {
+				switch {
+				case n == 3:
+					events(w, r).raw("id: 2\ndata:\n\n")
+				case n < 6:
+					w.WriteHeader(http.StatusConflict)
+				default:
+					answerAndEnd(w, r, "3")
+				}
+			}, (1 + 2 + 4 + 1 + 2 + 4) * time.Second, []string{"1", "1", "1", "2", "2", "2"}, ""},
 		{"not offered", "id: 1\ndata:\n\n", refuseResume(http.StatusMethodNotAllowed),
-			time.Second, []string{"1"}, "cannot be resumed: GET http://pipe/mcp: 405 Method Not Allowed"},
-		{"not allowed", "id: 1\ndata:\n\n", refuseResume(http.StatusForbidden), time.Second, []string{"1"}, "cannot be resumed: GET http://pipe/mcp: 403 Forbidden"},
-		{"no session", "id: 1\ndata:\n\n", refuseResume(http.StatusNotFound), time.Second, []string{"1"}, "the server has forgotten the session"},
-		{"no ids", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", nil, 0, nil, "POST http://pipe/mcp: the connection ended before the answer: unexpected EOF"},
-		{"no events", "", nil, 0, nil, "the connection ended before the answer"},
-		{"an id that is none yet", "id: 1\ndata:\n", nil, 0, nil, "the connection ended before the answer"},
-		{"an id that was taken back", "id: 1\ndata:\n\nid\ndata:\n\n", nil, 0, nil, "the connection ended before the answer"},
-		{"what may have been the answer", "id: 1\ndata: {\n\n", nil, 0, nil, "the connection ended before the answer"},
+			time.Second, []string{"1"},
+			"cannot be resumed: GET http://pipe/mcp: 405 Method Not Allowed"},
+		{"not allowed", "id: 1\ndata:\n\n", refuseResume(http.StatusForbidden), time.Second,
+			[]string{"1"}, "cannot be resumed: GET http://pipe/mcp: 403 Forbidden"},
+		{"no session", "id: 1\ndata:\n\n", refuseResume(http.StatusNotFound), time.Second,
+			[]string{"1"}, "the server no longer knows the session"},
+		{"no ids", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", nil, 0, nil,
+			"POST http://pipe/mcp: the connection ended before the response: unexpected EOF"},
+		{"no events", "", nil, 0, nil, "the connection ended before the response"},
+		{"an id that is none yet", "id: 1\ndata:\n", nil, 0, nil,
+			"the connection ended before the response"},
+		{"an id that was taken back", "id: 1\ndata:\n\nid\ndata:\n\n", nil, 0, nil,
+			"the connection ended before the response"},
+		{"what may have been the answer", "id: 1\ndata: {\n\n", nil, 0, nil,
+			"the connection ended before the response"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, breakingStream(tt.begin, tt.again), func(t *testing.T, s *testServer) {
@@ -117,7 +145,8 @@ func TestResume(t *testing.T) {
 				var ids []string
 				for _, line := range s.lines() {
 					if _, id, ok := strings.Cut(line, "last-event-id="); ok {
-						assert.Equal(t, line, "GET session-id=s1 protocol-version=2025-11-25 last-event-id="+id)
+						assert.Equal(t, line,
+							"GET session-id=s1 protocol-version=2025-11-25 last-event-id="+id)
 						ids = append(ids, id)
 					}
 				}
@@ -144,7 +173,9 @@ func TestResumeKeepsOrder(t *testing.T) {
 	}), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		var got []float64
-		_, err := call(t, c, client.OnProgress(func(p mcp.ProgressParams) { got = append(got, p.Progress) }))
+		_, err := call(t, c, client.OnProgress(func(p mcp.ProgressParams) {
+			got = append(got, p.Progress)
+		}))
 		assert.NilError(t, err)
 		// Of two that come at once, the newer may be told only.
 		assert.Assert(t, len(got) >= 5, "%v", got)
@@ -156,24 +187,28 @@ func TestResumeKeepsOrder(t *testing.T) {
 }
 
 func progress(n int) string {
-	return fmt.Sprintf("id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":%d}}\n\n", n, n)
+	return fmt.Sprintf(
+		"id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,\"progress\":%d}}\n\n",
+		n, n)
 }
 
-// A call that is given up while it waits is told as others are; one whose time runs out does not wait on.
+// A call that is given up while it waits is told as others are; one whose time runs out does not
+// wait on.
 func TestResumeEndsWithTheCall(t *testing.T) {
-	inBubble(t, breakingStream("retry: 60000\nid: 1\ndata:\n\n", nil), func(t *testing.T, s *testServer) {
-		s.o.MaxCalls = 1
-		c := s.connect(t, client.Options{Era: mcp.Legacy})
-		for range 3 {
-			began := time.Now()
-			_, err := call(t, c, client.Timeout(time.Second))
-			var timeout *client.TimeoutError
-			assert.Assert(t, errors.As(err, &timeout), "%v", err)
-			assert.Equal(t, time.Since(began), time.Second)
-		}
-		assert.Equal(t, s.count("POST tools/call"), 3)
-		assert.Equal(t, s.count("POST notifications/cancelled session-id=s1"), 3)
-	})
+	inBubble(t, breakingStream("retry: 60000\nid: 1\ndata:\n\n", nil),
+		func(t *testing.T, s *testServer) {
+			s.o.MaxCalls = 1
+			c := s.connect(t, client.Options{Era: mcp.Legacy})
+			for range 3 {
+				began := time.Now()
+				_, err := call(t, c, client.Timeout(time.Second))
+				var timeout *client.TimeoutError
+				assert.Assert(t, errors.As(err, &timeout), "%v", err)
+				assert.Equal(t, time.Since(began), time.Second)
+			}
+			assert.Equal(t, s.count("POST tools/call"), 3)
+			assert.Equal(t, s.count("POST notifications/cancelled session-id=s1"), 3)
+		})
 }
 
 // The answer to initialize may break off as well. The session is that of the answer to the POST.
@@ -201,7 +236,9 @@ func TestResumeInitialize(t *testing.T) {
 
 // A modern stream cannot be resumed, whatever is on it.
 func TestModernIsNotResumed(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("retry: 1\nid: 1\ndata:\n\n") }), func(t *testing.T, s *testServer) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).raw("retry: 1\nid: 1\ndata:\n\n")
+	}), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		began := time.Now()
 		_, err := call(t, c)

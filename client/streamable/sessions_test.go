@@ -20,7 +20,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A forgetful server is a legacy one that knows only its latest session, s1, s2 and so on, and that not if told to forget it.
+// A forgetful server is a legacy one that knows only its latest session, s1, s2 and so on, and that
+// not if told to forget it.
 type sessionServer struct {
 	sessions  atomic.Int64
 	forgotten atomic.Bool
@@ -51,7 +52,7 @@ func (f *sessionServer) answer(w http.ResponseWriter, r *recordedRequest) {
 	}
 }
 
-func TestSessionIsBegunAgain(t *testing.T) {
+func TestSessionIsReplaced(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
@@ -74,8 +75,9 @@ func TestSessionIsBegunAgain(t *testing.T) {
 	})
 }
 
-// Of all the calls that find out, one begins the session, and none is sent before the server knows that it has begun.
-func TestSessionIsBegunOnce(t *testing.T) {
+// Of all the calls that find out, one begins the session, and none is sent before the server knows
+// that it has begun.
+func TestSessionIsReplacedOnce(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	slow := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "notifications/initialized" || wait(r, time.Second) {
@@ -95,13 +97,17 @@ func TestSessionIsBegunOnce(t *testing.T) {
 		lines := s.lines()
 		assert.Equal(t, s.count("POST initialize"), 2)
 		assert.Equal(t, s.count("POST tools/call session-id=s2"), 50)
-		told := slices.Index(lines, "POST notifications/initialized session-id=s2 protocol-version=2025-11-25")
-		assert.Assert(t, told < slices.Index(lines, "POST tools/call session-id=s2 protocol-version=2025-11-25"))
-		assert.Assert(t, !slices.Contains(lines, "POST tools/call protocol-version=2025-11-25"), "%v", lines)
+		told := slices.Index(lines,
+			"POST notifications/initialized session-id=s2 protocol-version=2025-11-25")
+		assert.Assert(t,
+			told < slices.Index(lines, "POST tools/call session-id=s2 protocol-version=2025-11-25"))
+		assert.Assert(t, !slices.Contains(lines, "POST tools/call protocol-version=2025-11-25"),
+			"%v", lines)
 	})
 }
 
-// What the server was asked for in the session before it is asked for again: what it tells, and from which level on it logs, as last set.
+// What the server was asked for in the session before it is asked for again: what it tells, and
+// from which level on it logs, as last set.
 func TestSessionIsRestored(t *testing.T) {
 	f := &sessionServer{
 		result: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}},"serverInfo":{"name":"site","version":"1"}}`,
@@ -121,7 +127,8 @@ func TestSessionIsRestored(t *testing.T) {
 		updates := make(chan string, 10)
 		c := s.connect(t, client.Options{
 			Era: mcp.Legacy, LogLevel: "info", OnLog: func(mcp.LoggingMessageParams) {},
-			OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }, OnResourceUpdated: func(uri string) { updates <- uri },
+			OnToolsChanged:    func([]*mcp.Tool, error) { lists.Add(1) },
+			OnResourceUpdated: func(uri string) { updates <- uri },
 		})
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1", "a:2"))
 		synctest.Wait()
@@ -136,7 +143,9 @@ func TestSessionIsRestored(t *testing.T) {
 			}
 		}
 		slices.Sort(again)
-		assert.DeepEqual(t, again, []string{"logging/setLevel", "notifications/initialized", "resources/subscribe", "resources/subscribe", "tools/call"})
+		assert.DeepEqual(t, again,
+			[]string{"logging/setLevel", "notifications/initialized", "resources/subscribe",
+				"resources/subscribe", "tools/call"})
 		assert.Equal(t, string(s.last(t, "logging/setLevel").message.Params), `{"level":"error"}`)
 		told := []string{<-updates, <-updates}
 		slices.Sort(told)
@@ -154,10 +163,12 @@ func TestSessionIsLostAgain(t *testing.T) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		for range 3 {
 			_, err := call(t, c)
-			assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and the next one too`)
+			assert.Error(t, err,
+				`server "server": tool "weather": the server has forgotten the session, and the next one too`)
 			assert.Assert(t, errors.Is(err, client.ErrSessionLost))
 		}
-		assert.Equal(t, s.count("POST tools/call"), 4) // and twice not, as it is known that there is no session
+		// and twice not, as it is known that there is no session
+		assert.Equal(t, s.count("POST tools/call"), 4)
 		assert.Equal(t, s.count("POST initialize"), 4)
 	})
 }
@@ -194,14 +205,15 @@ func TestSessionIsRefused(t *testing.T) {
 		f.forgotten.Store(true)
 		busy.Store(true)
 		_, err := call(t, c)
-		assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and does not begin another: POST http://pipe/mcp: 503 Service Unavailable: "later"`)
+		assert.Error(t, err,
+			`server "server": tool "weather": the server has forgotten the session, and does not begin another: POST http://pipe/mcp: 503 Service Unavailable: "later"`)
 		busy.Store(false)
 		check(t, c)
 	})
 }
 
 // A call whose time runs out while the server does not answer initialize takes no place with it.
-func TestSessionThatDoesNotBegin(t *testing.T) {
+func TestSessionIsNotReplaced(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	var stuck atomic.Bool
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -230,7 +242,7 @@ func TestSessionThatDoesNotBegin(t *testing.T) {
 }
 
 // What has been answered in part may have been done: it is not sent again.
-func TestSessionIsLostInTheMiddle(t *testing.T) {
+func TestSessionIsLostDuringResponse(t *testing.T) {
 	f := &sessionServer{result: initialized}
 	f.call = once(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("id: 1\ndata:\n\n")
@@ -240,16 +252,18 @@ func TestSessionIsLostInTheMiddle(t *testing.T) {
 	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
-		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected) && !errors.Is(err, client.ErrSessionLost), "%v", err)
-		assert.ErrorContains(t, err, "and the server has forgotten the session")
+		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected) &&
+			!errors.Is(err, client.ErrSessionLost), "%v", err)
+		assert.ErrorContains(t, err, "and the server no longer knows the session")
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		check(t, c)
 		assert.Equal(t, s.count("POST initialize"), 2)
 	})
 }
 
-// A question of a session that is lost is not answered in the next, where the answer could be taken for that to another.
-func TestSessionTakesItsQuestions(t *testing.T) {
+// A question of a session that is lost is not answered in the next, where the answer could be taken
+// for that to another.
+func TestLostSessionCancelsServerRequests(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
@@ -260,12 +274,14 @@ func TestSessionTakesItsQuestions(t *testing.T) {
 	}
 	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		asked := make(chan error)
-		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			asked <- nil
-			<-ctx.Done()
-			asked <- context.Cause(ctx)
-			return accept(ctx, p)
-		}})
+		c := s.connect(t,
+			client.Options{Era: mcp.Legacy,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					asked <- nil
+					<-ctx.Done()
+					asked <- context.Cause(ctx)
+					return accept(ctx, p)
+				}})
 		<-asked
 		f.forgotten.Store(true)
 		check(t, c)
@@ -275,7 +291,7 @@ func TestSessionTakesItsQuestions(t *testing.T) {
 }
 
 // What is about a session that is lost is not told to the server any more.
-func TestSessionTakesItsCancellations(t *testing.T) {
+func TestLostSessionDropsCancellations(t *testing.T) {
 	f := &sessionServer{result: initialized, call: once(blockRequest)}
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if f.forgotten.Load() && r.message.Method == "initialize" {
@@ -298,7 +314,7 @@ func TestSessionTakesItsCancellations(t *testing.T) {
 }
 
 // Once there has been a session, the server is not taken for one of HTTP+SSE.
-func TestSessionIsOfOneTransport(t *testing.T) {
+func TestSessionPerTransport(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("event: endpoint\ndata: /messages\n\n")
@@ -319,10 +335,11 @@ func TestSessionIsOfOneTransport(t *testing.T) {
 }
 
 // Close tells the server, and waits no longer than it has to for one that does not listen.
-func TestSessionIsEnded(t *testing.T) {
+func TestSessionIsDeleted(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
-			if stuck && (r.Method == http.MethodDelete || r.message.Method == "notifications/cancelled") {
+			if stuck && (r.Method == http.MethodDelete ||
+				r.message.Method == "notifications/cancelled") {
 				blockRequest(w, r)
 				return
 			}

@@ -23,9 +23,12 @@ func (g *taggingTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return g.RoundTripper.RoundTrip(req)
 }
 
-// What wraps the transport is made once, and sees all that is sent: calls, what is told, the stream of a legacy server, the end of the session, and each step of a redirection.
+// What wraps the transport is made once, and sees all that is sent: calls, what is told, the stream
+// of a legacy server, the end of the session, and each step of a redirection.
 func TestWrap(t *testing.T) {
-	listening := getStreamServer(func(w http.ResponseWriter, r *recordedRequest, _ int) { events(w, r).hold() })
+	listening := getStreamServer(func(w http.ResponseWriter, r *recordedRequest, _ int) {
+		events(w, r).hold()
+	})
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/call" && r.URL.Path == "/mcp" {
 			http.Redirect(w, r.Request, "/moved", http.StatusTemporaryRedirect)
@@ -49,7 +52,8 @@ func TestWrap(t *testing.T) {
 		for i, r := range s.seen {
 			assert.Equal(t, r.Header.Get("Tag"), "mine", lines[i])
 		}
-		for _, line := range []string{"GET", "DELETE", "POST tools/call", "POST notifications/initialized"} {
+		for _, line := range []string{"GET", "DELETE", "POST tools/call",
+			"POST notifications/initialized"} {
 			assert.Assert(t, s.count(line) > 0, "%s: %v", line, lines)
 		}
 		assert.Equal(t, s.count("POST tools/call"), 2)

@@ -19,10 +19,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// These are defects that leading Go implementations have had, which this client must not have. G stands for the official SDK, M for mcp-go.
+// These are defects that leading Go implementations have had, which this client must not have. G
+// stands for the official SDK, M for mcp-go.
 
 // G9: bodies and lines were read without a limit.
-func TestG9AnswersAreBounded(t *testing.T) {
+func TestResponsesAreBounded(t *testing.T) {
 	for _, kind := range []string{"application/json", "text/event-stream"} {
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", kind)
@@ -35,25 +36,31 @@ func TestG9AnswersAreBounded(t *testing.T) {
 	}
 }
 
-// G10: a line without a colon, which the format allows, ended the connection, and space around data was lost.
-func TestG10LinesWithoutAColonAreFields(t *testing.T) {
+// G10: a line without a colon, which the format allows, ended the connection, and space around data
+// was lost.
+func TestEventLinesWithoutColon(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
-		events(w, r).raw("retry\nid\nevent\nwhatever\ndata\ndata:   {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata:\"result\":%s} \ndata\n\n", r.message.ID, text)
+		events(w, r).raw(
+			"retry\nid\nevent\nwhatever\ndata\ndata:   {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata:\"result\":%s} \ndata\n\n",
+			r.message.ID, text)
 	}), func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{})) })
 }
 
-// G11: that a subscription was lost was not noticed; it was not opened again, and to subscribe anew was refused.
-func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
+// G11: that a subscription was lost was not noticed; it was not opened again, and to subscribe anew
+// was refused.
+func TestLostSubscriptionsAreReopened(t *testing.T) {
 	var opened atomic.Int64
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch r.message.Method {
 		case "server/discover":
-			answerJSON(w, r, strings.Replace(discovered, `"tools":{}`, `"resources":{"subscribe":true}`, 1))
+			answerJSON(w, r,
+				strings.Replace(discovered, `"tools":{}`, `"resources":{"subscribe":true}`, 1))
 		case "subscriptions/listen":
 			n := opened.Add(1)
 			stream := events(w, r)
 			stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
-				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`, r.message.ID))
+				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`,
+				r.message.ID))
 			if n > 1 || !wait(r, time.Second) {
 				stream.hold()
 			}
@@ -70,8 +77,10 @@ func TestG11LostSubscriptionsAreOpenedAgain(t *testing.T) {
 }
 
 // G12: what was kept for streams and subscriptions stayed for as long as the connection.
-func TestG12NothingIsLeftOfCalls(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { events(w, r).result(text) }), func(t *testing.T, s *testServer) {
+func TestCallsLeaveNothingBehind(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).result(text)
+	}), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 3
 		c := s.connect(t, client.Options{})
 		for range 300 {
@@ -82,10 +91,13 @@ func TestG12NothingIsLeftOfCalls(t *testing.T) {
 	})
 }
 
-// G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as well.
-func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
+// G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as
+// well.
+func TestOnlyAResponseChangesTheEra(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter, *recordedRequest){
-		"401": respondWith(401, "", ""), "403": refusing(403, -32001), "429": respondWith(429, "", ""), "busy": refusing(429, -31999), "502": respondWith(502, "", ""), "503": refusing(503, -32000),
+		"401": respondWith(401, "", ""), "403": refusing(403, -32001),
+		"429": respondWith(429, "", ""), "busy": refusing(429, -31999),
+		"502": respondWith(502, "", ""), "503": refusing(503, -32000),
 		"gone": func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
 	} {
 		inBubble(t, discover(answer), func(t *testing.T, s *testServer) {
@@ -96,16 +108,19 @@ func TestG16OnlyAnAnswerLeadsToTheOtherEra(t *testing.T) {
 	}
 }
 
-// What a server that is busy says of a call is not cut, and can be told from what something in front of it says.
-func TestBusyServerIsHeard(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { refusing(429, rpc.CodeBusy)(w, r) }), func(t *testing.T, s *testServer) {
+// What a server that is busy says of a call is not cut, and can be told from what something in
+// front of it says.
+func TestBusyServerStaysConnected(t *testing.T) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		refusing(429, rpc.CodeBusy)(w, r)
+	}), func(t *testing.T, s *testServer) {
 		_, err := s.connect(t, client.Options{}).CallTool(t.Context(), "weather", nil)
 		assert.ErrorIs(t, err, rpc.ErrBusy)
 	})
 }
 
 // M11: a server was never told that a call was given up.
-func TestM11CancellationIsTold(t *testing.T) {
+func TestCancellationIsSent(t *testing.T) {
 	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -117,7 +132,7 @@ func TestM11CancellationIsTold(t *testing.T) {
 }
 
 // M13: callbacks ran on the goroutine that reads: one that called the client locked up.
-func TestM13CallbacksMayCall(t *testing.T) {
+func TestCallbacksMayCall(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.notify("notifications/message", `{"level":"info","data":1}`)

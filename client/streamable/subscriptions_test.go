@@ -11,8 +11,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// When a server has forgotten the session, what may have changed is told once it has taken up the subscriptions again: so nothing is missed in between.
-func TestSubscriptionsOfAForgottenSession(t *testing.T) {
+// When a server has forgotten the session, what may have changed is told once it has taken up the
+// subscriptions again: so nothing is missed in between.
+func TestSubscriptionsOfLostSession(t *testing.T) {
 	const took = time.Second
 	var sessions int
 	handshake := legacy(nil, nil)
@@ -21,7 +22,8 @@ func TestSubscriptionsOfAForgottenSession(t *testing.T) {
 		case mcp.MethodInitialize:
 			sessions++
 			w.Header().Set("Mcp-Session-Id", "s1")
-			answerJSON(w, r, `{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"site","version":"1"}}`)
+			answerJSON(w, r,
+				`{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"site","version":"1"}}`)
 		case mcp.MethodSubscribe:
 			time.Sleep(took)
 			answerJSON(w, r, `{}`)

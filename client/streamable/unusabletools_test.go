@@ -10,7 +10,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// Tools whose arguments cannot be mirrored into headers are left out, wherever they are on a page, and nothing else is.
+// Tools whose arguments cannot be mirrored into headers are left out, wherever they are on a page,
+// and nothing else is.
 func TestUnusableTools(t *testing.T) {
 	const (
 		good = `{"name":"good","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`
@@ -23,7 +24,8 @@ func TestUnusableTools(t *testing.T) {
 		bad: nil,
 	} {
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
-			answerJSON(w, r, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[`+page+`]}`)
+			answerJSON(w, r, `{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[`+
+				page+`]}`)
 		}), func(t *testing.T, s *testServer) {
 			var got, defined []string
 			c := s.connect(t, client.Options{})
@@ -36,7 +38,9 @@ func TestUnusableTools(t *testing.T) {
 				assert.NilError(t, err)
 				defined = append(defined, string(text))
 			}
-			assert.Equal(t, strings.Join(defined, ","), strings.Trim(strings.ReplaceAll(strings.ReplaceAll(","+page+",", ","+bad, ""), bad, ""), ","))
+			assert.Equal(t, strings.Join(defined, ","),
+				strings.Trim(strings.ReplaceAll(strings.ReplaceAll(","+page+",", ","+bad, ""), bad,
+					""), ","))
 		})
 	}
 }

@@ -29,7 +29,8 @@ func everything(t *testing.T, c *client.Client) {
 	check(t, c)
 	assert.NilError(t, c.SetLogLevel(t.Context(), "debug"))
 	assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
-	for _, method := range []string{"resources/read", "prompts/get", "completion/complete", "who/knows", "ping"} {
+	for _, method := range []string{"resources/read", "prompts/get", "completion/complete",
+		"who/knows", "ping"} {
 		_, _ = c.Call(t.Context(), method, map[string]string{"name": "n", "uri": "a:b"})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -53,7 +54,8 @@ func allCapabilities(w http.ResponseWriter, r *recordedRequest) {
 	case r.message.Method == "subscriptions/listen":
 		stream := events(w, r)
 		stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
-			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`, r.message.ID))
+			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"resourceSubscriptions":["a:1"]}}`,
+			r.message.ID))
 		stream.hold()
 	case strings.Contains(r.body, `"slow"`):
 		blockRequest(w, r)
@@ -89,10 +91,14 @@ func TestPostsMustBeModern(t *testing.T) {
 			assert.NilError(t, json.Unmarshal([]byte(r.body), &message), r.body)
 			assert.Equal(t, r.Method+" "+r.URL.String(), "POST /mcp?key=secret")
 			assert.Equal(t, message.JSONRPC, "2.0")
-			assert.Assert(t, message.ID != nil && message.Method != "", r.body) // no notifications, no responses
-			assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"), message.Params.Meta["io.modelcontextprotocol/protocolVersion"])
+			// no notifications, no responses
+			assert.Assert(t, message.ID != nil && message.Method != "", r.body)
+			assert.Equal(t, r.Header.Get("Mcp-Protocol-Version"),
+				message.Params.Meta["io.modelcontextprotocol/protocolVersion"])
 			assert.Equal(t, r.Header.Get("Mcp-Method"), message.Method)
-			want := map[string]string{"tools/call": message.Params.Name, "prompts/get": message.Params.Name, "resources/read": message.Params.URI}[message.Method]
+			want := map[string]string{"tools/call": message.Params.Name,
+				"prompts/get":    message.Params.Name,
+				"resources/read": message.Params.URI}[message.Method]
 			assert.Equal(t, r.Header.Get("Mcp-Name"), want)
 			assert.Equal(t, r.Header.Get("Accept"), "application/json, text/event-stream")
 			assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
@@ -108,7 +114,8 @@ func TestPostsMustBeLegacy(t *testing.T) {
 		}
 		legacy(allCapabilities, nil)(w, r)
 	}, func(t *testing.T, s *testServer) {
-		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: accept, OnResourceUpdated: func(string) {}})
+		c := s.connect(t,
+			client.Options{Era: mcp.Legacy, OnElicit: accept, OnResourceUpdated: func(string) {}})
 		everything(t, c)
 		assert.NilError(t, c.Close())
 		kinds := map[string]int{}
@@ -140,7 +147,9 @@ func TestPostsMustBeLegacy(t *testing.T) {
 // Whatever the application hands over, what is sent is UTF-8, on one line.
 func TestMessagesMustBeUTF8(t *testing.T) {
 	args := []any{
-		map[string]string{"a": "\xff\xfe"}, map[string]string{"a\x80": "b"}, map[string]string{"a": "\u2028\r\n\x00"}, rawJSON("{\"a\":\n \"b\"\r\n}"), rawJSON(`{"a":"\ud800"}`), rawJSON("{\"a\":\"\xff\"}"),
+		map[string]string{"a": "\xff\xfe"}, map[string]string{"a\x80": "b"},
+		map[string]string{"a": "\u2028\r\n\x00"}, rawJSON("{\"a\":\n \"b\"\r\n}"),
+		rawJSON(`{"a":"\ud800"}`), rawJSON("{\"a\":\"\xff\"}"),
 	}
 	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
@@ -149,7 +158,8 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 		}
 		assert.Assert(t, len(s.lines()) > 3)
 		for _, r := range s.seen {
-			assert.Assert(t, utf8.ValidString(r.body) && !strings.Contains(r.body, "\n") && json.Valid([]byte(r.body)), "%q", r.body)
+			assert.Assert(t, utf8.ValidString(r.body) && !strings.Contains(r.body, "\n") &&
+				json.Valid([]byte(r.body)), "%q", r.body)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +171,8 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 			lines := bufio.NewScanner(io.TeeReader(there, &sent))
 			for n := 0; lines.Scan(); n++ {
 				if n == 0 {
-					fmt.Fprintf(there, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}\n", initialized)
+					fmt.Fprintf(there, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}\n",
+						initialized)
 				}
 			}
 		}()
@@ -190,7 +201,9 @@ func TestBatchesMustBeUnderstood(t *testing.T) {
 				return
 			}
 			withoutHandshake(func(w http.ResponseWriter, r *recordedRequest) {
-				batch := fmt.Sprintf(`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%s,"result":%s}]`, r.message.ID, text)
+				batch := fmt.Sprintf(
+					`[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},{"jsonrpc":"2.0","id":%s,"result":%s}]`,
+					r.message.ID, text)
 				if asJSON {
 					respondWith(200, "application/json", batch)(w, r)
 				} else {
@@ -199,7 +212,10 @@ func TestBatchesMustBeUnderstood(t *testing.T) {
 			})(w, r)
 		}, func(t *testing.T, s *testServer) {
 			logs := make(chan struct{}, 10)
-			c := s.connect(t, client.Options{Era: mcp.Legacy, OnLog: func(mcp.LoggingMessageParams) { logs <- struct{}{} }})
+			c := s.connect(t,
+				client.Options{Era: mcp.Legacy, OnLog: func(mcp.LoggingMessageParams) {
+					logs <- struct{}{}
+				}})
 			check(t, c)
 			<-logs
 			check(t, c)
@@ -208,7 +224,7 @@ func TestBatchesMustBeUnderstood(t *testing.T) {
 }
 
 // The revision that was agreed on is said, and not the one that was asked for.
-func TestAgreedRevisionMustBeSaid(t *testing.T) {
+func TestNegotiatedRevisionMustBeSent(t *testing.T) {
 	for _, agreed := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "initialize" {

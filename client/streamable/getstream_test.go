@@ -15,14 +15,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// getStreamServer is a legacy server whose lists change, with what it answers the n-th GET, from 1 on.
-func getStreamServer(get func(w http.ResponseWriter, r *recordedRequest, n int)) func(http.ResponseWriter, *recordedRequest) {
+// getStreamServer is a legacy server whose lists change, with what it answers the n-th GET, from 1
+// on.
+func getStreamServer(get func(w http.ResponseWriter, r *recordedRequest, n int)) func(
+	http.ResponseWriter, *recordedRequest) {
 	var n atomic.Int64
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.message.Method == "initialize":
 			w.Header().Set("Mcp-Session-Id", "s1")
-			answerJSON(w, r, strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1))
+			answerJSON(w, r,
+				strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1))
 		case r.message.Method == "tools/list":
 			answerJSON(w, r, `{"tools":[]}`)
 		case r.Method == http.MethodGet:
@@ -48,7 +51,8 @@ func (g *getTimes) note() {
 	g.at = append(g.at, time.Since(g.first).Seconds())
 }
 
-// What becomes of the stream that a legacy server is offered: when it is asked for, and how many changes the client assumes.
+// What becomes of the stream that a legacy server is offered: when it is asked for, and how many
+// changes the client assumes.
 func TestGetStream(t *testing.T) {
 	var g getTimes
 	steps := func(status ...int) func(http.ResponseWriter, *recordedRequest, int) {
@@ -92,7 +96,8 @@ func TestGetStream(t *testing.T) {
 		{"ends with something", steps(1, 1, 1, 3), []float64{0, 1, 2, 3}, 4, ""},
 		{"wants to be polled", steps(2, 2, 2, 3), []float64{0, 2, 4, 6}, 0, ""},
 		{"500 later", steps(1, 500, 502, 429, 409, 3), []float64{0, 1, 3, 7, 15, 31}, 2, ""},
-		{"not offered any more", steps(1, 405), []float64{0, 1}, 1, "the server does not tell any more of changes"},
+		{"not offered any more", steps(1, 405), []float64{0, 1}, 1,
+			"the server no longer sends notifications"},
 		{"the event is not known any more", steps(2, 4), []float64{0, 2, 4}, 1, ""},
 		{"not allowed any more", steps(1, 401), []float64{0, 1}, 1, "401 Unauthorized"},
 	} {
@@ -100,7 +105,10 @@ func TestGetStream(t *testing.T) {
 			g = getTimes{}
 			inBubble(t, getStreamServer(tt.get), func(t *testing.T, s *testServer) {
 				var lists atomic.Int64
-				c := s.connect(t, client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
+				c := s.connect(t,
+					client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) {
+						lists.Add(1)
+					}})
 				check(t, c)
 				time.Sleep(150 * time.Second)
 				synctest.Wait()
@@ -146,7 +154,8 @@ func TestGetStreamWithLargeEvents(t *testing.T) {
 		stream.hold()
 	}), func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
-		s.connect(t, client.Options{Era: mcp.Legacy, Limits: limitFrame(64 << 10), OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
+		s.connect(t, client.Options{Era: mcp.Legacy, Limits: limitFrame(64 << 10),
+			OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.Equal(t, lists.Load(), int64(1))
@@ -154,9 +163,11 @@ func TestGetStreamWithLargeEvents(t *testing.T) {
 	})
 }
 
-// A session is begun anew while no call is made, but no more than once a minute; and tried again if that fails.
-func TestGetStreamOfALostSession(t *testing.T) {
-	f := &sessionServer{result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}
+// A session is begun anew while no call is made, but no more than once a minute; and tried again if
+// that fails.
+func TestGetStreamOfLostSession(t *testing.T) {
+	f := &sessionServer{
+		result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}
 	f.call = func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, `{"tools":[]}`) }
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
@@ -178,7 +189,8 @@ func TestGetStreamOfALostSession(t *testing.T) {
 		f.answer(w, r)
 	}, func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
-		s.connect(t, client.Options{Era: mcp.Legacy, OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
+		s.connect(t, client.Options{Era: mcp.Legacy,
+			OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		assert.DeepEqual(t, g.at, []float64{0, 1, 61})
@@ -188,18 +200,22 @@ func TestGetStreamOfALostSession(t *testing.T) {
 	})
 }
 
-// Where a call has begun the session anew, the stream of the old one does not do it once more: neither behind that, nor while the server is still told.
-func TestGetStreamAndCallOfALostSession(t *testing.T) {
+// Where a call has begun the session anew, the stream of the old one does not do it once more:
+// neither behind that, nor while the server is still told.
+func TestGetStreamAndCallOfLostSession(t *testing.T) {
 	for _, late := range []time.Duration{0, 1050 * time.Millisecond} {
 		f := &sessionServer{result: initialized, call: answerCall}
 		f.get = func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
-			for wait(r, 100*time.Millisecond) && r.Header.Get("Mcp-Session-Id") == fmt.Sprint("s", f.sessions.Load()) && !f.forgotten.Load() {
+			for wait(r, 100*time.Millisecond) &&
+				r.Header.Get("Mcp-Session-Id") == fmt.Sprint("s", f.sessions.Load()) &&
+				!f.forgotten.Load() {
 				stream.raw(":\n")
 			}
 		}
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
-			if r.Header.Get("Mcp-Session-Id") != "s2" || r.message.Method != "notifications/initialized" || wait(r, 3*time.Second) {
+			if r.Header.Get("Mcp-Session-Id") != "s2" ||
+				r.message.Method != "notifications/initialized" || wait(r, 3*time.Second) {
 				f.answer(w, r)
 			}
 		}, func(t *testing.T, s *testServer) {
@@ -216,7 +232,8 @@ func TestGetStreamAndCallOfALostSession(t *testing.T) {
 	}
 }
 
-// While a legacy server takes its time to say whether it offers the stream, the first call waits for a moment.
+// While a legacy server takes its time to say whether it offers the stream, the first call waits
+// for a moment.
 func TestGetStreamIsWaitedFor(t *testing.T) {
 	for _, patience := range []time.Duration{200 * time.Millisecond, time.Hour} {
 		inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, n int) {
@@ -233,11 +250,12 @@ func TestGetStreamIsWaitedFor(t *testing.T) {
 }
 
 // A modern subscription that is lost is asked for again, and what may have been missed is a change.
-func TestListenIsOpenedAgain(t *testing.T) {
+func TestListenIsReopened(t *testing.T) {
 	n := 0
 	server := modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/list" {
-			answerJSON(w, r, `{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`)
+			answerJSON(w, r,
+				`{"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"}`)
 			return
 		}
 		if n++; n == 3 {
@@ -246,7 +264,8 @@ func TestListenIsOpenedAgain(t *testing.T) {
 		}
 		stream := events(w, r)
 		stream.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(
-			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}`, r.message.ID))
+			`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}`,
+			r.message.ID))
 		if n > 3 {
 			stream.hold()
 		}
@@ -255,7 +274,8 @@ func TestListenIsOpenedAgain(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch r.message.Method {
 		case "server/discover":
-			answerJSON(w, r, strings.Replace(discovered, `"tools":{}`, `"tools":{"listChanged":true}`, 1))
+			answerJSON(w, r,
+				strings.Replace(discovered, `"tools":{}`, `"tools":{"listChanged":true}`, 1))
 			return
 		case "subscriptions/listen":
 			g.note()

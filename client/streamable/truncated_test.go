@@ -23,10 +23,13 @@ func cutError(w http.ResponseWriter, r *recordedRequest, text string, abort bool
 	}
 }
 
-// A modern answer may be cut off behind any byte: the call fails, and says that the server may have done it. Only the whole event is an answer.
-func TestModernCutAnywhere(t *testing.T) {
+// A modern answer may be cut off behind any byte: the call fails, and says that the server may have
+// done it. Only the whole event is an answer.
+func TestModernResponseTruncatedAnywhere(t *testing.T) {
 	whole := func(id string) string {
-		return fmt.Sprintf("id: 1\n: hi\r\n\r\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":%s,\"result\":%s}\n\n", id, text)
+		return fmt.Sprintf(
+			"id: 1\n: hi\r\n\r\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":%s,\"result\":%s}\n\n",
+			id, text)
 	}
 	for _, abort := range []bool{false, true} {
 		missing := 0 // bytes at the end
@@ -39,22 +42,27 @@ func TestModernCutAnywhere(t *testing.T) {
 			check(t, c)
 			for missing = range len(whole("999")) {
 				_, err := call(t, c)
-				assert.Equal(t, errors.Is(err, streamable.ErrDisconnected), missing > 0, "without %d: %v", missing, err)
+				assert.Equal(t, errors.Is(err, streamable.ErrDisconnected), missing > 0,
+					"without %d: %v", missing, err)
 			}
 			assert.Equal(t, len(s.lines()), 3+missing)
 		})
 	}
 }
 
-// A legacy answer with ids may be cut off behind any byte, on the first stream and on each that goes on with it: the call has its result, and all progress once and in order.
-func TestLegacyCutAnywhere(t *testing.T) {
+// A legacy answer with ids may be cut off behind any byte, on the first stream and on each that
+// goes on with it: the call has its result, and all progress once and in order.
+func TestLegacyResponseTruncatedAnywhere(t *testing.T) {
 	const first, last = "id: 0\ndata:\n\n", 4
 	// rest is what the server has for a call from behind an event on.
 	rest := func(after int, token, id string) (events string) {
 		for n := after + 1; n < last; n++ {
-			events += fmt.Sprintf("id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":%d}}\n\n", n, token, n)
+			events += fmt.Sprintf(
+				"id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":%d}}\n\n",
+				n, token, n)
 		}
-		return events + fmt.Sprintf("id: %d\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", last, id, text)
+		return events + fmt.Sprintf(
+			"id: %d\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", last, id, text)
 	}
 	for _, abort := range []bool{false, true} {
 		at := 0 // how much comes of each stream, but for the last of a call
@@ -96,10 +104,12 @@ func TestLegacyCutAnywhere(t *testing.T) {
 }
 
 // Before the first id, a legacy answer is as lost as a modern one.
-func TestLegacyCutBeforeTheFirstID(t *testing.T) {
+func TestLegacyResponseTruncatedBeforeFirstID(t *testing.T) {
 	const begin = "id: 0\ndata:\n\n"
 	for at := range len(begin) {
-		inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) { cutError(w, r, begin[:at], at%2 == 0) }, nil), func(t *testing.T, s *testServer) {
+		inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
+			cutError(w, r, begin[:at], at%2 == 0)
+		}, nil), func(t *testing.T, s *testServer) {
 			_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 			assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "cut at %d: %v", at, err)
 			assert.Equal(t, s.count("GET"), 1) // that listens

@@ -48,8 +48,9 @@ func TestLegacy(t *testing.T) {
 	})
 }
 
-// What an answer to a call may look like, in both eras, and what becomes of it. None of them ends the connection.
-func TestAnswers(t *testing.T) {
+// What an answer to a call may look like, in both eras, and what becomes of it. None of them ends
+// the connection.
+func TestResponses(t *testing.T) {
 	answer := func(r *recordedRequest) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text)
 	}
@@ -69,35 +70,57 @@ func TestAnswers(t *testing.T) {
 		{"JSON on several lines", func(w http.ResponseWriter, r *recordedRequest) {
 			respondWith(200, "application/json", strings.ReplaceAll(answer(r), ",", ",\r\n"))(w, r)
 		}, "", nil},
-		{"201", func(w http.ResponseWriter, r *recordedRequest) { respondWith(201, "application/json", answer(r))(w, r) }, "", nil},
-		{"events", with("text/event-stream; charset=utf-8", "event: message\ndata: ANSWER\n\n"), "", nil},
+		{"201", func(w http.ResponseWriter, r *recordedRequest) {
+			respondWith(201, "application/json", answer(r))(w, r)
+		}, "", nil},
+		{"events", with("text/event-stream; charset=utf-8", "event: message\ndata: ANSWER\n\n"), "",
+			nil},
 		{"events, with CR", with("text/event-stream", "\ufeffdata: ANSWER\r\r"), "", nil},
-		{"events, with other fields", with("text/event-stream", ": hi\nfoo\n\nevent: ping\ndata: 1\n\ndata:ANSWER\nevent\n\n"), "", nil},
-		{"events of another type", with("text/event-stream", "event: answer\ndata: ANSWER\n\n"), "the connection ended before the answer", streamable.ErrDisconnected},
-		{"an answer to another", with("application/json", `{"jsonrpc":"2.0","id":77,"result":{}}`), "JSON that is no answer to it", rpc.ErrProtocol},
-		{"an answer to a string", with("application/json", `{"jsonrpc":"2.0","id":"3","result":{}}`), "JSON that is no answer to it", rpc.ErrProtocol},
-		{"a request", with("application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`), "JSON that is no answer to it", rpc.ErrProtocol},
-		{"no JSON", with("application/json", `<html>`), "JSON that is no answer to it", rpc.ErrProtocol},
-		{"no body", with("application/json", ``), "JSON that is no answer to it", rpc.ErrProtocol},
+		{"events, with other fields",
+			with("text/event-stream",
+				": hi\nfoo\n\nevent: ping\ndata: 1\n\ndata:ANSWER\nevent\n\n"), "", nil},
+		{"events of another type", with("text/event-stream", "event: answer\ndata: ANSWER\n\n"),
+			"the connection ended before the response", streamable.ErrDisconnected},
+		{"an answer to another", with("application/json", `{"jsonrpc":"2.0","id":77,"result":{}}`),
+			"the JSON body is not a response to the request", rpc.ErrProtocol},
+		{"an answer to a string",
+			with("application/json", `{"jsonrpc":"2.0","id":"3","result":{}}`),
+			"the JSON body is not a response to the request", rpc.ErrProtocol},
+		{"a request", with("application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+			"the JSON body is not a response to the request", rpc.ErrProtocol},
+		{"no JSON", with("application/json", `<html>`),
+			"the JSON body is not a response to the request",
+			rpc.ErrProtocol},
+		{"no body", with("application/json", ``), "the JSON body is not a response to the request",
+			rpc.ErrProtocol},
 		{"no Content-Type", func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header()["Content-Type"] = nil
 			fmt.Fprint(w, answer(r))
-		}, "an answer without a Content-Type", rpc.ErrProtocol},
-		{"nothing", respondWith(200, "", ""), "200 OK, and no answer", rpc.ErrProtocol},
-		{"202", respondWith(202, "", ""), "202 Accepted, and no answer", rpc.ErrProtocol},
-		{"HTML", respondWith(200, "text/html", "<html>"), `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`, rpc.ErrProtocol},
+		}, "a response without a Content-Type", rpc.ErrProtocol},
+		{"nothing", respondWith(200, "", ""), "200 OK without a response", rpc.ErrProtocol},
+		{"202", respondWith(202, "", ""), "202 Accepted without a response", rpc.ErrProtocol},
+		{"HTML", respondWith(200, "text/html", "<html>"),
+			`Content-Type "text/html" instead of application/json or text/event-stream: is this the URL of an MCP server?`,
+			rpc.ErrProtocol},
 		{"an error", refusing(200, -32602), "no", &rpc.Error{Code: -32602}},
 		{"an error, with 404", refusing(404, -32601), "no", rpc.ErrMethodNotFound},
 		{"an error, with 500", refusing(500, -32603), "no", &rpc.Error{Code: -32603}},
 		{"an error, with 503", refusing(503, -32000), "no", &rpc.Error{Code: -32000}},
-		{"an error without an id, with 400", func(w http.ResponseWriter, r *recordedRequest) { refuse(w, 400, "null", -32700, "what?") }, "what?", &rpc.Error{Code: -32700}},
-		{"an error that is none, with 400", respondWith(400, "application/json", `{"jsonrpc":"2.0","id":3,"error":"no"}`), "400 Bad Request", rpc.ErrProtocol},
+		{"an error without an id, with 400", func(w http.ResponseWriter, r *recordedRequest) {
+			refuse(w, 400, "null", -32700, "what?")
+		}, "what?", &rpc.Error{Code: -32700}},
+		{"an error that is none, with 400",
+			respondWith(400, "application/json", `{"jsonrpc":"2.0","id":3,"error":"no"}`),
+			"400 Bad Request", rpc.ErrProtocol},
 		{"401", refusing(401, -32000), "401 Unauthorized", nil},
-		{"500", respondWith(500, "text/plain", "oops\n\x1b[31m\u202e"), `500 Internal Server Error: "oops`, rpc.ErrProtocol},
-		{"a huge message", with("application/json", `"`+strings.Repeat("x", 1<<20)+`"`), "over the limit of 65536 (Options.Limits.MaxFrame)", framing.ErrTooLarge},
+		{"500", respondWith(500, "text/plain", "oops\n\x1b[31m\u202e"),
+			`500 Internal Server Error: "oops`, rpc.ErrProtocol},
+		{"a huge message", with("application/json", `"`+strings.Repeat("x", 1<<20)+`"`),
+			"over the limit of 65536 (Options.Limits.MaxFrame)", framing.ErrTooLarge},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, era := range []func(http.ResponseWriter, *recordedRequest){modern(once(tt.answer)), withoutHandshake(once(tt.answer))} {
+			for _, era := range []func(http.ResponseWriter,
+				*recordedRequest){modern(once(tt.answer)), withoutHandshake(once(tt.answer))} {
 				inBubble(t, era, func(t *testing.T, s *testServer) {
 					c := s.connect(t, client.Options{Limits: limitFrame(64 << 10)})
 					answer, err := call(t, c)
@@ -110,11 +133,13 @@ func TestAnswers(t *testing.T) {
 						assert.Assert(t, errors.As(err, &failed))
 						var refused *rpc.Error
 						if want, ok := tt.is.(*rpc.Error); ok {
-							assert.Assert(t, errors.As(err, &refused) && refused.Code == want.Code, "%v", err)
+							assert.Assert(t, errors.As(err, &refused) &&
+								refused.Code == want.Code, "%v", err)
 						} else if tt.is != nil {
 							assert.Assert(t, errors.Is(err, tt.is), "%v", err)
 						}
-						assert.Assert(t, !errors.Is(err, rpc.ErrClosed) && !contains(err, "\x1b") && !contains(err, "\u202e"), "%v", err)
+						assert.Assert(t, !errors.Is(err, rpc.ErrClosed) && !contains(err, "\x1b") &&
+							!contains(err, "\u202e"), "%v", err)
 					}
 					check(t, c)
 				})
@@ -124,7 +149,8 @@ func TestAnswers(t *testing.T) {
 }
 
 // once gives an answer to the first call, and the right one to all others.
-func once(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func once(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
 	first := true
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		if first {
@@ -137,7 +163,8 @@ func once(answer func(http.ResponseWriter, *recordedRequest)) func(http.Response
 }
 
 // withoutHandshake is a legacy server without sessions.
-func withoutHandshake(call func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func withoutHandshake(call func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
 	other := legacy(call, nil)
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
@@ -149,15 +176,17 @@ func withoutHandshake(call func(http.ResponseWriter, *recordedRequest)) func(htt
 }
 
 // What comes before an answer arrives before it, in order.
-func TestBeforeTheAnswer(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+func TestMessagesBeforeTheResponse(t *testing.T) {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		proceed := make(chan int)
 		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
 			for i := 1; i <= 5; i++ {
 				<-proceed
 				stream.notify("notifications/message", fmt.Sprintf(`{"level":"info","data":%d}`, i))
-				stream.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+				stream.notify("notifications/progress",
+					fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
 			}
 			stream.raw(": and now\n\n")
 			stream.result(text)
@@ -165,7 +194,10 @@ func TestBeforeTheAnswer(t *testing.T) {
 			proceed = make(chan int, 5) // of the bubble
 			proceed <- 0
 			logs := make(chan string, 10)
-			c := s.connect(t, client.Options{LogLevel: "info", OnLog: func(m mcp.LoggingMessageParams) { logs <- string(m.Data) }})
+			c := s.connect(t,
+				client.Options{LogLevel: "info", OnLog: func(m mcp.LoggingMessageParams) {
+					logs <- string(m.Data)
+				}})
 			var got []float64
 			_, err := call(t, c, client.OnProgress(func(p mcp.ProgressParams) {
 				got = append(got, p.Progress)
@@ -188,8 +220,9 @@ func accept(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 }
 
-// A legacy server asks on the stream of the call, or on that of GET, and is answered with a POST, also where no call has a place any more.
-func TestQuestions(t *testing.T) {
+// A legacy server asks on the stream of the call, or on that of GET, and is answered with a POST,
+// also where no call has a place any more.
+func TestServerRequests(t *testing.T) {
 	for _, onGet := range []bool{false, true} {
 		asked, answered := make(chan *recordedRequest), make(chan string)
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -204,7 +237,8 @@ func TestQuestions(t *testing.T) {
 					stream.raw("data: %s\n\n", question)
 				}
 				body := <-answered
-				assert.Check(t, strings.Contains(body, `"id":"q7"`) && strings.Contains(body, `"action":"accept"`), body)
+				assert.Check(t, strings.Contains(body, `"id":"q7"`) &&
+					strings.Contains(body, `"action":"accept"`), body)
 				stream.result(text)
 			}, func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
@@ -228,8 +262,9 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// A modern server must not send requests. What it sends all the same is not answered, and does no harm.
-func TestModernQuestionsAreNotAnswered(t *testing.T) {
+// A modern server must not send requests. What it sends all the same is not answered, and does no
+// harm.
+func TestModernServerRequestsAreNotAnswered(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.raw("data: %s\n\n", question)
@@ -242,9 +277,11 @@ func TestModernQuestionsAreNotAnswered(t *testing.T) {
 	})
 }
 
-// A server that does not end the stream behind the answer is not waited for, and in the end not listened to.
-func TestBehindTheAnswer(t *testing.T) {
-	for _, more := range []string{"", "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n", strings.Repeat(":\n", 1<<20)} {
+// A server that does not end the stream behind the answer is not waited for, and in the end not
+// listened to.
+func TestMessagesAfterTheResponse(t *testing.T) {
+	for _, more := range []string{"", "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n",
+		strings.Repeat(":\n", 1<<20)} {
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			stream := events(w, r)
 			stream.result(text)
@@ -263,15 +300,17 @@ func TestBehindTheAnswer(t *testing.T) {
 	}
 }
 
-// A server that answers a notification, or does so with a stream that it does not end, holds nothing up for long.
-func TestNotificationsThatAreAnswered(t *testing.T) {
+// A server that answers a notification, or does so with a stream that it does not end, holds
+// nothing up for long.
+func TestResponsesToNotifications(t *testing.T) {
 	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
 		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() },
 		func(w http.ResponseWriter, _ *recordedRequest) {
 			w.Header().Set("Content-Length", "9")
 			w.WriteHeader(202)
 		},
-		respondWith(200, "application/json", "{}"), respondWith(204, "", ""), respondWith(400, "", ""), respondWith(404, "", ""),
+		respondWith(200, "application/json", "{}"), respondWith(204, "", ""),
+		respondWith(400, "", ""), respondWith(404, "", ""),
 	} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method == "notifications/initialized" {

@@ -14,7 +14,8 @@ import (
 )
 
 // withLostSession answers as f does, but for what a session that it does not know any more is told.
-func withLostSession(f *sessionServer, told func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func withLostSession(f *sessionServer,
+	told func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		if id := r.Header.Get("Mcp-Session-Id"); id != "" && f.forgotten.Load() {
 			told(w, r)
@@ -25,17 +26,24 @@ func withLostSession(f *sessionServer, told func(http.ResponseWriter, *recordedR
 }
 
 func refusing400(code int, id, message string) func(http.ResponseWriter, *recordedRequest) {
-	return func(w http.ResponseWriter, _ *recordedRequest) { refuse(w, http.StatusBadRequest, id, code, message) }
+	return func(w http.ResponseWriter,
+		_ *recordedRequest) {
+		refuse(w, http.StatusBadRequest, id, code, message)
+	}
 }
 
 // Servers that answer 400 where 404 is meant say what is wrong, each in its own words.
-func TestSessionIsBegunAgainAfter400(t *testing.T) {
+func TestSessionIsReplacedAfter400(t *testing.T) {
 	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
-		"TypeScript, as its examples have it": refusing400(-32000, "null", "Bad Request: No valid session ID provided"),
-		"TypeScript, started anew":            refusing400(-32000, "null", "Bad Request: Server not initialized"),
-		"in other words":                      refusing400(-32600, "null", "no valid session"),
-		"Python":                              respondWith(http.StatusBadRequest, "text/plain", "Bad Request: No valid session ID provided"),
-		"TypeScript, not for a POST":          respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID"),
+		"TypeScript, as its examples have it": refusing400(-32000, "null",
+			"Bad Request: No valid session ID provided"),
+		"TypeScript, started anew": refusing400(-32000, "null",
+			"Bad Request: Server not initialized"),
+		"in other words": refusing400(-32600, "null", "no valid session"),
+		"Python": respondWith(http.StatusBadRequest, "text/plain",
+			"Bad Request: No valid session ID provided"),
+		"TypeScript, not for a POST": respondWith(http.StatusBadRequest, "text/html",
+			"Invalid or missing session ID"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &sessionServer{result: initialized, call: answerCall}
@@ -57,12 +65,15 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 		"a bad request": refusing400(-32000, "null", "Bad Request: Unsupported protocol version"),
 		"parameters":    refusing400(-32602, "null", "No valid session ID provided"),
 		"an answer to the request": func(w http.ResponseWriter, r *recordedRequest) {
-			refuse(w, http.StatusBadRequest, string(r.message.ID), -32000, "No valid session ID provided")
+			refuse(w, http.StatusBadRequest, string(r.message.ID), -32000,
+				"No valid session ID provided")
 		},
 		"words on the way": refusing400(-32000, "null", "the tool weather says: no valid session"),
 		"nothing":          respondWith(http.StatusBadRequest, "", ""),
-		"a page":           respondWith(http.StatusBadRequest, "text/html", "<p>no valid session</p>"),
-		"forbidden":        respondWith(http.StatusForbidden, "text/plain", "No valid session ID provided"),
+		"a page": respondWith(http.StatusBadRequest, "text/html",
+			"<p>no valid session</p>"),
+		"forbidden": respondWith(http.StatusForbidden, "text/plain",
+			"No valid session ID provided"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &sessionServer{result: initialized, call: answerCall}
@@ -83,13 +94,14 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 
 // A server without sessions, or one that answers so whatever it is sent, is not asked for a session
 // again and again.
-func TestSessionIsNotBegunForEver(t *testing.T) {
+func TestSessionReplacementIsBounded(t *testing.T) {
 	f := &sessionServer{result: initialized}
 	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")
 	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
-		assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and the next one too`)
+		assert.Error(t, err,
+			`server "server": tool "weather": the server has forgotten the session, and the next one too`)
 		assert.Equal(t, s.count("POST initialize"), 2)
 		assert.Equal(t, s.count("POST tools/call"), 2)
 	})
@@ -102,7 +114,8 @@ func TestSessionIsNotBegunForEver(t *testing.T) {
 }
 
 // legacyWithoutSession is a legacy server that gives no session, and takes calls so.
-func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func(
+	http.ResponseWriter, *recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method != http.MethodPost:
@@ -118,7 +131,7 @@ func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func
 }
 
 // The stream of what the server says by itself learns of it, too.
-func TestGetStreamOfASessionLostWith400(t *testing.T) {
+func TestGetStreamOfSessionLostWith400(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
@@ -127,10 +140,12 @@ func TestGetStreamOfASessionLostWith400(t *testing.T) {
 		}
 		f.forgotten.Store(true)
 	}
-	inBubble(t, withLostSession(f, respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID")), func(t *testing.T, s *testServer) {
-		s.connect(t, client.Options{Era: mcp.Legacy})
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		assert.Equal(t, f.sessions.Load(), int64(2), "%v", s.lines())
-	})
+	inBubble(t, withLostSession(f,
+		respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID")),
+		func(t *testing.T, s *testServer) {
+			s.connect(t, client.Options{Era: mcp.Legacy})
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			assert.Equal(t, f.sessions.Load(), int64(2), "%v", s.lines())
+		})
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A legacy server that asks the user because of a call takes the question back when the call is given up, on the stream of the call. Then the stream is closed,
-// whether the server ends it or not, and not opened again.
-func TestLinger(t *testing.T) {
+// A legacy server that asks the user because of a call takes the question back when the call is
+// given up, on the stream of the call. Then the stream is closed, whether the server ends it or
+// not, and not opened again.
+func TestCancelledStreamStaysOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		last func(*stream)
 		took time.Duration
@@ -27,10 +28,12 @@ func TestLinger(t *testing.T) {
 			cancelled, over := make(chan struct{}), make(chan struct{})
 			server := legacy(func(w http.ResponseWriter, r *recordedRequest) {
 				s := events(w, r)
-				s.raw("id: 1\nretry: 10\ndata: %s\n\n", `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?",`+
-					`"requestedSchema":{"type":"object","properties":{}}}}`)
+				s.raw("id: 1\nretry: 10\ndata: %s\n\n",
+					`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"Sure?",`+
+						`"requestedSchema":{"type":"object","properties":{}}}}`)
 				<-cancelled
-				s.raw("id: 2\ndata: %s\n\n", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
+				s.raw("id: 2\ndata: %s\n\n",
+					`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
 				test.last(s)
 				close(over)
 			}, nil)
@@ -43,12 +46,14 @@ func TestLinger(t *testing.T) {
 				cancelled, over = make(chan struct{}), make(chan struct{}) // of the bubble
 				ctx, cancel := context.WithCancel(t.Context())
 				withdrawn := make(chan struct{})
-				c := s.connect(t, client.Options{OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					cancel()
-					<-ctx.Done()
-					close(withdrawn)
-					return nil, ctx.Err()
-				}})
+				c := s.connect(t,
+					client.Options{OnElicit: func(ctx context.Context,
+						_ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						cancel()
+						<-ctx.Done()
+						close(withdrawn)
+						return nil, ctx.Err()
+					}})
 				began := time.Now()
 				_, err := c.CallTool(ctx, "weather", nil)
 				assert.ErrorIs(t, err, context.Canceled)

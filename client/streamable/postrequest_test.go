@@ -17,7 +17,7 @@ import (
 )
 
 // However many calls there were at a time, few goroutines stay, and take up what comes then.
-func TestGoroutinesRest(t *testing.T) {
+func TestIdleWorkers(t *testing.T) {
 	const many = 100
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if strings.Contains(r.body, "together") {
@@ -38,7 +38,8 @@ func TestGoroutinesRest(t *testing.T) {
 		resting := func() int {
 			synctest.Wait()
 			stacks := make([]byte, 4<<20)
-			return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "streamable.(*Conn).work(")
+			return strings.Count(string(stacks[:runtime.Stack(stacks, true)]),
+				"streamable.(*Conn).worker(")
 		}
 		assert.Equal(t, resting(), 32)
 		for range many {
@@ -50,38 +51,44 @@ func TestGoroutinesRest(t *testing.T) {
 
 // What the application adds to every request is there, but for what is the protocol's.
 func TestOptionsHeader(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }), func(t *testing.T, s *testServer) {
-		header := http.Header{"authorization": {"Bearer x"}, "Host": {"other.example"}, "mcp-method": {"nothing"}, "Last-Event-ID": {"1"}}
-		c, err := client.Connect(t.Context(), streamable.Options{HTTP: s.http, Header: header}.Dial("http://server.example/mcp?a=b"))
-		assert.NilError(t, err)
-		defer c.Close()
-		for range 2 {
-			_, err = c.CallTool(t.Context(), "weather", nil)
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }),
+		func(t *testing.T, s *testServer) {
+			header := http.Header{"authorization": {"Bearer x"}, "Host": {"other.example"},
+				"mcp-method": {"nothing"}, "Last-Event-ID": {"1"}}
+			c, err := client.Connect(t.Context(),
+				streamable.Options{HTTP: s.http,
+					Header: header}.Dial("http://server.example/mcp?a=b"))
 			assert.NilError(t, err)
-		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		assert.Equal(t, len(s.seen), 3)
-		for _, r := range s.seen {
-			assert.Equal(t, r.Host, "other.example")
-			assert.Equal(t, r.URL.RequestURI(), "/mcp?a=b")
-			assert.DeepEqual(t, r.Header["Authorization"], []string{"Bearer x"})
-			assert.DeepEqual(t, r.Header["Mcp-Method"], []string{r.message.Method})
-			assert.Equal(t, r.Header.Get("Last-Event-Id"), "")
-			assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
-			assert.Equal(t, r.ContentLength, int64(len(r.body)))
-		}
-		assert.Equal(t, len(header), 4)
-	})
+			defer c.Close()
+			for range 2 {
+				_, err = c.CallTool(t.Context(), "weather", nil)
+				assert.NilError(t, err)
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			assert.Equal(t, len(s.seen), 3)
+			for _, r := range s.seen {
+				assert.Equal(t, r.Host, "other.example")
+				assert.Equal(t, r.URL.RequestURI(), "/mcp?a=b")
+				assert.DeepEqual(t, r.Header["Authorization"], []string{"Bearer x"})
+				assert.DeepEqual(t, r.Header["Mcp-Method"], []string{r.message.Method})
+				assert.Equal(t, r.Header.Get("Last-Event-Id"), "")
+				assert.Equal(t, r.Header.Get("Content-Type"), "application/json")
+				assert.Equal(t, r.ContentLength, int64(len(r.body)))
+			}
+			assert.Equal(t, len(header), 4)
+		})
 }
 
 // An answer may say more of its type, and of its length nothing.
-func TestAnswersInJSON(t *testing.T) {
-	for kind, want := range map[string]error{"application/json; charset=utf-8": nil, "Application/JSON": nil, "application/json": nil, "text/plain": rpc.ErrProtocol} {
+func TestJSONResponses(t *testing.T) {
+	for kind, want := range map[string]error{"application/json; charset=utf-8": nil,
+		"Application/JSON": nil, "application/json": nil, "text/plain": rpc.ErrProtocol} {
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", kind)
 			w.(http.Flusher).Flush()
-			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(r.message.ID) + `,"result":` + text + `}`))
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(r.message.ID) + `,"result":` +
+				text + `}`))
 		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{})
 			_, err := c.CallTool(t.Context(), "weather", nil)

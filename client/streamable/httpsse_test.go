@@ -54,7 +54,8 @@ func (o *httpSSEServer) answer(w http.ResponseWriter, r *recordedRequest) {
 }
 
 func (o *httpSSEServer) result(r *recordedRequest, result string) {
-	o.out <- fmt.Sprintf("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", r.message.ID, result)
+	o.out <- fmt.Sprintf("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n",
+		r.message.ID, result)
 }
 
 // withHTTPSSEServer runs a test with an old server.
@@ -73,28 +74,32 @@ func accepted(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
 }
 
 func TestHTTPSSE(t *testing.T) {
-	for _, endpoint := range []string{"messages?session=7", "/messages?session=7", "http://pipe/messages?session=7", "http://PIPE:80/messages?session=7"} {
-		withHTTPSSEServer(t, &httpSSEServer{endpoint: endpoint, post: accepted}, func(t *testing.T, s *testServer) {
-			s.url = "http://me:pass@pipe/mcp?key=secret"
-			c := s.connect(t, client.Options{})
-			assert.Equal(t, c.Revision(), mcp.Rev20241105)
-			check(t, c)
-			check(t, c)
-			assert.NilError(t, c.Close())
-			assert.DeepEqual(t, s.lines(), []string{
-				"POST server/discover protocol-version=2026-07-28", "POST initialize", "GET", "POST initialize", "POST notifications/initialized", "POST tools/call", "POST tools/call",
+	for _, endpoint := range []string{"messages?session=7", "/messages?session=7",
+		"http://pipe/messages?session=7", "http://PIPE:80/messages?session=7"} {
+		withHTTPSSEServer(t, &httpSSEServer{endpoint: endpoint, post: accepted},
+			func(t *testing.T, s *testServer) {
+				s.url = "http://me:pass@pipe/mcp?key=secret"
+				c := s.connect(t, client.Options{})
+				assert.Equal(t, c.Revision(), mcp.Rev20241105)
+				check(t, c)
+				check(t, c)
+				assert.NilError(t, c.Close())
+				assert.DeepEqual(t, s.lines(), []string{
+					"POST server/discover protocol-version=2026-07-28", "POST initialize", "GET",
+					"POST initialize", "POST notifications/initialized", "POST tools/call",
+					"POST tools/call",
+				})
+				for _, r := range s.seen[3:] {
+					assert.Equal(t, r.URL.String(), "/messages?session=7")
+					user, password, _ := r.BasicAuth()
+					assert.Equal(t, user+":"+password, "me:pass")
+				}
 			})
-			for _, r := range s.seen[3:] {
-				assert.Equal(t, r.URL.String(), "/messages?session=7")
-				user, password, _ := r.BasicAuth()
-				assert.Equal(t, user+":"+password, "me:pass")
-			}
-		})
 	}
 }
 
 // What is no stream of HTTP+SSE leaves the server's refusal as it was.
-func TestHTTPSSEIsNot(t *testing.T) {
+func TestNotHTTPSSE(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		get  func(http.ResponseWriter, *recordedRequest)
@@ -102,10 +107,16 @@ func TestHTTPSSEIsNot(t *testing.T) {
 		took time.Duration
 	}{
 		{"no GET", respondWith(405, "", ""), "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no stream", respondWith(200, "text/html", "hi"), "POST http://pipe/mcp: 404 Not Found", 0},
-		{"another event", func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("data: {}\n\n") }, "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no event", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) }, "POST http://pipe/mcp: 404 Not Found", 0},
-		{"no event for long", func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() }, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
+		{"no stream", respondWith(200, "text/html", "hi"), "POST http://pipe/mcp: 404 Not Found",
+			0},
+		{"another event", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).raw("data: {}\n\n")
+		}, "POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) },
+			"POST http://pipe/mcp: 404 Not Found", 0},
+		{"no event for long", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).hold()
+		}, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
 		{"no answer", blockRequest, "POST http://pipe/mcp: 404 Not Found", 5 * time.Second},
 		{"an address that is none", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: http://%%zz\n\n")
@@ -113,16 +124,17 @@ func TestHTTPSSEIsNot(t *testing.T) {
 		{"an address elsewhere", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: //evil/messages?key=secret\n\n")
 		},
-			"404 Not Found; and its event stream wants messages to be sent to http://evil/messages, which is another server", 0},
+			"404 Not Found; its event stream names the endpoint http://evil/messages of another server",
+			0},
 		{"another scheme", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: https://pipe/messages\n\n")
-		}, "which is another server", 0},
+		}, "of another server", 0},
 		{"another port", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: http://pipe:81/\n\n")
-		}, "which is another server", 0},
+		}, "of another server", 0},
 		{"no URL of HTTP", func(w http.ResponseWriter, r *recordedRequest) {
 			events(w, r).raw("event: endpoint\ndata: mailto:me\n\n")
-		}, "which is another server", 0},
+		}, "of another server", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -149,17 +161,19 @@ func TestHTTPSSEIsNotTried(t *testing.T) {
 		inBubble(t, respondWith(status, "", ""), func(t *testing.T, s *testServer) {
 			_, err := s.tryConnect(t, client.Options{Era: mcp.Legacy})
 			assert.ErrorContains(t, err, fmt.Sprint(status))
-			assert.Equal(t, s.count("GET") == 1, status == 400 || status == 404 || status == 405, "%d", status)
+			assert.Equal(t, s.count("GET") == 1, status == 400 || status == 404 ||
+				status == 405, "%d", status)
 		})
 	}
-	inBubble(t, refusing(400, -32602), func(t *testing.T, s *testServer) { // in words of the protocol
+	inBubble(t, refusing(400, -32602), func(t *testing.T, s *testServer) {
+		// in words of the protocol
 		_, err := s.tryConnect(t, client.Options{Era: mcp.Legacy})
 		assert.ErrorContains(t, err, "no")
 		assert.Equal(t, s.count("GET"), 0)
 	})
 }
 
-func TestHTTPSSEQuestions(t *testing.T) {
+func TestHTTPSSEServerRequests(t *testing.T) {
 	o := &httpSSEServer{endpoint: "/messages"}
 	var id *recordedRequest
 	o.post = func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
@@ -172,46 +186,55 @@ func TestHTTPSSEQuestions(t *testing.T) {
 			o.result(id, text)
 		}
 	}
-	withHTTPSSEServer(t, o, func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{Roots: []mcp.Root{}})) })
+	withHTTPSSEServer(t, o, func(t *testing.T, s *testServer) {
+		check(t, s.connect(t, client.Options{Roots: []mcp.Root{}}))
+	})
 }
 
 // A call that is given up is told, and takes no place any more, whether it was accepted or not.
 func TestHTTPSSECancellation(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		withHTTPSSEServer(t, &httpSSEServer{endpoint: "/messages", post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
-			if stuck && r.message.Method == "tools/call" {
-				blockRequest(w, r)
-				return
-			}
-			w.WriteHeader(http.StatusAccepted)
-		}}, func(t *testing.T, s *testServer) {
-			s.o.MaxCalls = 1
-			c := s.connect(t, client.Options{})
-			for n := range 3 {
-				_, err := call(t, c, client.Timeout(time.Second))
-				assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
-				assert.Equal(t, s.count("POST tools/call"), n+1)
-				assert.Equal(t, s.count("POST notifications/cancelled"), n+1)
-			}
-		})
+		withHTTPSSEServer(t,
+			&httpSSEServer{endpoint: "/messages",
+				post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
+					if stuck && r.message.Method == "tools/call" {
+						blockRequest(w, r)
+						return
+					}
+					w.WriteHeader(http.StatusAccepted)
+				}}, func(t *testing.T, s *testServer) {
+				s.o.MaxCalls = 1
+				c := s.connect(t, client.Options{})
+				for n := range 3 {
+					_, err := call(t, c, client.Timeout(time.Second))
+					assert.Assert(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
+					assert.Equal(t, s.count("POST tools/call"), n+1)
+					assert.Equal(t, s.count("POST notifications/cancelled"), n+1)
+				}
+			})
 	}
 }
 
 func TestHTTPSSERefusal(t *testing.T) {
-	withHTTPSSEServer(t, &httpSSEServer{endpoint: "/messages", post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
-		respondWith(500, "text/plain", "oops")(w, r)
-	}}, func(t *testing.T, s *testServer) {
-		_, err := call(t, s.connect(t, client.Options{}))
-		assert.ErrorContains(t, err, `POST http://pipe/messages: 500 Internal Server Error: "oops"`)
-	})
+	withHTTPSSEServer(t,
+		&httpSSEServer{endpoint: "/messages",
+			post: func(_ *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
+				respondWith(500, "text/plain", "oops")(w, r)
+			}}, func(t *testing.T, s *testServer) {
+			_, err := call(t, s.connect(t, client.Options{}))
+			assert.ErrorContains(t, err,
+				`POST http://pipe/messages: 500 Internal Server Error: "oops"`)
+		})
 }
 
 // With the stream, the connection ends.
-func TestHTTPSSEIsLost(t *testing.T) {
+func TestHTTPSSEStreamEnds(t *testing.T) {
 	for event, want := range map[string]string{
-		"":                              "closed the connection",
-		"data: " + pad(70_000) + "\n\n": "the connection broke: GET http://pipe/mcp: the server sent a message of 65537 bytes or more, over the limit of 65536 (Options.Limits.MaxFrame)",
-		"id: " + pad(5000) + "\n\n":     "the connection broke: GET http://pipe/mcp: the server sent an event whose id has more than 4096 bytes",
+		"": "closed the connection",
+		"data: " + pad(70_000) +
+			"\n\n": "the connection broke: GET http://pipe/mcp: the server sent a message of 65537 bytes or more, over the limit of 65536 (Options.Limits.MaxFrame)",
+		"id: " + pad(5000) +
+			"\n\n": "the connection broke: GET http://pipe/mcp: the server sent an event whose id has more than 4096 bytes",
 	} {
 		o := &httpSSEServer{endpoint: "/messages"}
 		o.post = func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest) {
