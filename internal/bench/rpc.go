@@ -16,6 +16,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 	sgrpc "github.com/sourcegraph/jsonrpc2"
+	lsprpc "go.lsp.dev/jsonrpc2"
 	exprpc "golang.org/x/exp/jsonrpc2"
 
 	"github.com/stdwire/stdwire/framing"
@@ -42,6 +43,8 @@ var rpcPrograms = []struct {
 	{"x/exp/jsonrpc2", expRPC},
 	{"creachadair/jrpc2", jrpc2RPC},
 	{"sourcegraph/jsonrpc2", sourcegraphRPC},
+	{"go.lsp.dev/jsonrpc2", lspRPC(lsprpc.AsyncHandler)},
+	{"go.lsp.dev/jsonrpc2, serial", lspRPC(func(h lsprpc.Handler) lsprpc.Handler { return h })},
 	{"encoding/json alone", jsonAlone},
 }
 
@@ -219,6 +222,30 @@ func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
 		},
 		close: func() { client.Close(); server.Close() },
 	}, nil
+}
+
+// lspRPC connects two peers of go.lsp.dev/jsonrpc2. wrap selects whether requests are handled
+// concurrently, as by all others, or one by one on the goroutine that reads, which is its default.
+// The handler decodes with the library's codec.
+func lspRPC(wrap func(lsprpc.Handler) lsprpc.Handler) func(near, far io.ReadWriteCloser) (connection, error) {
+	return func(near, far io.ReadWriteCloser) (connection, error) {
+		ctx := context.Background()
+		server := lsprpc.NewConn(lsprpc.NewHeaderStream(far))
+		server.Go(ctx, wrap(func(_ context.Context, req *lsprpc.Request) (any, error) {
+			var p payload
+			err := lsprpc.DefaultCodec.Unmarshal(req.Params(), &p)
+			return &p, err
+		}))
+		client := lsprpc.NewConn(lsprpc.NewHeaderStream(near))
+		client.Go(ctx, lsprpc.MethodNotFoundHandler)
+		return connection{
+			call: func(ctx context.Context, in *payload) (out payload, err error) {
+				_, err = client.Call(ctx, "echo", in, &out)
+				return out, err
+			},
+			close: func() { client.Close(); server.Close() },
+		}, nil
+	}
 }
 
 // jsonAlone is what every echo costs at least: the payload encoded twice and decoded twice.
