@@ -33,7 +33,8 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 	},
 	"mcp-go": func(ctx context.Context, revision, url string) (*peer, error) {
 		// In the modern era there is no stream to open: what is listened to, a subscription says.
-		options := []mcpgotransport.StreamableHTTPCOption{mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
+		options := []mcpgotransport.StreamableHTTPCOption{
+			mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 		if !mcpgotypes.IsModernProtocol(revision) {
 			options = append(options, mcpgotransport.WithContinuousListening())
 		}
@@ -42,27 +43,36 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 			return nil, err
 		}
 		h := mcpGoHandlers{}
-		return newMCPGo(ctx, revision, mcpgo.NewClient(t, mcpgo.WithSamplingHandler(h), mcpgo.WithElicitationHandler(h), mcpgo.WithRootsHandler(h)))
+		return newMCPGo(ctx, revision,
+			mcpgo.NewClient(t, mcpgo.WithSamplingHandler(h), mcpgo.WithElicitationHandler(h),
+				mcpgo.WithRootsHandler(h)))
 	},
 }
 
 // asked is what the user says to every question.
-var asked = map[string]any{"name": "Ada", "username": "ada", "email": "ada@example.com", "color": "red"}
+var asked = map[string]any{"name": "Ada", "username": "ada", "email": "ada@example.com",
+	"color": "red"}
 
 type mcpGoHandlers struct{}
 
-func (mcpGoHandlers) CreateMessage(context.Context, mcpgotypes.CreateMessageRequest) (*mcpgotypes.CreateMessageResult, error) {
+func (mcpGoHandlers) CreateMessage(context.Context,
+	mcpgotypes.CreateMessageRequest) (*mcpgotypes.CreateMessageResult, error) {
 	return &mcpgotypes.CreateMessageResult{
-		SamplingMessage: mcpgotypes.SamplingMessage{Role: "assistant", Content: mcpgotypes.NewTextContent("Paris")}, Model: "none",
+		SamplingMessage: mcpgotypes.SamplingMessage{Role: "assistant",
+			Content: mcpgotypes.NewTextContent("Paris")}, Model: "none",
 	}, nil
 }
 
-func (mcpGoHandlers) Elicit(context.Context, mcpgotypes.ElicitationRequest) (*mcpgotypes.ElicitationResult, error) {
-	return &mcpgotypes.ElicitationResult{ElicitationResponse: mcpgotypes.ElicitationResponse{Action: "accept", Content: asked}}, nil
+func (mcpGoHandlers) Elicit(context.Context,
+	mcpgotypes.ElicitationRequest) (*mcpgotypes.ElicitationResult, error) {
+	return &mcpgotypes.ElicitationResult{
+		ElicitationResponse: mcpgotypes.ElicitationResponse{Action: "accept", Content: asked}}, nil
 }
 
-func (mcpGoHandlers) ListRoots(context.Context, mcpgotypes.ListRootsRequest) (*mcpgotypes.ListRootsResult, error) {
-	return &mcpgotypes.ListRootsResult{Roots: []mcpgotypes.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}}, nil
+func (mcpGoHandlers) ListRoots(context.Context,
+	mcpgotypes.ListRootsRequest) (*mcpgotypes.ListRootsResult, error) {
+	return &mcpgotypes.ListRootsResult{
+		Roots: []mcpgotypes.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}}, nil
 }
 
 // The clients of the other Go libraries over Streamable HTTP, in both eras, all on one endpoint.
@@ -109,7 +119,8 @@ func TestInteropHTTP(t *testing.T) {
 func serveEverything(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "everything-server")
-	build := exec.Command("go", "build", "-o", path, "github.com/stdwire/stdwire/internal/conformance/everything-server")
+	build := exec.Command("go", "build", "-o", path,
+		"github.com/stdwire/stdwire/internal/conformance/everything-server")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -166,7 +177,8 @@ func (i *interop) everything(record string) {
 	if err != nil || !slices.Contains(names, "test_simple_text") {
 		i.t.Fatalf("%v, %v", names, err)
 	}
-	if _, _, err := i.peer.call(i.ctx, "nothing", map[string]any{}); err == nil || i.code(err) != -32602 {
+	if _, _, err := i.peer.call(i.ctx, "nothing", map[string]any{}); err == nil ||
+		i.code(err) != -32602 {
 		i.t.Errorf("%v", err)
 	}
 	none := map[string]any{} // nil would be sent as null, which no revision has
@@ -192,10 +204,12 @@ func (i *interop) everything(record string) {
 			i.t.Errorf("%s: %q, %v, %v; want %q", c.tool, text, failed, err, c.want)
 		}
 	}
-	if text, err := i.read(i.ctx, "test://template/7/data"); err != nil || !json.Valid([]byte(text)) || !strings.Contains(text, "Data for ID: 7") {
+	if text, err := i.read(i.ctx, "test://template/7/data"); err != nil ||
+		!json.Valid([]byte(text)) || !strings.Contains(text, "Data for ID: 7") {
 		i.t.Errorf("%q, %v", text, err)
 	}
-	text, err := i.prompt(i.ctx, "test_prompt_with_arguments", map[string]string{"arg1": "a", "arg2": "b"})
+	text, err := i.prompt(i.ctx, "test_prompt_with_arguments",
+		map[string]string{"arg1": "a", "arg2": "b"})
 	if err != nil || !strings.Contains(text, "arg1='a'") {
 		i.t.Errorf("%q, %v", text, err)
 	}
@@ -205,12 +219,14 @@ func (i *interop) everything(record string) {
 	i.hears(i.updated, "test_trigger_resource_update")
 	i.hears(i.changed, "test_trigger_tool_change")
 	i.cancelledHTTP(record)
-	if text, _, err := i.peer.call(i.ctx, "greet", map[string]any{"name": "Ada"}); err != nil || text != "Hello, Ada!" {
+	if text, _, err := i.peer.call(i.ctx, "greet", map[string]any{"name": "Ada"}); err != nil ||
+		text != "Hello, Ada!" {
 		i.t.Errorf("%q, %v", text, err)
 	}
 }
 
-// hears calls a tool until what it causes is heard: not all of these clients tell when they have begun to listen.
+// hears calls a tool until what it causes is heard: not all of these clients tell when they have
+// begun to listen.
 func (i *interop) hears(what chan struct{}, tool string) {
 	i.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -31,7 +31,8 @@ type holds struct {
 	cancelled atomic.Int32
 }
 
-// hold says that it holds, and waits until it is released. The error is that of saying so, or that it was cancelled before.
+// hold says that it holds, and waits until it is released. The error is that of saying so, or that
+// it was cancelled before.
 func (h *holds) hold(ctx context.Context, say func() error) error {
 	h.mu.Lock()
 	if h.released == nil {
@@ -121,7 +122,8 @@ func TestVisitHTTP(t *testing.T) {
 			}
 			v.Run(t)
 			if schemas := conformance.OpenSchemas(); schemas != nil {
-				if checked, err := schemas.CheckClient(record); err != nil || checked["tools/call"] == 0 {
+				if checked, err := schemas.CheckClient(record); err != nil ||
+					checked["tools/call"] == 0 {
 					t.Errorf("%v\n%v", checked, err)
 				}
 			}
@@ -131,9 +133,11 @@ func TestVisitHTTP(t *testing.T) {
 
 // The same over pipes.
 func TestVisitStream(t *testing.T) {
-	for library, serve := range map[string]func(ctx context.Context, stream io.ReadWriteCloser) error{
+	for library, serve := range map[string]func(ctx context.Context,
+		stream io.ReadWriteCloser) error{
 		"go-sdk": func(ctx context.Context, stream io.ReadWriteCloser) error {
-			return newGoSDKVisited(new(sync.Map)).Run(ctx, &gosdk.IOTransport{Reader: stream, Writer: stream})
+			return newGoSDKVisited(new(sync.Map)).Run(ctx,
+				&gosdk.IOTransport{Reader: stream, Writer: stream})
 		},
 		"mcp-go": func(ctx context.Context, stream io.ReadWriteCloser) error {
 			s := mcpgoserver.NewStdioServer(newMCPGoVisited(nil))
