@@ -207,7 +207,8 @@ func (a *Authorizer) refresh(
 		case ctx.Err() != nil:
 			return nil, newError(StepRefresh, m.authServer.TokenEndpoint, context.Cause(ctx))
 		default:
-			a.options.Logger.Warn("credentials cannot be locked: another program may refresh them, too",
+			a.options.Logger.Warn(
+				"credentials cannot be locked: another program may refresh them, too",
 				slog.Any("error", err))
 		}
 		isNewer := func(c *Credentials) bool { return c.Key == old.Key && c.Saved.After(old.Saved) }

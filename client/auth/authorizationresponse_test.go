@@ -12,12 +12,12 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// What the browser comes back with is taken only if it is the answer to the question, from whom was
-// asked. Else no code gets to anybody, and no error is shown.
+// An authorization response is accepted only if it belongs to the request and comes from its
+// authorization server. Otherwise no code is sent anywhere, and no error is displayed.
 func TestAuthorizationResponsesMustBeValidated(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(v url.Values)
-		says   bool // the metadata says that there is an iss
+		says   bool // the metadata declares iss
 		want   string
 	}{
 		"as it should be":      {func(url.Values) {}, true, ""},
@@ -47,7 +47,8 @@ func TestAuthorizationResponsesMustBeValidated(t *testing.T) {
 			"has another state than the request"},
 		"two states": {func(v url.Values) { v.Add("state", "x") }, true,
 			"repeats the parameter state"},
-		"no code": {func(v url.Values) { v.Del("code") }, true, "the authorization response has no code"},
+		"no code": {func(v url.Values) { v.Del("code") }, true,
+			"the authorization response has no code"},
 		"two codes": {func(v url.Values) { v.Add("code", "s3cret") }, true,
 			"repeats the parameter code"},
 		"a line break": {func(v url.Values) { v.Set("code", "s3cret\n") }, true,
@@ -87,7 +88,7 @@ func TestAuthorizationResponsesMustBeValidated(t *testing.T) {
 	}
 }
 
-// The browser comes back to the address that was registered, or does not count.
+// A redirect to any other URL than the redirect URI is an error.
 func TestRedirectToAnotherURL(t *testing.T) {
 	for _, elsewhere := range []string{"http://127.0.0.1:9/other", "http://127.0.0.1:10/callback",
 		"https://127.0.0.1:9/callback", "http://evil.example/callback", "/callback", "%", ""} {
@@ -104,7 +105,7 @@ func TestRedirectToAnotherURL(t *testing.T) {
 	}
 }
 
-// A user who does not agree is not asked again by the next request, but some time later.
+// After a user has declined, the next request does not ask again until some time has passed.
 func TestUserDenies(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		no := errors.New("not today")
@@ -129,7 +130,7 @@ func TestUserDenies(t *testing.T) {
 	})
 }
 
-// A user who never answers is waited for, but not for ever.
+// A user who does not respond is waited for up to the timeout.
 func TestUserTimeout(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
@@ -142,7 +143,7 @@ func TestUserTimeout(t *testing.T) {
 	})
 }
 
-// When nobody waits any more, the asking ends.
+// The authorization ends when the last request that waits for it is cancelled.
 func TestAuthorizationEndsWithTheRequest(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		ended := make(chan error, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// secretOptions are all ways to configure something that only one authorization server may see,
-// without the name of that server, and what New says of each.
+// secretOptions returns all configurations with something that only one authorization server may
+// receive, without its name, keyed by the error of New.
 func (w *testServers) secretOptions() map[string]auth.Options {
 	code := auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect}
 	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
@@ -46,8 +46,8 @@ func (w *testServers) secretOptions() map[string]auth.Options {
 	return all
 }
 
-// redirectToHostileServer has the MCP server name another authorization server, which takes
-// whatever it is shown.
+// redirectToHostileServer makes the MCP server name another authorization server, which accepts
+// everything.
 func (w *testServers) redirectToHostileServer() {
 	const evil = "https://evil.example"
 	asm := merged(w.asm, map[string]any{
@@ -73,7 +73,7 @@ func (w *testServers) redirectToHostileServer() {
 	w.prm["authorization_servers"] = []string{evil}
 }
 
-// secretsSentTo is what an authorization server has seen that it must not.
+// secretsSentTo returns the secrets that an authorization server has received.
 func (w *testServers) secretsSentTo(host string) (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,8 +97,8 @@ func (w *testServers) secretsSentTo(host string) (all []string) {
 	return all
 }
 
-// An authorization server that only the MCP server has named is shown no secret, no assertion and
-// no refresh token, whether the client's own is configured or not.
+// An authorization server that only the MCP server has named receives no secret, no assertion and
+// no refresh token, whether or not the client's own server is configured.
 func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 	for name := range newWorld(t).secretOptions() {
 		for _, bound := range []string{"", issuer} {
@@ -119,7 +119,7 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 	}
 }
 
-// A refresh token goes back to the authorization server that it came from, whichever the MCP server
+// A refresh token is sent only to the authorization server that issued it, whatever the MCP server
 // names later.
 func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 	w := newWorld(t)
@@ -130,13 +130,13 @@ func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 	w.mu.Lock()
 	w.current = "revoked"
 	w.mu.Unlock()
-	status, err := w.client(o).call() // the user agrees again, over there
+	status, err := w.client(o).call() // the user consents at the other server
 	assert.Assert(t, err != nil || status != 0)
 	assert.Assert(t, len(w.requestsAt("evil.example")) > 0, "the new one has been asked")
 	assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
 }
 
-// A secret is configured with the authorization server that it is for, or not at all.
+// A secret without the issuer it is for is refused.
 func TestSecretsNeedAnIssuer(t *testing.T) {
 	w := newWorld(t)
 	for name, o := range w.secretOptions() {

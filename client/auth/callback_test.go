@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// requestCallback asks the callback for a page.
+// requestCallback sends a request to the callback server.
 func requestCallback(t *testing.T, method, where, host string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, where, nil)
@@ -32,8 +32,8 @@ func requestCallback(t *testing.T, method, where, host string) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// The address on this machine takes the one answer that is waited for, and nothing else that
-// anybody makes a browser send there.
+// The callback server accepts the one expected response, and nothing else that a website makes a
+// browser send.
 func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -64,7 +64,7 @@ func TestCallback(t *testing.T) {
 			{"GET", seen + "?%zz", "", 400},
 			{"POST", back, "", 405},
 			{"HEAD", back, "", 405},
-			{"GET", back, "evil.example", 404}, // a name that leads here
+			{"GET", back, "evil.example", 404}, // a name that resolves to this address
 			{"GET", strings.Replace(back, "/callback", "/", 1), "", 404},
 		} {
 			status, text := requestCallback(t, bad.method, bad.url, bad.host)
@@ -83,7 +83,7 @@ func TestCallback(t *testing.T) {
 	_, err := http.Get(seen)
 	assert.ErrorContains(t, err, "refused", "nobody listens any more")
 
-	// The next time it is the same address, as long as that is free.
+	// The next authorization uses the same port if it is free.
 	first := seen
 	assert.NilError(t, c.Login(t.Context()))
 	assert.Equal(t, seen, first)
@@ -98,7 +98,7 @@ func TestCallback(t *testing.T) {
 	assert.Equal(t, w.count("/register"), 2, "which is registered as another")
 }
 
-// An answer that comes twice counts once.
+// A repeated response is refused.
 func TestCallbackTwice(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -115,8 +115,7 @@ func TestCallbackTwice(t *testing.T) {
 	assert.Equal(t, w.count("/token"), 1)
 }
 
-// A user who says no is told so by the authorization server, and no error of its is shown in the
-// browser.
+// If the user declines, the browser's page does not show the error of the authorization server.
 func TestCallbackWithAnError(t *testing.T) {
 	w := newWorld(t)
 	w.authorize = func(v url.Values) url.Values {
@@ -138,8 +137,7 @@ func TestCallbackWithAnError(t *testing.T) {
 	assert.Equal(t, e.Code, "access_denied")
 }
 
-// A browser that cannot be shown anything, and a port that is taken, are errors, and nothing is
-// left of the listening.
+// A failing OpenBrowser and a port in use are errors, and the callback server is closed.
 func TestCallbackFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// The document says what a client does that has it.
+// The document describes the client that has it.
 func TestMetadataDocumentMustBeComplete(t *testing.T) {
 	const where = "https://app.example/client.json"
 	w := newWorld(t)

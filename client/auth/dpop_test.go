@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// A proof is what a request has in its DPoP header.
+// A proof is the content of a DPoP header.
 type proof struct {
 	ID     string `json:"jti"`
 	Method string `json:"htm"`
@@ -24,7 +24,7 @@ type proof struct {
 	Issued int64  `json:"iat"`
 	Hash   string `json:"ath"`
 	Nonce  string `json:"nonce"`
-	key    string // its thumbprint
+	key    string // the key's thumbprint
 }
 
 func proofOf(t *testing.T, r *http.Request) proof {
@@ -40,13 +40,13 @@ func proofOf(t *testing.T, r *http.Request) proof {
 	return p
 }
 
-// requireDPoP has tokens bound to keys.
+// requireDPoP makes the servers require DPoP.
 func (w *testServers) requireDPoP() {
 	w.challenge = `DPoP algs="ES256", resource_metadata="https://mcp.example` + prmPath + `"`
 	w.token = func(url.Values, *http.Request) (int, any) { return 200, w.issue("DPoP") }
 }
 
-// Each request for a token and each with one has a proof of its own, with the same key.
+// Each token request and each request with a token has a proof of its own, with the same key.
 func TestDPoP(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.requireDPoP()
@@ -57,7 +57,7 @@ func TestDPoP(t *testing.T) {
 		c.ok()
 		c.ok()
 		sleep(3600)
-		w.client(o).ok() // another run refreshes
+		w.client(o).ok() // another run of the program refreshes
 		ids := map[string]bool{}
 		key := ""
 		for _, r := range append(w.requestsTo("/token"), w.requestsTo("/mcp")[1:]...) {
@@ -86,7 +86,7 @@ func TestDPoP(t *testing.T) {
 	})
 }
 
-// When it is used: where the server wants it, or both can.
+// DPoP is used if the server requires it or both servers support it.
 func TestWhenDPoPIsUsed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		challenge string
@@ -124,7 +124,7 @@ func TestWhenDPoPIsUsed(t *testing.T) {
 		"the token has the type Bearer, although the server requires DPoP")
 }
 
-// Both servers may want a nonce in proofs, and another one at any time.
+// Both servers may require a nonce, and a new one at any time.
 func TestDPoPNonces(t *testing.T) {
 	w := newWorld(t)
 	w.requireDPoP()
@@ -165,8 +165,8 @@ func TestDPoPNonces(t *testing.T) {
 	assert.Equal(t, w.count("/authorize"), 1)
 }
 
-// Many requests that are told of another nonce at the same time are sent again with it, all of
-// them, and nobody thinks that the token were bad.
+// Concurrent requests that are refused because of a nonce are all sent again, and the token is
+// kept.
 func TestDPoPNoncesConcurrently(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.requireDPoP()
@@ -198,7 +198,7 @@ func TestDPoPNoncesConcurrently(t *testing.T) {
 	})
 }
 
-// Who logs in again has the same key: the registration may be bound to it.
+// A new login keeps the key: the registration may be bound to it.
 func TestDPoPKeyIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.requireDPoP()
@@ -209,7 +209,7 @@ func TestDPoPKeyIsKept(t *testing.T) {
 	assert.Equal(t, proofOf(t, first.Request).key, proofOf(t, second.Request).key)
 }
 
-// A server that is content with no nonce, or always wants the one that it has got, is given up.
+// A server that accepts no nonce, or requires the one just used, is an error.
 func TestDPoPNoncesAreBounded(t *testing.T) {
 	for _, always := range []bool{true, false} {
 		nonce := func(h http.Header, n int) {
@@ -252,7 +252,7 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 		w.client(w.options()).fails(auth.StepToken, "use_dpop_nonce")
 		assert.Assert(t, w.count("/token") <= 3, "%d", w.count("/token"))
 	}
-	// What is no nonce is none.
+	// An invalid nonce is ignored.
 	w := newWorld(t)
 	w.requireDPoP()
 	mcp := w.hosts["https://mcp.example"]

@@ -17,14 +17,14 @@ import (
 	served "github.com/stdwire/stdwire/server/streamable"
 )
 
-// An MCP server that wants a token, the authorization server that it names, and a client whose user
-// agrees at once.
+// An MCP server that requires a token, its authorization server, and a client whose user consents
+// at once.
 func Example() {
 	ctx := context.Background()
 	var site, issuer *httptest.Server
 	reply := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 
-	// whoever asks gets a token: a real one has users, and looks at what it is sent
+	// every request gets a token: a real server has users, and validates requests
 	as := http.NewServeMux()
 	as.HandleFunc("/.well-known/oauth-authorization-server",
 		func(w http.ResponseWriter, _ *http.Request) {
@@ -83,7 +83,7 @@ func Example() {
 	a, err := auth.Options{
 		Name: "example", Store: auth.FileStore{Dir: dir},
 		Grant: auth.AuthorizationCode{OpenBrowser: func(_ context.Context, url string) error {
-			// a program has a browser show it
+			// a real program opens a browser
 			fmt.Println("the user agrees")
 			go func() {
 				if resp, err := http.Get(url); err == nil {

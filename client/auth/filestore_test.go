@@ -34,8 +34,8 @@ func testCredentials(issuer, resource, client string) auth.Credentials {
 	}
 }
 
-// Credentials of different authorization servers, resources and clients are kept apart, in files
-// that are nobody else's.
+// Credentials of different authorization servers, resources and clients are in separate files that
+// only the user can access.
 func TestFileStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there")
 	s := auth.FileStore{Dir: dir}
@@ -72,7 +72,7 @@ func TestFileStore(t *testing.T) {
 	assert.Equal(t, len(all), 3)
 }
 
-// hasMode asserts the permissions of a file, where there are any.
+// hasMode asserts a file's permissions, if the system has any.
 func hasMode(t *testing.T, path string, want fs.FileMode) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -82,7 +82,7 @@ func hasMode(t *testing.T, path string, want fs.FileMode) {
 	}
 }
 
-// The endpoints of one resource have credentials of their own.
+// Each endpoint of a resource has credentials of its own.
 func TestStoreSeparatesEndpoints(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
 	a, b := testCredentials("https://as.example", "https://a.example", ""),
@@ -98,8 +98,7 @@ func TestStoreSeparatesEndpoints(t *testing.T) {
 	}
 }
 
-// One at a time has the lock of a Key, whatever the process; others wait for it as long as they
-// like.
+// One process or goroutine at a time holds the lock of a Key; others wait until their contexts end.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	k := testCredentials("https://as.example", "https://a.example", "").Key
@@ -131,10 +130,11 @@ func TestLock(t *testing.T) {
 	assert.ErrorContains(t, err, "mkdir "+dir)
 }
 
-// lockOf is the variable with the folder of a store for the process of TestLockOfADeadProcess.
+// lockOf is the environment variable with the store's folder for the process of
+// TestLockOfADeadProcess.
 const lockOf = "STDWIRE_TEST_LOCK"
 
-// A lock is free as soon as the process that has it is dead.
+// A lock is released when its process dies.
 func TestLockOfADeadProcess(t *testing.T) {
 	k := testCredentials("https://as.example", "https://a.example", "").Key
 	if dir := os.Getenv(lockOf); dir != "" {
@@ -181,8 +181,7 @@ func files(t *testing.T, dir string) []string {
 	return all
 }
 
-// What is wrong with a file is told, with its name and without what is in it, and nothing of it is
-// used; the others are.
+// The error for an unusable file has its name but nothing of its content. Other files are used.
 func TestDamagedFiles(t *testing.T) {
 	good := testCredentials("https://as.example", "https://a.example", "")
 	for name, tc := range map[string]struct {
@@ -264,7 +263,7 @@ func write(text string) func(*testing.T, string) {
 	}
 }
 
-// A link in the place of a file leads nobody's credentials away.
+// A symbolic link in place of a file is replaced, and not followed.
 func TestSymbolicLinkInAStore(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
 	good := testCredentials("https://as.example", "https://a.example", "")
@@ -274,7 +273,7 @@ func TestSymbolicLinkInAStore(t *testing.T) {
 	assert.NilError(t, os.Remove(path))
 	err := os.Symlink(away, path)
 	if err == nil {
-		_, err = os.Lstat(path) // Wine only says that it has made one
+		_, err = os.Lstat(path) // Wine reports success without creating a link
 	}
 	if err != nil && runtime.GOOS == "windows" {
 		t.Skipf("symbolic links cannot be made here: %v", err)
@@ -286,7 +285,7 @@ func TestSymbolicLinkInAStore(t *testing.T) {
 	assert.Equal(t, string(text), "")
 }
 
-// A folder that cannot be written to is an error, and the client goes on without.
+// A folder that cannot be written to is an error, and the client works without it.
 func TestStoreThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))
@@ -308,7 +307,7 @@ func TestStoreThatCannotBeWritten(t *testing.T) {
 	assert.ErrorContains(t, auth.FileStore{Dir: t.TempDir()}.Put(big), "over the limit of 65536")
 }
 
-// Whoever writes at the same time, whoever reads sees one or the other.
+// With concurrent writers, a reader sees complete credentials of one of them.
 func TestStoreIsShared(t *testing.T) {
 	s := auth.FileStore{Dir: t.TempDir()}
 	var all sync.WaitGroup
@@ -330,7 +329,7 @@ func TestStoreIsShared(t *testing.T) {
 	all.Wait()
 }
 
-// Credentials may be printed and logged: what is secret is not shown.
+// Printing and logging credentials shows no secret.
 func TestCredentialsAreNotPrinted(t *testing.T) {
 	c := testCredentials("https://as.example", "https://a.example", "")
 	c.Endpoint += "?key=s3cret"

@@ -29,33 +29,33 @@ const (
 	redirect = "http://127.0.0.1:9/callback"
 )
 
-// A world is an MCP server, its authorization server and whoever else there is, without a network.
-// What is secret in it has "s3cret" in it.
+// testServers are an MCP server, its authorization server and others, without a network. Every
+// secret contains "s3cret".
 type testServers struct {
 	t     *testing.T
-	hosts map[string]http.Handler // by scheme and host
+	hosts map[string]http.Handler // keyed by scheme and host
 
 	mu   sync.Mutex
 	seen []*recordedRequest
 	log  bytes.Buffer
 
-	challenge string // of the MCP server
-	// what it says to a request with a token; nil: 200 to the last one that was made
+	challenge string // of the MCP server's 401
+	// the response to a request with a token; nil: 200 for the current token
 	accepts   func(r *http.Request) int
-	prm       map[string]any // its metadata
-	asm       map[string]any // of the authorization server
+	prm       map[string]any // protected resource metadata
+	asm       map[string]any // authorization server metadata
 	authorize func(q url.Values) url.Values
-	// nil, or an answer of status 0, is one of issue
+	// the token response; nil or status 0: one of issue
 	token    func(form url.Values, r *http.Request) (int, any)
 	register func(body map[string]any) (int, any)
 
 	made       int
-	current    string            // the token that is accepted
-	refresh    string            // that is good
-	challenges map[string]string // of PKCE, by code
+	current    string            // the valid access token
+	refresh    string            // the valid refresh token
+	challenges map[string]string // PKCE challenges by code
 }
 
-// A seen is a request that has arrived somewhere.
+// A recordedRequest is a request to any of the servers.
 type recordedRequest struct {
 	*http.Request
 	body string
@@ -97,7 +97,7 @@ func newWorld(t *testing.T) *testServers {
 	return w
 }
 
-// document serves what is there when it is asked for; nothing if that is nil.
+// document serves the current value of *doc, and 404 if it is nil.
 func document(doc *map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if *doc == nil {
@@ -174,7 +174,7 @@ func (w *testServers) serveToken(rw http.ResponseWriter, r *http.Request) {
 	response(rw, 200, w.issue("Bearer"))
 }
 
-// issue makes another token, which is the only one that is good from now on.
+// issue creates a token, which invalidates the one before.
 func (w *testServers) issue(kind string) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,7 @@ func (w *testServers) serveRegister(rw http.ResponseWriter, r *http.Request) {
 		map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
 }
 
-// RoundTrip brings a request to its host, whose answer may be endless.
+// RoundTrip passes a request to its host's handler. The response may be endless.
 func (w *testServers) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := &recordedRequest{Request: req}
 	if req.Body != nil {
@@ -256,7 +256,7 @@ func (r *responder) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// requestsAt are the requests that there were, in order, or those to one host.
+// requestsAt returns the requests to a host, or all, in order.
 func (w *testServers) requestsAt(host string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -269,7 +269,7 @@ func (w *testServers) requestsAt(host string) []string {
 	return all
 }
 
-// requestsTo are the requests to a path.
+// requestsTo returns the requests to a path.
 func (w *testServers) requestsTo(path string) []*recordedRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -277,10 +277,10 @@ func (w *testServers) requestsTo(path string) []*recordedRequest {
 		func(s *recordedRequest) bool { return s.URL.Path != path })
 }
 
-// count is how many requests to a path there were.
+// count returns the number of requests to a path.
 func (w *testServers) count(path string) int { return len(w.requestsTo(path)) }
 
-// follow does what a browser and a user do who agrees at once.
+// follow acts as a browser and a user who consents at once.
 func (w *testServers) follow(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", page, nil)
 	if err != nil {
@@ -297,7 +297,7 @@ func (w *testServers) follow(ctx context.Context, page string) (string, error) {
 	return resp.Header.Get("Location"), nil
 }
 
-// options are those of a client with a user.
+// options returns the Options of a client with a user.
 func (w *testServers) options() auth.Options {
 	return auth.Options{
 		Name: "test", HTTP: &http.Client{Transport: w},
@@ -314,7 +314,7 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 	return l.w.log.Write(p)
 }
 
-// A caller makes requests to the MCP server.
+// A caller sends requests to the MCP server.
 type caller struct {
 	*auth.Authorizer
 	w *testServers
@@ -333,7 +333,7 @@ func (w *testServers) clientOf(o auth.Options, endpoint string) *caller {
 	return &caller{a, w, a.Wrap(w)}
 }
 
-// call makes a request and returns the status of its answer.
+// call sends a request and returns the status of the response.
 func (c *caller) call() (int, error) { return c.callWith(context.Background()) }
 
 func (c *caller) callWith(ctx context.Context) (int, error) {
@@ -353,7 +353,7 @@ func (c *caller) callWith(ctx context.Context) (int, error) {
 	return resp.StatusCode, err
 }
 
-// ok makes a request that must succeed.
+// ok sends a request that must succeed.
 func (c *caller) ok() {
 	c.w.t.Helper()
 	status, err := c.call()

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// The whole way, request by request.
+// The whole flow, request by request.
 func TestFlow(t *testing.T) {
 	w := newWorld(t)
 	c := w.client(w.options())
@@ -68,7 +68,7 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// Every kind of request is authorized, and one whose message cannot be sent again is not.
+// Every kind of request is authorized. One whose body cannot be sent again is not repeated.
 func TestEveryRequestMustBeAuthorized(t *testing.T) {
 	w := newWorld(t)
 	c := w.client(w.options())
@@ -82,7 +82,7 @@ func TestEveryRequestMustBeAuthorized(t *testing.T) {
 		assert.NilError(t, resp.Body.Close())
 		assert.Equal(t, len(req.Header), 0, "the request of the caller is left as it is")
 	}
-	// such as HTTP+SSE has it
+	// as with HTTP+SSE
 	req, err := http.NewRequest("POST", "https://mcp.example:443/messages?sessionId=1", nil)
 	assert.NilError(t, err)
 	resp, err := c.RoundTrip(req)
@@ -104,7 +104,7 @@ func TestEveryRequestMustBeAuthorized(t *testing.T) {
 	assert.Equal(t, len(w.requestsAt("")), before+1)
 }
 
-// Tokens go nowhere but to the server that they are for, and nobody's own header is replaced.
+// A token is sent to its server only, and an Authorization header of the application is kept.
 func TestTokensMustBeSentToTheirServerOnly(t *testing.T) {
 	w := newWorld(t)
 	evil := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { rw.WriteHeader(401) })
@@ -142,7 +142,7 @@ func TestTokensMustBeSentToTheirServerOnly(t *testing.T) {
 	assert.Equal(t, len(w.requestsAt("")), before+5)
 }
 
-// Where there is no way to a token, the server's refusal stands, and nobody is asked anything.
+// If no token can be obtained, the server's refusal is returned, and no user is asked.
 func TestWithoutGrant(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -152,7 +152,7 @@ func TestWithoutGrant(t *testing.T) {
 	assert.Equal(t, status, 401)
 	assert.Equal(t, len(w.requestsAt("")), 1)
 
-	// Neither is there for a server that wants something else.
+	// The same holds for a server that requires another scheme.
 	w = newWorld(t)
 	w.challenge = `Basic realm="x", Negotiate`
 	status, err = w.client(w.options()).call()
@@ -161,7 +161,7 @@ func TestWithoutGrant(t *testing.T) {
 	assert.Equal(t, len(w.requestsAt("")), 1)
 }
 
-// Whoever logs in beforehand is never refused; and may do so again.
+// After Login, no request is refused. Login can be repeated.
 func TestLogin(t *testing.T) {
 	w := newWorld(t)
 	store := &memoryStore{}
@@ -191,7 +191,7 @@ func TestLogin(t *testing.T) {
 	assert.Equal(t, w.requestsTo("/authorize")[2].URL.Query().Get("scope"), "read extra")
 	assert.DeepEqual(t, store.one(t).Scopes, []string{"read", "extra"})
 
-	// Another run of the program has all that.
+	// Another run of the program uses the stored credentials.
 	before := len(w.requestsAt(""))
 	again := w.client(o)
 	again.ok()

@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// Whatever anybody answers at any step: it is an error of a step, or a token that can be sent, and
-// the server gets no other.
+// Whatever the servers respond at each step, the result is an error of a step or a valid token, and
+// the server receives no other.
 func FuzzResponses(f *testing.F) {
 	paths := []string{prmPath, asmPath, "/register", "/token"}
 	for i, text := range []string{
@@ -59,7 +59,7 @@ func FuzzResponses(f *testing.F) {
 	})
 }
 
-// Whatever a browser comes back with: the code of another question is shown to nobody.
+// Whatever the browser is redirected to, the code of another request is sent nowhere.
 func FuzzRedirect(f *testing.F) {
 	for _, text := range []string{redirect + "?code=a&state=b", redirect + "?STATE&code=a&iss=" +
 		url.QueryEscape(issuer), redirect + "?error=x&STATE", "%", redirect + "?STATE&STATE",
@@ -90,7 +90,8 @@ func FuzzRedirect(f *testing.F) {
 	})
 }
 
-// Whatever is in a file of a store, what is used of it can be sent, and nothing of it is told.
+// Whatever a store's file contains, only valid credentials are used, and errors quote nothing of
+// it.
 func FuzzStore(f *testing.F) {
 	good := testCredentials("https://as.example", "https://a.example", "")
 	s := auth.FileStore{Dir: f.TempDir()}

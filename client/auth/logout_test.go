@@ -11,13 +11,13 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// Who logs out has what was granted taken back, where that can be told, and has nothing any more
-// whatever the authorization server says.
+// Logout revokes the tokens if the authorization server supports it, and deletes the credentials in
+// any case.
 func TestLogout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		endpoint any
 		handler  http.HandlerFunc
-		want     string // the error
+		want     string // expected error
 	}{
 		"taken back":  {"https://as.example/revoke", respondWith(200, ""), ""},
 		"no endpoint": {nil, nil, ""},
@@ -72,7 +72,8 @@ func TestLogout(t *testing.T) {
 		}
 	}
 
-	// A token without a refresh token is taken back itself; a server of 2025-03-26 cannot be told.
+	// Without a refresh token, the access token is revoked. A server of 2025-03-26 has no
+	// revocation.
 	w := newWorld(t)
 	w.asm["revocation_endpoint"] = "https://as.example/revoke"
 	w.handle("https://as.example", "POST /revoke", respondWith(200, ""))

@@ -12,12 +12,12 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// memoryStore is a Store.
+// memoryStore is a Store in memory.
 type memoryStore struct {
 	mu   sync.Mutex
 	all  map[auth.Key]auth.Credentials
 	err  error
-	turn chan struct{} // capacity 1: somebody has locked it
+	turn chan struct{} // capacity 1: full while locked
 }
 
 func (m *memoryStore) Find(endpoint string) ([]auth.Credentials, error) {
@@ -46,8 +46,8 @@ func (m *memoryStore) Delete(k auth.Key) error {
 	return m.err
 }
 
-// Lock keeps out one for all keys, which is more than it must. A mutex would keep the time of a
-// bubble from passing.
+// Lock locks all keys at once, which is stricter than required. A mutex would stop the time of a
+// synctest bubble.
 func (m *memoryStore) Lock(ctx context.Context, _ auth.Key) (func(), error) {
 	m.mu.Lock()
 	if m.turn == nil {
@@ -66,7 +66,7 @@ func (m *memoryStore) Lock(ctx context.Context, _ auth.Key) (func(), error) {
 	}
 }
 
-// one is the only one that is kept.
+// one returns the only credentials.
 func (m *memoryStore) one(t *testing.T) auth.Credentials {
 	t.Helper()
 	all, err := m.Find(endpoint)

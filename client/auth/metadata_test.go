@@ -17,7 +17,7 @@ const (
 	asmPath = "/.well-known/oauth-authorization-server/t"
 )
 
-// fails makes a request that must fail with an [*auth.Error], and returns that.
+// fails sends a request that must fail with an [*auth.Error], and returns the error.
 func (c *caller) fails(step auth.Step, want string) *auth.Error {
 	c.w.t.Helper()
 	status, err := c.call()
@@ -45,7 +45,7 @@ func merged(base map[string]any, more map[string]any) map[string]any {
 	return all
 }
 
-// The metadata of the server is at the address that it names, or at one of two others.
+// The resource metadata is at the URL in the challenge, or at one of two well-known URLs.
 func TestResourceMetadataURLs(t *testing.T) {
 	const bare = `Bearer realm="x"`
 	for name, tc := range map[string]struct {
@@ -89,7 +89,7 @@ func TestResourceMetadataURLs(t *testing.T) {
 	}
 }
 
-// The resource is the endpoint or above it, and is written in requests as it is in the metadata.
+// The resource is the endpoint or above it, and is sent exactly as in the metadata.
 func TestResourceMustMatchTheEndpoint(t *testing.T) {
 	for resource, good := range map[string]bool{
 		endpoint: true, "https://mcp.example": true, "https://mcp.example/": true,
@@ -115,7 +115,7 @@ func TestResourceMustMatchTheEndpoint(t *testing.T) {
 	}
 }
 
-// What is wrong with the metadata of the server ends it there.
+// Invalid resource metadata is an error.
 func TestBadResourceMetadata(t *testing.T) {
 	huge := `{"resource":"` + endpoint + `","x":"` + strings.Repeat("x", 300<<10) + `"}`
 	for name, tc := range map[string]struct {
@@ -162,7 +162,7 @@ func TestBadResourceMetadata(t *testing.T) {
 			assert.Equal(t, len(w.requestsAt("as.example"))+len(w.requestsAt("evil.example")), 0)
 		})
 	}
-	// At the same server, a redirect is followed.
+	// A redirect within the origin is followed.
 	w := newWorld(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", w.serveMCP)
@@ -178,7 +178,7 @@ func respondWith(status int, text string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) { response(rw, status, text) }
 }
 
-// The metadata of the authorization server is at one of three addresses, in this order.
+// The authorization server metadata is at one of three URLs, tried in this order.
 func TestServerMetadataURLs(t *testing.T) {
 	for _, tc := range []struct {
 		issuer string
@@ -200,7 +200,7 @@ func TestServerMetadataURLs(t *testing.T) {
 			w.asm["issuer"] = tc.issuer
 			w.prm["authorization_servers"] = []string{tc.issuer}
 			mux.HandleFunc(tc.asked[i], document(&w.asm))
-			if i > 0 { // a page for whatever is asked is no metadata
+			if i > 0 { // a page that is served for any URL is not metadata
 				mux.HandleFunc(tc.asked[0], respondWith(200, "<html>{}"))
 			}
 			w.hosts["https://as.example"] = mux
@@ -216,7 +216,7 @@ func TestServerMetadataURLs(t *testing.T) {
 	}
 }
 
-// Metadata of another issuer is not used, however alike it is.
+// Metadata of another issuer is refused, however similar.
 func TestIssuerMustMatch(t *testing.T) {
 	for _, other := range []string{"https://attacker.example", issuer + "/", "https://AS.example/t",
 		"https://as.example:443/t", "https://as.example/T", "https://as.example"} {
@@ -274,8 +274,8 @@ func TestBadServerMetadata(t *testing.T) {
 	}
 }
 
-// A server of 2025-03-26 is its own authorization server: by its metadata, or at the addresses that
-// were the default.
+// A server of 2025-03-26 is its own authorization server, with metadata or with the default
+// endpoints.
 func TestServersOf20250326(t *testing.T) {
 	for _, metadata := range []bool{true, false} {
 		w := newWorld(t)
@@ -315,9 +315,10 @@ func TestServersOf20250326(t *testing.T) {
 		assert.Equal(t, w.requestsTo(prefix + "/token")[0].form.Get("resource"), endpoint)
 		assert.Assert(t, !w.requestsTo(prefix + "/authorize")[0].URL.Query().Has("scope"))
 	}
-	// Such a server that wants a key of its own says so by having nothing there.
+	// If such a server expects another kind of token, its registration endpoint does not exist.
 	w := newWorld(t)
 	w.challenge, w.prm = "", nil
-	e := w.client(w.options()).fails(auth.StepRegistration, "does the server expect another kind of token?")
+	e := w.client(w.options()).fails(auth.StepRegistration,
+		"does the server expect another kind of token?")
 	assert.Equal(t, e.Status, 404)
 }

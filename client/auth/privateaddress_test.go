@@ -50,8 +50,8 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// What a server out there names is not looked for in here; the address counts that is connected to,
-// whatever the name. Servers in here may name others in here.
+// A public MCP server must not make the client connect to private addresses. The connected address
+// counts, whatever the name. Servers at private addresses may name others there.
 func TestPublicServersMustNotLeadToPrivateAddresses(t *testing.T) {
 	asked := 0
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +84,7 @@ func TestPublicServersMustNotLeadToPrivateAddresses(t *testing.T) {
 	}
 }
 
-// Where the server is, its connections tell.
+// The connections to the server show whether its address is private.
 func TestPrivateAddressOfTheServer(t *testing.T) {
 	mcp := httptest.NewServer(http.NotFoundHandler())
 	defer mcp.Close()
@@ -98,14 +98,14 @@ func TestPrivateAddressOfTheServer(t *testing.T) {
 	assert.Assert(t, a.sawPrivate.Load() && !a.sawPublic.Load())
 
 	t.Setenv("HTTP_PROXY", mcp.URL)
-	a = &Authorizer{proxied: true} // then it is not known
+	a = &Authorizer{proxied: true} // then the address is unknown
 	_, err = (&http.Transport{}).RoundTrip(req.WithContext(a.traceAddress(t.Context())))
 	assert.NilError(t, err)
 	assert.Assert(t, !a.sawPrivate.Load())
 }
 
-// A token that has expired is renewed at a private address too, though nothing has been sent to the
-// server yet that is at one.
+// An expired token of a server at a private address is refreshed before the first request to that
+// server.
 func TestExpiredTokenOfPrivateServer(t *testing.T) {
 	mux := http.NewServeMux()
 	site := httptest.NewServer(mux)
@@ -149,7 +149,7 @@ func TestExpiredTokenOfPrivateServer(t *testing.T) {
 	assert.Equal(t, resp.StatusCode, 200)
 	assert.DeepEqual(t, sent, []string{"GET ", "POST Bearer new"})
 
-	// Where nobody answers, the request says so.
+	// If the server cannot be reached, the request itself fails.
 	assert.NilError(t, store.Put(old))
 	site.Close()
 	a, err = Options{Store: store}.New(endpoint)
@@ -159,7 +159,7 @@ func TestExpiredTokenOfPrivateServer(t *testing.T) {
 	assert.Assert(t, !step && err != nil, "%v", err)
 }
 
-// A server that is not reached by TLS is given no token, but on this machine.
+// A server without TLS receives a token only on the loopback interface.
 func TestTokensMustBeSentOverTLS(t *testing.T) {
 	a, err := Options{Grant: ClientCredentials{}}.New("http://mcp.example/mcp")
 	assert.NilError(t, err)

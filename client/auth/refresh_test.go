@@ -20,8 +20,7 @@ func contextWithCancel() (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// rotateRefreshTokens has the token endpoint take each refresh token once, and say nothing to any
-// other.
+// rotateRefreshTokens makes the token endpoint accept each refresh token once.
 func (w *testServers) rotateRefreshTokens() {
 	w.token = func(form url.Values, _ *http.Request) (int, any) {
 		if form.Get("grant_type") != "refresh_token" {
@@ -37,8 +36,8 @@ func (w *testServers) rotateRefreshTokens() {
 	}
 }
 
-// A token that has expired is replaced before it is sent, and one that the server refuses
-// afterwards. Each refresh token is used once.
+// An expired token is refreshed before it is sent, and a refused one afterwards. Each refresh token
+// is used once.
 func TestRefresh(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}
@@ -66,8 +65,7 @@ func TestRefresh(t *testing.T) {
 	})
 }
 
-// Without a refresh token, the user is asked again when the token has expired; before that, nobody
-// is.
+// Without a refresh token, the user is asked again only after the token has expired.
 func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
@@ -89,7 +87,7 @@ func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
 	})
 }
 
-// However many requests find that the token has expired or is refused, it is renewed once.
+// Concurrent requests with an expired or refused token cause one refresh.
 func TestRefreshOnce(t *testing.T) {
 	for _, expired := range []bool{true, false} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
@@ -120,8 +118,8 @@ func TestRefreshOnce(t *testing.T) {
 	}
 }
 
-// A refresh whose request is given up goes on, as the refresh token has been spent: the next
-// request has what it brings.
+// A refresh goes on when its request is cancelled, because the refresh token is used up. The next
+// request uses the result.
 func TestRefreshOutlivesTheRequest(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
@@ -146,8 +144,8 @@ func TestRefreshOutlivesTheRequest(t *testing.T) {
 	})
 }
 
-// A refresh token that is not good any more leads to the user; without one, to the server's
-// refusal.
+// If the refresh token is refused, the user is asked; without a user, the server's refusal is
+// returned.
 func TestRefreshTokenIsRefused(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
@@ -178,7 +176,7 @@ func TestRefreshTokenIsRefused(t *testing.T) {
 	}
 }
 
-// An authorization server that cannot be reached takes nothing away.
+// An unreachable authorization server does not invalidate credentials.
 func TestRefreshFails(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
@@ -196,8 +194,7 @@ func TestRefreshFails(t *testing.T) {
 	})
 }
 
-// What another program with the same Store has renewed is not renewed again, and its refresh token
-// not spoiled.
+// Credentials that another program has refreshed are used, and not refreshed again.
 func TestAnotherProgramRefreshedFirst(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}
@@ -222,7 +219,7 @@ func TestAnotherProgramRefreshedFirst(t *testing.T) {
 	})
 }
 
-// A Store that fails is told to the log, and the requests go on.
+// Failures of the Store are logged, and requests go on.
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -236,7 +233,7 @@ func TestStoreFails(t *testing.T) {
 	assert.Assert(t, len(w.log.String()) > 0)
 }
 
-// Two programs that find at the same time that a token has expired renew it once.
+// Two programs that notice an expired token at the same time refresh it once.
 func TestProgramsRefreshInTurn(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
@@ -261,8 +258,8 @@ func TestProgramsRefreshInTurn(t *testing.T) {
 	})
 }
 
-// An authorization server that does not know the client any more gets to know it again; one that
-// was registered beforehand cannot be helped.
+// If the authorization server no longer knows a dynamically registered client, it is registered
+// again. For a configured one, that is an error.
 func TestRegistrationIsDeleted(t *testing.T) {
 	for _, beforehand := range []bool{false, true} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
@@ -295,7 +292,7 @@ func TestRegistrationIsDeleted(t *testing.T) {
 	}
 }
 
-// Who logs in while a token is renewed is asked nevertheless.
+// Login during a refresh asks the user nevertheless.
 func TestLoginDuringRefresh(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
@@ -325,8 +322,8 @@ func TestLoginDuringRefresh(t *testing.T) {
 	})
 }
 
-// A token that is revoked with its refresh token leads to the user at once, and where there is none
-// to the server's refusal, without that the refresh token is tried again.
+// If both tokens are revoked, the user is asked at once, or the server's refusal is returned; the
+// refresh token is not tried twice.
 func TestRevoked(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		w := newWorld(t)
@@ -357,8 +354,8 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// What another program has brought meanwhile may have expired too: then its refresh token is the
-// one that is good.
+// Credentials that another program has saved may have expired as well: then their refresh token is
+// used.
 func TestAnotherProgramRefreshedLongAgo(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
@@ -376,8 +373,7 @@ func TestAnotherProgramRefreshedLongAgo(t *testing.T) {
 	})
 }
 
-// What is renewed twice within one tick of the clock, as in 16 ms of Windows, is in order all the
-// same.
+// Two refreshes within one tick of the clock, such as 16 ms on Windows, keep their order.
 func TestAnotherProgramRefreshedInTheSameTick(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
@@ -396,8 +392,8 @@ func TestAnotherProgramRefreshedInTheSameTick(t *testing.T) {
 	})
 }
 
-// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer
-// than they wait.
+// A Store that cannot be locked, or is locked for long, delays a request no longer than its context
+// allows.
 func TestLockFails(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		store := &memoryStore{}

@@ -23,7 +23,7 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// A registration that was made beforehand comes first, then the document, then a dynamic one.
+// A configured registration comes first, then the metadata document, then a dynamic registration.
 func TestOrderOfRegistrations(t *testing.T) {
 	const doc = "https://app.example/client.json"
 	for _, tc := range []struct {
@@ -59,8 +59,8 @@ func TestOrderOfRegistrations(t *testing.T) {
 	}
 }
 
-// A registration for one authorization server is not shown to another: not if it says so, and not
-// if it was used with it.
+// A registration is used with one authorization server only: its Issuer, or else the one it was
+// first used with.
 func TestRegistrationsAreBound(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
@@ -87,8 +87,8 @@ func TestRegistrationsAreBound(t *testing.T) {
 	assert.Equal(t, w.count("/authorize")+w.count("/token"), before)
 }
 
-// A secret that is configured is not kept with the credentials, and used for renewing them
-// nevertheless; one that came with a dynamic registration is.
+// A configured secret is not stored with the credentials, but is used to refresh them. The secret
+// of a dynamic registration is stored.
 func TestConfiguredSecretsAreNotKept(t *testing.T) {
 	for _, configured := range []bool{true, false} {
 		runSynctest(t, func(t *testing.T, w *testServers) {
@@ -117,11 +117,11 @@ func TestConfiguredSecretsAreNotKept(t *testing.T) {
 	}
 }
 
-// How a client shows who it is: by what it has, and what the authorization server takes.
+// The client authentication method depends on the registration and the authorization server.
 func TestClientAuthentication(t *testing.T) {
 	for name, tc := range map[string]struct {
 		r       auth.Registration
-		offered []string // nil: nothing is said
+		offered []string // nil: not in the metadata
 		want    string
 	}{
 		"public":               {auth.Registration{}, []string{"none"}, "none"},
@@ -170,7 +170,7 @@ func TestClientAuthentication(t *testing.T) {
 			case "none":
 				assert.Equal(t, r.form.Get("client_id"), "my client")
 				assert.Assert(t, !basic && !r.form.Has("client_secret"))
-			case "basic": // both are encoded as in forms (RFC 6749, section 2.3.1)
+			case "basic": // both are form-encoded (RFC 6749, section 2.3.1)
 				assert.Equal(t, id+"|"+secret, "my+client|s3cret%3A%2F+%25")
 				assert.Assert(t, !r.form.Has("client_secret"))
 			case "post":
@@ -205,7 +205,7 @@ func assertion(t *testing.T, r auth.Registration, form url.Values) *jose.Claims 
 	return claims
 }
 
-// What authorization servers answer when a client wants to be registered.
+// Valid and invalid responses to a dynamic registration.
 func TestRegistrationResponses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
@@ -220,7 +220,8 @@ func TestRegistrationResponses(t *testing.T) {
 			`{"client_id":"x","token_endpoint_auth_method":"client_secret_basic"}`,
 			"the server requires a client secret, but the response has none"},
 		"a method that is not known": {201,
-			`{"client_id":"x","token_endpoint_auth_method":"tls\u001b[1m"}`, `authentication method "tls"`},
+			`{"client_id":"x","token_endpoint_auth_method":"tls\u001b[1m"}`,
+			`authentication method "tls"`},
 		"no id":        {201, `{"client_secret":"s3cret"}`, "not the expected JSON"},
 		"a line break": {201, `{"client_id":"x\ny"}`, "not the expected JSON"},
 		"a type":       {201, `{"client_id":7}`, "not the expected JSON"},
@@ -245,7 +246,7 @@ func TestRegistrationResponses(t *testing.T) {
 	}
 }
 
-// A dynamic registration is used until its secret expires.
+// A dynamic registration is replaced when its secret expires.
 func TestRegistrationExpires(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
@@ -264,7 +265,7 @@ func TestRegistrationExpires(t *testing.T) {
 	})
 }
 
-// An application on the web is registered as one.
+// A client with an https: redirect URI is registered as "web".
 func TestApplicationTypeMustBeSent(t *testing.T) {
 	for to, want := range map[string]string{
 		"http://localhost:3000/callback": "native", "http://[::1]/callback": "native",

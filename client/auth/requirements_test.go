@@ -6,9 +6,9 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A must is something that MCP's pages about authorization say a client MUST do, or not do, or
-// SHOULD where it says so, in few words, and the tests that prove it. What begins with a dash is
-// why there is no test, or what the tests before it leave open.
+// A requirement is a MUST or SHOULD of MCP's authorization pages for clients, in few words, with
+// the tests that cover it. Text after a dash says why there is no test, or what the tests leave
+// open.
 type requirement = conformance.Claim
 
 const noServer = "- of servers and authorization servers: this is a client"
@@ -165,8 +165,7 @@ var requirements = map[string][]requirement{
 	},
 }
 
-// The tests that are said to prove something are there, and those that are called after a MUST are
-// said to prove one.
+// The tests named in requirements exist, and each test with Must in its name is in a row.
 func TestRequirements(t *testing.T) {
 	conformance.CheckMusts(t, requirements, map[string]string{"": "."})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// scopesAsked are the scopes of each time that the user was asked.
+// scopesAsked returns the scopes of each authorization request.
 func (w *testServers) scopesAsked() []string {
 	var all []string
 	for _, r := range w.requestsTo("/authorize") {
@@ -22,8 +22,8 @@ func (w *testServers) scopesAsked() []string {
 	return all
 }
 
-// The scopes that are asked for are those of the challenge, or those that were configured, or all
-// that there are, or none.
+// The requested scopes are those of the challenge, or the configured ones, or all in the metadata,
+// or none.
 func TestScopeSelection(t *testing.T) {
 	for _, tc := range []struct {
 		challenge string
@@ -40,7 +40,8 @@ func TestScopeSelection(t *testing.T) {
 		{`Bearer scope="a\"x b"`, nil, nil, nil, "b"},
 		{`Bearer scope="a"`, nil, nil, []string{"offline_access"}, "a offline_access"},
 		{`Bearer scope="a offline_access"`, nil, nil, []string{"a"}, "a"},
-		{`Bearer scope="a offline_access"`, nil, nil, nil, "a offline_access"}, // nobody knows
+		// support is unknown
+		{`Bearer scope="a offline_access"`, nil, nil, nil, "a offline_access"},
 		{`Bearer`, nil, nil, []string{"offline_access"}, ""},
 	} {
 		w := newWorld(t)
@@ -56,7 +57,7 @@ func TestScopeSelection(t *testing.T) {
 	}
 }
 
-// A request that needs more leads to a token for what was there before and what is missing.
+// After insufficient_scope, the previous scopes and the missing ones are requested.
 func TestStepUp(t *testing.T) {
 	w := newWorld(t)
 	w.challenge = `Bearer error="insufficient_scope", scope="read"`
@@ -81,8 +82,8 @@ func TestStepUp(t *testing.T) {
 		"the first is for the scopes that it was made for only")
 }
 
-// An authorization server that registers clients for no scopes of resources gives them to clients
-// that were registered for none.
+// An authorization server that refuses scopes of resources in registrations accepts them from
+// clients registered without scopes.
 func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	w := newWorld(t)
 	var scopes []any
@@ -104,7 +105,7 @@ func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 }
 
-// Where nobody can be asked, what another program has brought is used, if it is good for more.
+// Without a user, credentials that another program has saved are used if they have the scopes.
 func TestStepUpByAnotherProgram(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
@@ -137,8 +138,8 @@ func TestStepUpByAnotherProgram(t *testing.T) {
 	})
 }
 
-// What was asked for and is not granted is not asked for again, and a server that always wants more
-// is given up.
+// Scopes that were not granted are not requested again, and a server that always requires more gets
+// a bounded number of requests.
 func TestStepUpsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.accepts = func(*http.Request) int { return 403 }
@@ -164,7 +165,7 @@ func TestStepUpsAreBounded(t *testing.T) {
 	assert.Equal(t, status, 403)
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read s1", "read s1 s2"})
 
-	// A 403 for another reason is none of this.
+	// A 403 for another reason causes no step-up.
 	for _, challenge := range []string{"", `Bearer error="invalid_token", scope="x"`,
 		`Bearer scope="x"`} {
 		w = newWorld(t)
@@ -176,8 +177,8 @@ func TestStepUpsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that refuses what was just obtained for it is not worth another page: not for this
-// request, and not for the next ones for a while.
+// A server that refuses a new token does not cause another page: neither for this request nor for
+// later ones for a while.
 func TestRefusalsAreBounded(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.accepts = func(*http.Request) int { return 401 }
@@ -198,7 +199,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// A refreshed token that is refused too leads to the user.
+// If a refreshed token is refused, the user is asked.
 func TestRefreshedTokenIsRefused(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.rotateRefreshTokens()
@@ -255,7 +256,7 @@ func testMigration(t *testing.T, w *testServers) {
 	got, _ := c.Credentials()
 	assert.Equal(t, got.Issuer+" "+got.Registration.ClientID, "https://as2.example/t registered-2")
 
-	// Another run takes the newer ones.
+	// Another run uses the newer ones.
 	for range 10 { // whatever order the Store has them in
 		got, ok := w.client(o).Credentials()
 		assert.Assert(t, ok)

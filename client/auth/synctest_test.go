@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// runSynctest runs a test where time passes only while everybody waits.
+// runSynctest runs a test in a synctest bubble.
 func runSynctest(t *testing.T, f func(t *testing.T, w *testServers)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })

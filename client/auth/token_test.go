@@ -14,12 +14,12 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// What the token endpoint answers, and what becomes of it. Nothing of a token is in an error.
+// Valid and invalid token responses. Errors quote no token.
 func TestTokenResponses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status int
 		answer any
-		want   string // "" if it is good
+		want   string // "" if valid
 	}{
 		"small letters": {200, `{"access_token":"T","token_type":"bearer"}`, ""},
 		"no lifetime":   {200, `{"access_token":"T","token_type":"Bearer"}`, ""},
@@ -81,7 +81,7 @@ func TestTokenResponses(t *testing.T) {
 	}
 }
 
-// What has a secret in it is meant for one address, and not sent on to another.
+// Requests with secrets are not redirected.
 func TestSecretsAreNotRedirected(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for _, path := range []string{"/token", "/register"} {
@@ -111,7 +111,7 @@ func TestSecretsAreNotRedirected(t *testing.T) {
 	}
 }
 
-// Whoever answers slowly, without end, or not at all, is given up, at each step.
+// Slow, endless and missing responses are bounded at each step.
 func TestSlowAndLargeResponses(t *testing.T) {
 	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	dripping := func(rw http.ResponseWriter, _ *http.Request) {
@@ -154,14 +154,14 @@ func TestSlowAndLargeResponses(t *testing.T) {
 					assert.ErrorContains(t, err, want)
 					assert.ErrorContains(t, err, "https://"+at)
 					assert.Assert(t, time.Since(began) <= 31*time.Second)
-					sleep(2) // until the server has noticed
+					sleep(2) // until the handler returns
 				})
 			})
 		}
 	}
 }
 
-// An answer with 401 whose own text never ends is not waited for either.
+// A 401 with an endless body is not read to its end.
 func TestLargeUnauthorizedResponse(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		mux := w.hosts["https://mcp.example"]
@@ -190,7 +190,7 @@ func TestLargeUnauthorizedResponse(t *testing.T) {
 	})
 }
 
-// Errors name the step and the address without its query, and never what was sent.
+// Errors name the step and the URL without its query, and nothing that was sent.
 func TestErrorText(t *testing.T) {
 	w := newWorld(t)
 	w.asm["token_endpoint"] = "https://as.example/token?key=s3cret"

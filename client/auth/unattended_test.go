@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// mine is a registration that was made beforehand.
+// mine is a configured registration.
 var mine = auth.Registration{Issuer: issuer, ClientID: "mine", Secret: "s3cret"}
 
 func (w *testServers) unattendedOptions(g auth.Grant) auth.Options {
@@ -23,8 +23,7 @@ func (w *testServers) unattendedOptions(g auth.Grant) auth.Options {
 	return o
 }
 
-// A program by itself gets a token with what it has, and another one when that has expired, without
-// anybody.
+// ClientCredentials obtains a token, and another when it has expired, without a user.
 func TestClientCredentials(t *testing.T) {
 	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
@@ -49,11 +48,12 @@ func TestClientCredentials(t *testing.T) {
 	w := newWorld(t)
 	o := w.unattendedOptions(auth.ClientCredentials{})
 	o.Clients = nil
-	w.client(o).fails(auth.StepRegistration, "Options.Clients has no registration for this authorization server")
+	w.client(o).fails(auth.StepRegistration,
+		"Options.Clients has no registration for this authorization server")
 	assert.Equal(t, w.count("/register"), 0)
 }
 
-// A workload shows what its platform has given it, once.
+// JWTBearer sends the platform's assertion once.
 func TestJWTBearer(t *testing.T) {
 	w := newWorld(t)
 	asked := ""
@@ -83,8 +83,8 @@ func TestJWTBearer(t *testing.T) {
 	assert.Equal(t, w.count("/token"), 0)
 }
 
-// The identity provider makes a grant of what it knows of the user, and the authorization server a
-// token of that.
+// The identity provider exchanges the user's token for an assertion, and the authorization server
+// exchanges that for an access token.
 func TestIdentityAssertion(t *testing.T) {
 	const jag = "urn:ietf:params:oauth:token-type:id-jag"
 	for name, tc := range map[string]struct {
@@ -149,8 +149,8 @@ func TestIdentityAssertion(t *testing.T) {
 	}
 }
 
-// ClientCredentials does not use the credentials that the same client obtained with AuthorizationCode.
-// Both are saved at the same time of the fake clock.
+// ClientCredentials does not use the credentials that the same client obtained with
+// AuthorizationCode. Both are saved at the same time of the fake clock.
 func TestStoreSeparatesGrants(t *testing.T) { runSynctest(t, testStoreSeparatesGrants) }
 
 func testStoreSeparatesGrants(t *testing.T, w *testServers) {
@@ -163,14 +163,14 @@ func testStoreSeparatesGrants(t *testing.T, w *testServers) {
 	w.client(o).ok()
 	assert.Equal(t, w.requestsTo("/token")[1].form.Get("grant_type"), "client_credentials")
 	before := w.count("/token")
-	o.Grant = nil  // either will do
+	o.Grant = nil  // any grant may be used
 	for range 10 { // whatever order the Store has them in
 		w.client(o).ok()
 	}
 	assert.Equal(t, w.count("/token"), before)
 }
 
-// A function of the application that panics fails the request, and no other.
+// A callback that panics fails its request only.
 func TestPanics(t *testing.T) {
 	w := newWorld(t)
 	panics := true

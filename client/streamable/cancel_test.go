@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call that is given up: a modern server sees its stream close, a legacy one is told and then as
-// well; nothing is left of it in either.
+// Cancelling a call closes its stream at a modern server; a legacy server is sent
+// notifications/cancelled, and its stream is closed as well. Nothing of the call remains in either.
 func TestCancellation(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		var open atomic.Int64
@@ -67,7 +67,7 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// What the server has not got need not be cancelled.
+// A request that was never sent is not cancelled at the server.
 func TestCancellationOfUnsentRequest(t *testing.T) {
 	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 1
@@ -75,7 +75,7 @@ func TestCancellationOfUnsentRequest(t *testing.T) {
 		var calls sync.WaitGroup
 		for n := range 5 {
 			calls.Go(func() {
-				// the first has the way until all others have given up
+				// the first call occupies the only slot until the others are cancelled
 				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second))
 				assert.Check(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 			})
@@ -91,7 +91,7 @@ func TestCancellationOfUnsentRequest(t *testing.T) {
 	})
 }
 
-// A server that takes no cancellation holds up nothing but the place.
+// A server that refuses cancellations delays nothing but the slot of the call.
 func TestCancellationIsRefused(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/cancelled" {
@@ -116,7 +116,7 @@ func TestCancellationIsRefused(t *testing.T) {
 	})
 }
 
-// An answer that comes after the call was given up is dropped, wherever it comes.
+// A response that arrives after the cancellation is dropped, whichever way it comes.
 func TestLateResponses(t *testing.T) {
 	late := make(chan string)
 	inBubble(t, legacy(once(func(w http.ResponseWriter, r *recordedRequest) {
@@ -137,7 +137,7 @@ func TestLateResponses(t *testing.T) {
 	})
 }
 
-// However many calls there are, so many are under way at a time, and all come to an end.
+// With many calls, MaxCalls of them are in flight at a time, and all complete.
 func TestMaxCalls(t *testing.T) {
 	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
 		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
@@ -165,8 +165,8 @@ func TestMaxCalls(t *testing.T) {
 	}
 }
 
-// Every call asks a question back before it is answered, where all places are taken. That must not
-// lock up.
+// While all slots are taken by calls, each call makes the server send a request. This must not
+// deadlock.
 func TestServerRequestsAtMaxCalls(t *testing.T) {
 	var mu sync.Mutex
 	answers := make(map[string]chan struct{})

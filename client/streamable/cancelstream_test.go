@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A legacy server that asks the user because of a call takes the question back when the call is
-// given up, on the stream of the call. Then the stream is closed, whether the server ends it or
-// not, and not opened again.
+// A legacy server that has sent a request because of a call cancels that request on the stream of
+// the call, when the call is cancelled. Then the stream is closed, whether the server ends it or
+// not, and is not reopened.
 func TestCancelledStreamStaysOpen(t *testing.T) {
 	for name, test := range map[string]struct {
 		last func(*stream)

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Close ends whatever is under way, at once.
+// Close ends everything in flight at once.
 func TestCloseWithRequestsInFlight(t *testing.T) {
 	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
 		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
@@ -55,9 +55,9 @@ func TestCloseWithRequestsInFlight(t *testing.T) {
 	}
 }
 
-// Close at any moment in the life of a legacy connection: while it begins, calls, is asked,
-// listens, loses its session and begins another. It takes no longer than it may, and nothing is
-// left.
+// Close works at any moment in the life of a legacy connection: during the handshake, a call, a
+// request of the server, the GET stream, and the replacement of a session. It stays within its time
+// limit and leaves nothing behind.
 func TestCloseAtAnyTime(t *testing.T) {
 	for at := time.Duration(0); at < 4*time.Second; at += 97 * time.Millisecond {
 		for _, hung := range []bool{false, true} {
@@ -131,7 +131,7 @@ func TestCloseAtAnyTime(t *testing.T) {
 	}
 }
 
-// A Conn that was never used can be closed, and once is enough.
+// A Conn that was never used can be closed, more than once.
 func TestCloseBeforeOpen(t *testing.T) {
 	c := streamable.Dial("http://pipe/mcp")
 	for range 2 {

@@ -24,7 +24,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// discover answers server/discover as it is told, and serves the legacy era otherwise.
+// discover responds to server/discover with answer, and serves the legacy era otherwise.
 func discover(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
 	*recordedRequest) {
 	other := legacy(answerCall, nil)
@@ -44,7 +44,7 @@ func refusing(status, code int) func(http.ResponseWriter, *recordedRequest) {
 	}
 }
 
-// What the first answer says of the era: a revision, or an error at once.
+// The first response settles the era: a revision, or an error at once.
 func TestEra(t *testing.T) {
 	old := mcp.Rev20251125
 	for _, tt := range []struct {
@@ -123,7 +123,7 @@ func TestEra(t *testing.T) {
 	}
 }
 
-// A modern error leads to another try in a revision that the server names.
+// After a modern error, the client tries again in a revision that the server names.
 func TestEraSupported(t *testing.T) {
 	for supported, want := range map[string]string{
 		`["2099-01-01","2026-07-28"]`: "the server refuses revision 2026-07-28 and offers 2026-07-28",
@@ -148,8 +148,8 @@ func TestEraSupported(t *testing.T) {
 	}
 }
 
-// Both requests of the handshake may be under way, also where there is one place for calls. The one
-// whose answer is not wanted any more does not last.
+// Both requests of the handshake may be in flight, even with one slot for calls. The one whose
+// response is no longer needed is cancelled.
 func TestEraOfSilentServer(t *testing.T) {
 	for _, answer := range []string{"", "{}", discovered} {
 		silent := func(w http.ResponseWriter, r *recordedRequest) {
@@ -176,7 +176,7 @@ func TestEraOfSilentServer(t *testing.T) {
 				assert.Equal(t, c.Era(), mcp.Legacy)
 				assert.Equal(t, time.Since(began), 7*time.Second)
 			}
-			if answer != "{}" { // where both are answered
+			if answer != "{}" { // if both are answered
 				assert.Equal(t, s.pipes.open.Load(), int32(1))
 			}
 			if c.Era() == mcp.Legacy {
@@ -228,7 +228,7 @@ func TestEraOptions(t *testing.T) {
 	})
 }
 
-// A server that cannot be reached, or is none, is an error at once, which says why.
+// An unreachable server, or a URL without one, is an error at once that names the cause.
 func TestEraUnreachable(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -266,7 +266,7 @@ func TestEraUnreachable(t *testing.T) {
 	})
 }
 
-// The time for the start bounds everything, and so does its context.
+// StartTimeout limits the whole handshake, and so does its context.
 func TestEraTimeout(t *testing.T) {
 	inBubble(t, blockRequest, func(t *testing.T, s *testServer) {
 		began := time.Now()

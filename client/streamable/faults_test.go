@@ -25,8 +25,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A wire is the way back to the client for a faulty server that was called: a stream of frames, or
-// of events.
+// A faultyConn is how a faulty server responds to a call: with a stream of frames, or of events.
 type faultyConn struct {
 	id         string // of the call
 	raw        func(text string)
@@ -42,7 +41,7 @@ func (w *faultyConn) whole() string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, w.id, text)
 }
 
-// pause lets time pass, and reports false when the client has gone.
+// pause sleeps, and reports false if the client has disconnected.
 func (w *faultyConn) pause(d time.Duration) bool {
 	select {
 	case <-w.gone:
@@ -52,23 +51,23 @@ func (w *faultyConn) pause(d time.Duration) bool {
 	}
 }
 
-// A fault is what a server does when it is called. Behind it, its stream ends.
+// A fault is what a server does when it is called. Then its stream ends.
 type fault struct {
 	name  string
 	does  func(w *faultyConn)
 	took  time.Duration
 	stdio string // the error over pipes; "" for none
-	http  string // the same over HTTP
+	http  string // the error over HTTP
 	is    error  // over HTTP
-	junk  int    // what the client counts as no message
-	stray int    // and as an answer to nothing
+	junk  int    // invalid messages that the client counts
+	stray int    // responses without a request that the client counts
 }
 
 const patience = 5 * time.Minute // of the calls
 
 const (
-	soon     = -1 // after a while, but in time
-	whatever = -1 // as who hears the answer does not listen on
+	soon     = -1 // after some time, within the limits
+	whatever = -1 // not checked: the client stops reading after the response
 )
 
 var timedOut = fmt.Sprintf("no answer after %s", patience)
@@ -148,7 +147,7 @@ var faults = []fault{
 		http: "over the limit of 262144 (Options.Limits.MaxFrame)", is: framing.ErrTooLarge},
 }
 
-// slowly sends the answer byte by byte.
+// slowly sends the response byte by byte.
 func (w *faultyConn) slowly(d time.Duration) {
 	for _, c := range []byte(w.head + w.whole() + w.tail) {
 		w.raw(string(c))
@@ -169,7 +168,7 @@ func endless(format string) func(w *faultyConn) {
 	}
 }
 
-// checkFault calls a faulty server, and returns the error.
+// checkFault calls a faulty server and checks the error, which it returns.
 func checkFault(t *testing.T, f fault, c *client.Client, want string) error {
 	began := time.Now()
 	answer, err := call(t, c, client.OnProgress(func(mcp.ProgressParams) {}))
@@ -271,15 +270,15 @@ func TestFaultsOverHTTP(t *testing.T) {
 					if err := checkFault(t, f, c, f.http); err != nil {
 						assert.Assert(t, errors.Is(err, f.is), "%v", err)
 					}
-					check(t, c) // the connection lives
+					check(t, c) // the connection is still usable
 				})
 			})
 		}
 	}
 }
 
-// What is wrong below the messages, where there is HTTP. Each is done to a connection that was
-// taken over.
+// Faults below the level of messages, which exist over HTTP only. The server takes over the
+// connection for each.
 func TestFaultsOfHTTP(t *testing.T) {
 	answer := func(r *recordedRequest) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text)
@@ -362,7 +361,7 @@ func TestFaultsOfHTTP(t *testing.T) {
 				"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n%s",
 				gzipBomb(4<<20))
 		}, 0, "the connection ended before the response",
-			streamable.ErrDisconnected}, // of one line without a name, which costs nothing
+			streamable.ErrDisconnected}, // one line without a field name, which needs no memory
 		{"gzip that is none", func(conn net.Conn, r *recordedRequest) {
 			fmt.Fprintf(conn, "%sContent-Encoding: gzip\r\n\r\n%s", head, answer(r))
 		},
@@ -403,10 +402,10 @@ func TestFaultsOfHTTP(t *testing.T) {
 	}
 }
 
-// drainConn waits until the client has gone.
+// drainConn waits until the client has disconnected.
 func drainConn(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// A connection that is reset has had the request, as far as anybody knows.
+// After a connection reset, the server may have received the request.
 func TestConnectionReset(t *testing.T) {
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request := &recordedRequest{Request: r}

@@ -27,18 +27,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A pipes is a network whose connections are pipes without buffers, which work in a bubble of
-// synctest: time stands still while anybody has anything to do, and no goroutine may be left over.
+// A pipeListener is a network of unbuffered pipes, which work in a synctest bubble: time advances
+// only when all goroutines are blocked, and no goroutine may be left.
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
-	open   atomic.Int32 // of the client's ends
+	open   atomic.Int32 // open client ends
 
 	mu     sync.Mutex
 	dialed []string // the addresses
 }
 
-// An end is the client's end of a connection.
+// A pipeEnd is the client's end of a connection.
 type pipeEnd struct {
 	net.Conn
 	once  sync.Once
@@ -77,7 +77,7 @@ func (p *pipeListener) dial(ctx context.Context, _, address string) (net.Conn, e
 	}
 }
 
-// A site is a scripted HTTP server, and what it was asked.
+// A testServer is a scripted HTTP server that records its requests.
 type testServer struct {
 	pipes *pipeListener
 	http  *http.Client
@@ -89,7 +89,7 @@ type testServer struct {
 	seen []*recordedRequest
 }
 
-// Write takes what clients log.
+// Write receives the log of the clients.
 func (s *testServer) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *testServer) logged() string {
 	return s.log.String()
 }
 
-// A seen is a request that came.
+// A recordedRequest is a request that the server has received.
 type recordedRequest struct {
 	*http.Request
 	body    string
@@ -113,7 +113,7 @@ type recordedRequest struct {
 	}
 }
 
-// summary shows a request: what was asked, by which session, in which revision, from where on.
+// summary describes a request: method, session, revision and Last-Event-ID.
 func (s *recordedRequest) summary() string {
 	text := s.Method
 	if s.message.Method != "" {
@@ -129,7 +129,7 @@ func (s *recordedRequest) summary() string {
 	return text
 }
 
-// lines shows all requests, when everybody has done what they can.
+// lines returns the summaries of all requests, once all goroutines are blocked.
 func (s *testServer) lines() (lines []string) {
 	synctest.Wait()
 	s.mu.Lock()
@@ -155,7 +155,7 @@ func (s *testServer) last(t *testing.T, method string) *recordedRequest {
 	return nil
 }
 
-// count returns how many of the requests look like that.
+// count returns the number of requests with that summary.
 func (s *testServer) count(line string) (n int) {
 	for _, l := range s.lines() {
 		if strings.HasPrefix(l, line) {
@@ -165,8 +165,8 @@ func (s *testServer) count(line string) (n int) {
 	return n
 }
 
-// inBubble runs a test with a site. When it ends, nothing may be left running, and no connection
-// open.
+// inBubble runs a test with a server in a synctest bubble. When it ends, no goroutine may be
+// running and no connection open.
 func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedRequest),
 	test func(t *testing.T, s *testServer)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +202,7 @@ func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedReques
 	})
 }
 
-// connect returns a client of the site, that is closed when the test ends.
+// connect returns a client of the server, which is closed when the test ends.
 func (s *testServer) connect(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
 	c, err := s.tryConnect(t, o)
@@ -235,7 +235,7 @@ func call(t *testing.T, c *client.Client, o ...client.CallOption) (string, error
 	return result.Content[0].(*mcp.TextContent).Text, nil
 }
 
-// check calls the tool "weather", which answers.
+// check calls the tool "weather", and requires success.
 func check(t *testing.T, c *client.Client) {
 	t.Helper()
 	answer, err := call(t, c)
@@ -249,20 +249,20 @@ const (
 	text        = `{"resultType":"complete","content":[{"type":"text","text":"mild"}]}`
 )
 
-// answerJSON answers a request with JSON.
+// answerJSON responds to a request with JSON.
 func answerJSON(w http.ResponseWriter, r *recordedRequest, result string) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, result)
 }
 
-// refuse answers with an error of the protocol.
+// refuse responds with a JSON-RPC error.
 func refuse(w http.ResponseWriter, status int, id string, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message)
 }
 
-// A stream is an event stream as an answer.
+// A stream is a response that is an event stream.
 type stream struct {
 	http.ResponseWriter
 	r *recordedRequest
@@ -278,7 +278,7 @@ func events(w http.ResponseWriter, r *recordedRequest) *stream {
 
 func (s *stream) flush() { s.ResponseWriter.(http.Flusher).Flush() }
 
-// raw writes text of the stream.
+// raw writes text to the stream.
 func (s *stream) raw(format string, args ...any) {
 	fmt.Fprintf(s, format, args...)
 	s.flush()
@@ -292,13 +292,13 @@ func (s *stream) notify(method, params string) {
 	s.raw("data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":%s}\n\n", method, params)
 }
 
-// hold keeps the stream open until the client closes it.
+// hold blocks until the client closes the stream.
 func (s *stream) hold() { <-s.r.Context().Done() }
 
-// blockRequest gives no answer until the client goes.
+// blockRequest blocks until the client disconnects.
 func blockRequest(_ http.ResponseWriter, r *recordedRequest) { <-r.Context().Done() }
 
-// wait lets time pass, and reports false when the client has gone.
+// wait sleeps, and reports false if the client has disconnected.
 func wait(r *recordedRequest, d time.Duration) bool {
 	select {
 	case <-r.Context().Done():
@@ -308,7 +308,7 @@ func wait(r *recordedRequest, d time.Duration) bool {
 	}
 }
 
-// respondWith answers with a status and text.
+// respondWith responds with a status, Content-Type and body.
 func respondWith(status int, kind, body string) func(http.ResponseWriter, *recordedRequest) {
 	return func(w http.ResponseWriter, _ *recordedRequest) {
 		if kind != "" {
@@ -319,10 +319,10 @@ func respondWith(status int, kind, body string) func(http.ResponseWriter, *recor
 	}
 }
 
-// answerCall answers any call.
+// answerCall responds to any call.
 func answerCall(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }
 
-// modern is a modern server, but for calls.
+// modern is a modern server that handles calls with call.
 func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
 	*recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
@@ -337,7 +337,7 @@ func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.Resp
 	}
 }
 
-// legacy is a legacy server with the session "s1", but for calls and what is asked with GET.
+// legacy is a legacy server with the session "s1" that handles calls and GETs with these functions.
 func legacy(call, get func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
 	*recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
@@ -370,7 +370,7 @@ func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
 
 func pad(n int) string { return strings.Repeat("x", n) }
 
-// gzipBomb is much that is packed into little.
+// gzipBomb returns n bytes, compressed.
 func gzipBomb(n int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A fixed transport answers initialize and the like in its own way, and calls and GETs with what it
-// was given.
+// A fixedResponse transport performs the handshake, and responds to calls and GETs with a given
+// response.
 type fixedResponse struct {
 	status     int
 	kind, body string
@@ -49,7 +49,7 @@ func bodyOf(r *http.Request) io.Reader {
 	return r.Body
 }
 
-// Whatever a server answers, a call ends, with a result or an error, and nothing is left of it.
+// Whatever a server responds, a call ends with a result or an error, and leaves nothing behind.
 func FuzzResponse(f *testing.F) {
 	whole := `{"jsonrpc":"2.0","id":2,"result":` + text + `}`
 	for _, body := range []string{whole, "data: " + whole + "\n\n", "id: 1\nretry: 5\ndata: {}\n\n",

@@ -15,8 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// getStreamServer is a legacy server whose lists change, with what it answers the n-th GET, from 1
-// on.
+// getStreamServer is a legacy server whose lists can change. get handles the n-th GET, from 1.
 func getStreamServer(get func(w http.ResponseWriter, r *recordedRequest, n int)) func(
 	http.ResponseWriter, *recordedRequest) {
 	var n atomic.Int64
@@ -38,7 +37,7 @@ func getStreamServer(get func(w http.ResponseWriter, r *recordedRequest, n int))
 
 const changed = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"
 
-// getTimes is when the GETs of a test came, in seconds since the first.
+// getTimes records when GETs arrived, in seconds since the first.
 type getTimes struct {
 	first time.Time
 	at    []float64
@@ -51,8 +50,7 @@ func (g *getTimes) note() {
 	g.at = append(g.at, time.Since(g.first).Seconds())
 }
 
-// What becomes of the stream that a legacy server is offered: when it is asked for, and how many
-// changes the client assumes.
+// When the GET stream is reopened after various responses, and how many changes the client assumes.
 func TestGetStream(t *testing.T) {
 	var g getTimes
 	steps := func(status ...int) func(http.ResponseWriter, *recordedRequest, int) {
@@ -125,7 +123,7 @@ func TestGetStream(t *testing.T) {
 	}
 }
 
-// The stream goes on behind the last event that has come.
+// A GET stream is resumed after the last event received.
 func TestGetStreamIsResumed(t *testing.T) {
 	inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, n int) {
 		stream := events(w, r)
@@ -146,7 +144,7 @@ func TestGetStreamIsResumed(t *testing.T) {
 	})
 }
 
-// An event that is too large costs that event.
+// An event over the limit is skipped; the stream goes on.
 func TestGetStreamWithLargeEvents(t *testing.T) {
 	inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, _ int) {
 		stream := events(w, r)
@@ -163,8 +161,7 @@ func TestGetStreamWithLargeEvents(t *testing.T) {
 	})
 }
 
-// A session is begun anew while no call is made, but no more than once a minute; and tried again if
-// that fails.
+// Without a call, a lost session is replaced at most once a minute, and again if that fails.
 func TestGetStreamOfLostSession(t *testing.T) {
 	f := &sessionServer{
 		result: strings.Replace(initialized, `"tools":{}`, `"tools":{"listChanged":true}`, 1)}
@@ -200,8 +197,8 @@ func TestGetStreamOfLostSession(t *testing.T) {
 	})
 }
 
-// Where a call has begun the session anew, the stream of the old one does not do it once more:
-// neither behind that, nor while the server is still told.
+// If a call has replaced the session, the old GET stream does not replace it again, neither
+// afterwards nor while the handshake is in progress.
 func TestGetStreamAndCallOfLostSession(t *testing.T) {
 	for _, late := range []time.Duration{0, 1050 * time.Millisecond} {
 		f := &sessionServer{result: initialized, call: answerCall}
@@ -232,8 +229,7 @@ func TestGetStreamAndCallOfLostSession(t *testing.T) {
 	}
 }
 
-// While a legacy server takes its time to say whether it offers the stream, the first call waits
-// for a moment.
+// The first call waits a moment while a legacy server has not yet accepted the GET stream.
 func TestGetStreamIsWaitedFor(t *testing.T) {
 	for _, patience := range []time.Duration{200 * time.Millisecond, time.Hour} {
 		inBubble(t, getStreamServer(func(w http.ResponseWriter, r *recordedRequest, n int) {
@@ -249,7 +245,7 @@ func TestGetStreamIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A modern subscription that is lost is asked for again, and what may have been missed is a change.
+// A lost modern subscription is reopened, and counts as a change of what it watches.
 func TestListenIsReopened(t *testing.T) {
 	n := 0
 	server := modern(func(w http.ResponseWriter, r *recordedRequest) {
@@ -289,7 +285,7 @@ func TestListenIsReopened(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, g.at, []float64{0, 1, 3, 7})
 		assert.Equal(t, lists.Load(), int64(3))
-		_, err := c.Call(t.Context(), "tools/list", nil) // the subscription takes no place
+		_, err := c.Call(t.Context(), "tools/list", nil) // the subscription occupies no slot
 		assert.NilError(t, err)
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// headerLines shows the headers of a request but for those of every client of HTTP.
+// headerLines returns the headers of a request, without those of every HTTP client.
 func (s *recordedRequest) headerLines() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Header)) {
 		if !slices.Contains([]string{"Accept-Encoding", "Content-Length", "User-Agent"}, name) {
@@ -26,7 +26,7 @@ func (s *recordedRequest) headerLines() (lines []string) {
 	return lines
 }
 
-// custom are headers of the application, with all that the protocol keeps to itself.
+// custom are headers of the application, with all that the protocol reserves.
 var custom = http.Header{
 	"authorization": {"Bearer secret"}, "X-Two": {"1", "2"}, "Host": {"other.example"},
 	"mcp-method": {"evil"}, "MCP-Name": {"evil"}, "Mcp-Session-Id": {"evil"},
@@ -61,7 +61,7 @@ func TestLegacyHeaders(t *testing.T) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
 		assert.NilError(t, c.Close())
-		// which mean nothing there
+		// which have no meaning in that revision
 		own := []string{"Mcp-Param-Region: evil", "Mcp-Param-Zone: evil"}
 		post := []string{"Accept: application/json, text/event-stream",
 			"Authorization: Bearer secret", "Content-Type: application/json"}
@@ -89,7 +89,7 @@ func TestLegacyHeaders(t *testing.T) {
 	})
 }
 
-// Mcp-Name is the tool's, the prompt's or the resource's, as a header can have it.
+// Mcp-Name is the name of the tool or prompt or the URI of the resource, encoded as a header value.
 func TestModernNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=",
@@ -119,8 +119,7 @@ func TestModernNames(t *testing.T) {
 	}
 }
 
-// listing is a modern server with one tool, whose schema is the latest of schemas for each time
-// that it is listed.
+// listing is a modern server with one tool. Each tools/list uses the next of schemas.
 func listing(call func(http.ResponseWriter, *recordedRequest),
 	schemas ...string) func(http.ResponseWriter, *recordedRequest) {
 	n := 0
@@ -183,8 +182,8 @@ func TestModernParams(t *testing.T) {
 	}
 }
 
-// A tool whose definition breaks the rules is left out, with a word in the log, and not called. In
-// the legacy era there are no such rules, and no such headers.
+// A tool with invalid x-mcp-header annotations is omitted from the list, logged, and cannot be
+// called. In the legacy era there are no such annotations.
 func TestInvalidToolsAreOmitted(t *testing.T) {
 	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," +
 		tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
@@ -232,8 +231,8 @@ func TestLegacyHasNoParamHeaders(t *testing.T) {
 	})
 }
 
-// Where the server misses headers, the list is looked at again, and the call sent again once: if
-// there is something new on it.
+// If the server refuses a call because of missing headers, the client lists the tools again, and
+// repeats the call once if the list has changed.
 func TestMissingHeaders(t *testing.T) {
 	before, after := tool("weather", `"s":{"type":"string"}`),
 		tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)

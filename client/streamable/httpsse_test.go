@@ -18,10 +18,10 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An old server speaks HTTP+SSE: it has one stream, on which all it says comes.
+// An httpSSEServer speaks HTTP+SSE: all its messages come on one stream.
 type httpSSEServer struct {
 	endpoint string
-	out      chan string // events, for the stream; closed: it ends
+	out      chan string // events for the stream; closing it ends the stream
 	post     func(o *httpSSEServer, w http.ResponseWriter, r *recordedRequest)
 }
 
@@ -58,7 +58,7 @@ func (o *httpSSEServer) result(r *recordedRequest, result string) {
 		r.message.ID, result)
 }
 
-// withHTTPSSEServer runs a test with an old server.
+// withHTTPSSEServer runs a test with an HTTP+SSE server.
 func withHTTPSSEServer(t *testing.T, o *httpSSEServer, test func(t *testing.T, s *testServer)) {
 	inBubble(t, o.answer, func(t *testing.T, s *testServer) {
 		o.out = make(chan string, 10)
@@ -98,7 +98,7 @@ func TestHTTPSSE(t *testing.T) {
 	}
 }
 
-// What is no stream of HTTP+SSE leaves the server's refusal as it was.
+// If the GET does not open an HTTP+SSE stream, the error is the server's first refusal.
 func TestNotHTTPSSE(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -155,7 +155,7 @@ func TestNotHTTPSSE(t *testing.T) {
 	}
 }
 
-// Only what may come from such a server leads to the GET.
+// Only responses that an HTTP+SSE server may send lead to the GET.
 func TestHTTPSSEIsNotTried(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 405, 406, 415, 429, 500, 503} {
 		inBubble(t, respondWith(status, "", ""), func(t *testing.T, s *testServer) {
@@ -166,7 +166,7 @@ func TestHTTPSSEIsNotTried(t *testing.T) {
 		})
 	}
 	inBubble(t, refusing(400, -32602), func(t *testing.T, s *testServer) {
-		// in words of the protocol
+		// as a JSON-RPC error
 		_, err := s.tryConnect(t, client.Options{Era: mcp.Legacy})
 		assert.ErrorContains(t, err, "no")
 		assert.Equal(t, s.count("GET"), 0)
@@ -191,7 +191,8 @@ func TestHTTPSSEServerRequests(t *testing.T) {
 	})
 }
 
-// A call that is given up is told, and takes no place any more, whether it was accepted or not.
+// A cancelled call is cancelled at the server and frees its slot, whether its POST was accepted or
+// not.
 func TestHTTPSSECancellation(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		withHTTPSSEServer(t,
@@ -227,7 +228,7 @@ func TestHTTPSSERefusal(t *testing.T) {
 		})
 }
 
-// With the stream, the connection ends.
+// The connection ends with the stream.
 func TestHTTPSSEStreamEnds(t *testing.T) {
 	for event, want := range map[string]string{
 		"": "closed the connection",

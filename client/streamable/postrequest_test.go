@@ -16,12 +16,12 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// However many calls there were at a time, few goroutines stay, and take up what comes then.
+// After many concurrent calls, at most maxIdleWorkers goroutines remain, and handle later calls.
 func TestIdleWorkers(t *testing.T) {
 	const many = 100
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if strings.Contains(r.body, "together") {
-			time.Sleep(time.Second) // time stands still until all are here
+			time.Sleep(time.Second) // time advances when all calls have arrived
 		}
 		answerJSON(w, r, text)
 	}), func(t *testing.T, s *testServer) {
@@ -49,7 +49,7 @@ func TestIdleWorkers(t *testing.T) {
 	})
 }
 
-// What the application adds to every request is there, but for what is the protocol's.
+// Headers of the application are sent, except those that the protocol reserves.
 func TestOptionsHeader(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }),
 		func(t *testing.T, s *testServer) {
@@ -80,7 +80,7 @@ func TestOptionsHeader(t *testing.T) {
 		})
 }
 
-// An answer may say more of its type, and of its length nothing.
+// A response may have parameters in its Content-Type and no Content-Length.
 func TestJSONResponses(t *testing.T) {
 	for kind, want := range map[string]error{"application/json; charset=utf-8": nil,
 		"Application/JSON": nil, "application/json": nil, "text/plain": rpc.ErrProtocol} {
@@ -95,7 +95,7 @@ func TestJSONResponses(t *testing.T) {
 			assert.ErrorIs(t, err, want)
 		})
 	}
-	// JSON that is the answer to something else.
+	// the response to another request
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":12345,"result":` + text + `}`))

@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// everything has a client do all that it can.
+// everything uses all features of a client.
 func everything(t *testing.T, c *client.Client) {
 	for _, err := range c.Tools(t.Context()) {
 		assert.NilError(t, err)
@@ -40,7 +40,7 @@ func everything(t *testing.T, c *client.Client) {
 	synctest.Wait()
 }
 
-// allCapabilities serves all of that.
+// allCapabilities is a server with all features.
 func allCapabilities(w http.ResponseWriter, r *recordedRequest) {
 	switch {
 	case r.message.Method == "tools/list":
@@ -66,7 +66,7 @@ func allCapabilities(w http.ResponseWriter, r *recordedRequest) {
 
 const can = `"capabilities":{"tools":{},"logging":{},"resources":{"subscribe":true}}`
 
-// Every POST is one message to the endpoint, and its headers say what it does.
+// Every POST is one message to the endpoint, and its headers describe it.
 func TestPostsMustBeModern(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "server/discover" {
@@ -144,7 +144,7 @@ func TestPostsMustBeLegacy(t *testing.T) {
 	})
 }
 
-// Whatever the application hands over, what is sent is UTF-8, on one line.
+// Whatever the application passes, each message is UTF-8 on one line.
 func TestMessagesMustBeUTF8(t *testing.T) {
 	args := []any{
 		map[string]string{"a": "\xff\xfe"}, map[string]string{"a\x80": "b"},
@@ -192,7 +192,7 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 	})
 }
 
-// Servers of 2025-03-26 may answer, and say what they say, in batches.
+// Servers of 2025-03-26 may send responses and requests in batches.
 func TestBatchesMustBeUnderstood(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -223,7 +223,7 @@ func TestBatchesMustBeUnderstood(t *testing.T) {
 	}
 }
 
-// The revision that was agreed on is said, and not the one that was asked for.
+// Requests name the negotiated revision, not the one that the client requested.
 func TestNegotiatedRevisionMustBeSent(t *testing.T) {
 	for _, agreed := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -240,7 +240,7 @@ func TestNegotiatedRevisionMustBeSent(t *testing.T) {
 	}
 }
 
-// Servers spell header names as they like.
+// Header names are case-insensitive.
 func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {

@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// hosts are the addresses that connections were made to, each once.
+// hosts returns the addresses of connections, each once.
 func (p *pipeListener) hosts() (hosts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,8 +32,8 @@ func (p *pipeListener) hosts() (hosts []string) {
 	return hosts
 }
 
-// Redirects are followed at the same server if the request stays what it is. No other server gets
-// to know anything.
+// Redirects are followed within one origin if the method stays the same. Other servers receive
+// nothing.
 func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		status   int
@@ -90,7 +90,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// The user of the URL is the same behind a redirect.
+// The user of the URL is kept after a redirect.
 func TestRedirectsKeepTheUser(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.URL.Path == "/moved" {
@@ -106,7 +106,7 @@ func TestRedirectsKeepTheUser(t *testing.T) {
 	})
 }
 
-// The application's own rule comes after that.
+// The application's CheckRedirect runs after the Conn's.
 func TestRedirectsOfTheApplication(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		http.Redirect(w, r.Request, "/moved", 307)
@@ -119,7 +119,7 @@ func TestRedirectsOfTheApplication(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong, nothing that is secret is in an error or in the log.
+// Neither errors nor the log contain secrets.
 func TestSecretsAreNotInErrors(t *testing.T) {
 	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
 		respondWith(400, "text/plain", "no"), respondWith(401, "", ""),
@@ -164,7 +164,7 @@ func TestSecretsAreNotInErrors(t *testing.T) {
 	}
 }
 
-// A header that cannot be sent is an error that does not say what is in it.
+// The error for an invalid header does not quote it.
 func TestHeadersThatCannotBeSent(t *testing.T) {
 	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.o.Header = http.Header{"X-Key": {"secret\n"}}
@@ -188,7 +188,7 @@ func TestMain(m *testing.M) {
 	fmt.Println(err)
 }
 
-// The default client goes by the proxies of the environment, and does not tell what is in there.
+// The default client uses the proxies of the environment, and does not reveal their URLs.
 func TestProxy(t *testing.T) {
 	asked := make(chan string, 10)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// These are defects that leading Go implementations have had, which this client must not have. G
-// stands for the official SDK, M for mcp-go.
+// These tests cover defects of other Go implementations: G stands for the official SDK, M for
+// mcp-go.
 
 // G9: bodies and lines were read without a limit.
 func TestResponsesAreBounded(t *testing.T) {
@@ -36,8 +36,8 @@ func TestResponsesAreBounded(t *testing.T) {
 	}
 }
 
-// G10: a line without a colon, which the format allows, ended the connection, and space around data
-// was lost.
+// G10: a line without a colon, which the format allows, ended the connection, and spaces around
+// data were lost.
 func TestEventLinesWithoutColon(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw(
@@ -46,8 +46,8 @@ func TestEventLinesWithoutColon(t *testing.T) {
 	}), func(t *testing.T, s *testServer) { check(t, s.connect(t, client.Options{})) })
 }
 
-// G11: that a subscription was lost was not noticed; it was not opened again, and to subscribe anew
-// was refused.
+// G11: the loss of a subscription was not noticed; it was not reopened, and subscribing again was
+// refused.
 func TestLostSubscriptionsAreReopened(t *testing.T) {
 	var opened atomic.Int64
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -69,14 +69,14 @@ func TestLostSubscriptionsAreReopened(t *testing.T) {
 		updates := make(chan string, 10)
 		c := s.connect(t, client.Options{OnResourceUpdated: func(uri string) { updates <- uri }})
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
-		assert.Equal(t, <-updates, "a:1") // when the stream was lost, it may have changed
+		assert.Equal(t, <-updates, "a:1") // it may have changed while the stream was closed
 		synctest.Wait()
 		assert.Equal(t, opened.Load(), int64(2))
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
 	})
 }
 
-// G12: what was kept for streams and subscriptions stayed for as long as the connection.
+// G12: state of streams and subscriptions was kept as long as the connection.
 func TestCallsLeaveNothingBehind(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).result(text)
@@ -87,12 +87,11 @@ func TestCallsLeaveNothingBehind(t *testing.T) {
 			check(t, c)
 			synctest.Wait()
 		}
-		assert.Equal(t, len(s.pipes.dialed), 1) // the connection is used again and again
+		assert.Equal(t, len(s.pipes.dialed), 1) // one connection is reused
 	})
 }
 
-// G16: any failure of the probe led to initialize, that of the network and a refusal of who asks as
-// well.
+// G16: any failure of the probe led to initialize, even a network error or a cancellation.
 func TestOnlyAResponseChangesTheEra(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter, *recordedRequest){
 		"401": respondWith(401, "", ""), "403": refusing(403, -32001),
@@ -108,8 +107,7 @@ func TestOnlyAResponseChangesTheEra(t *testing.T) {
 	}
 }
 
-// What a server that is busy says of a call is not cut, and can be told from what something in
-// front of it says.
+// The error of a busy server is passed on, and differs from that of a proxy.
 func TestBusyServerStaysConnected(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		refusing(429, rpc.CodeBusy)(w, r)
@@ -119,7 +117,7 @@ func TestBusyServerStaysConnected(t *testing.T) {
 	})
 }
 
-// M11: a server was never told that a call was given up.
+// M11: cancellations were not sent to the server.
 func TestCancellationIsSent(t *testing.T) {
 	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
@@ -131,7 +129,7 @@ func TestCancellationIsSent(t *testing.T) {
 	})
 }
 
-// M13: callbacks ran on the goroutine that reads: one that called the client locked up.
+// M13: callbacks ran on the reading goroutine, so a callback that used the client deadlocked.
 func TestCallbacksMayCall(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)

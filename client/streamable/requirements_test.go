@@ -6,14 +6,13 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A must is something that the specification says a client MUST do, not do, or SHOULD do, in few
-// words, and the tests that prove it. Those of other packages are called by the package:
-// client.TestCancel. What begins with a dash is why there is no test, or what the tests before it
-// leave open.
+// A requirement is a MUST or SHOULD of the specification for clients, in few words, with the tests
+// that cover it. Tests of other packages are qualified: client.TestCancel. Text after a dash says
+// why there is no test, or what the tests leave open.
 type requirement = conformance.Claim
 
-// requirements are those of the pages about transports, by page. Where a page says the same in
-// several revisions, the row is in the list of the last.
+// requirements are those of the pages about transports, by page. A requirement of several revisions
+// is listed with the latest.
 var requirements = map[string][]requirement{
 	"2026-07-28 basic/transports": {
 		{"messages are UTF-8", "TestMessagesMustBeUTF8"},
@@ -114,8 +113,7 @@ var requirements = map[string][]requirement{
 	},
 }
 
-// The tests that are said to prove something are there, and those that are called after a MUST are
-// said to prove one.
+// The tests named in requirements exist, and each test with Must in its name is in a row.
 func TestRequirements(t *testing.T) {
 	conformance.CheckMusts(t, requirements,
 		map[string]string{"": ".", "client": "..", "mcp": "../../rpc/mcp",

@@ -48,8 +48,7 @@ func TestLegacy(t *testing.T) {
 	})
 }
 
-// What an answer to a call may look like, in both eras, and what becomes of it. None of them ends
-// the connection.
+// Valid and invalid responses to a call in both eras. None of them ends the connection.
 func TestResponses(t *testing.T) {
 	answer := func(r *recordedRequest) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, text)
@@ -148,7 +147,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// once gives an answer to the first call, and the right one to all others.
+// once handles the first call with answer, and all others correctly.
 func once(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
 	*recordedRequest) {
 	first := true
@@ -175,7 +174,7 @@ func withoutHandshake(call func(http.ResponseWriter, *recordedRequest)) func(htt
 	}
 }
 
-// What comes before an answer arrives before it, in order.
+// Messages before the response arrive before it, in order.
 func TestMessagesBeforeTheResponse(t *testing.T) {
 	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
 		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
@@ -220,8 +219,8 @@ func accept(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 }
 
-// A legacy server asks on the stream of the call, or on that of GET, and is answered with a POST,
-// also where no call has a place any more.
+// A legacy server sends requests on the stream of a call or on the GET stream. The response is a
+// POST, even while all slots are taken.
 func TestServerRequests(t *testing.T) {
 	for _, onGet := range []bool{false, true} {
 		asked, answered := make(chan *recordedRequest), make(chan string)
@@ -262,8 +261,7 @@ func TestServerRequests(t *testing.T) {
 	}
 }
 
-// A modern server must not send requests. What it sends all the same is not answered, and does no
-// harm.
+// A modern server must not send requests. Those that it sends anyway get no response.
 func TestModernServerRequestsAreNotAnswered(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
@@ -277,8 +275,7 @@ func TestModernServerRequestsAreNotAnswered(t *testing.T) {
 	})
 }
 
-// A server that does not end the stream behind the answer is not waited for, and in the end not
-// listened to.
+// A stream that does not end after the response is closed after a short time.
 func TestMessagesAfterTheResponse(t *testing.T) {
 	for _, more := range []string{"", "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n",
 		strings.Repeat(":\n", 1<<20)} {
@@ -300,8 +297,8 @@ func TestMessagesAfterTheResponse(t *testing.T) {
 	}
 }
 
-// A server that answers a notification, or does so with a stream that it does not end, holds
-// nothing up for long.
+// A server that responds to a notification, or does so with a stream that does not end, delays
+// nothing for long.
 func TestResponsesToNotifications(t *testing.T) {
 	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
 		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() },

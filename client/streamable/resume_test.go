@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// breakingStream is a legacy server whose answers break off: each call's stream is begin, and what
-// is asked for with Last-Event-ID is for again.
+// breakingStream is a legacy server whose responses break off: the stream of each call is begin,
+// and again handles GETs with Last-Event-ID.
 func breakingStream(begin string,
 	again func(w http.ResponseWriter, r *recordedRequest, n int)) func(http.ResponseWriter,
 	*recordedRequest) {
@@ -34,7 +34,7 @@ func breakingStream(begin string,
 	)
 }
 
-// answerAndEnd is the end of an answer to the first call, on another stream.
+// answerAndEnd completes the response to the first call on another stream.
 func answerAndEnd(w http.ResponseWriter, r *recordedRequest, id string) {
 	events(w, r).raw("id: %s\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", id,
 		firstCall, text)
@@ -48,7 +48,7 @@ func TestResume(t *testing.T) {
 		name, begin string
 		again       func(w http.ResponseWriter, r *recordedRequest, n int)
 		took        time.Duration
-		want        []string // the ids of the GETs
+		want        []string // the Last-Event-IDs of the
 		err         string
 	}{
 		{"at once", "id: 1\ndata:\n\n", func(w http.ResponseWriter, r *recordedRequest, _ int) {
@@ -161,7 +161,7 @@ func refuseResume(status int) func(http.ResponseWriter, *recordedRequest, int) {
 	return func(w http.ResponseWriter, _ *recordedRequest, _ int) { w.WriteHeader(status) }
 }
 
-// Each message of a stream that breaks off again and again comes once, in order.
+// Each message of a stream that breaks off repeatedly arrives once, in order.
 func TestResumeKeepsOrder(t *testing.T) {
 	begin := progress(1)
 	inBubble(t, breakingStream(begin, func(w http.ResponseWriter, r *recordedRequest, n int) {
@@ -177,7 +177,7 @@ func TestResumeKeepsOrder(t *testing.T) {
 			got = append(got, p.Progress)
 		}))
 		assert.NilError(t, err)
-		// Of two that come at once, the newer may be told only.
+		// of two at the same time, only the newer may be reported
 		assert.Assert(t, len(got) >= 5, "%v", got)
 		for i := 1; i < len(got); i++ {
 			assert.Assert(t, got[i] > got[i-1], "%v", got)
@@ -192,8 +192,8 @@ func progress(n int) string {
 		n, n)
 }
 
-// A call that is given up while it waits is told as others are; one whose time runs out does not
-// wait on.
+// A call that is cancelled while it waits to be resumed is cancelled at the server; one that times
+// out waits no longer.
 func TestResumeEndsWithTheCall(t *testing.T) {
 	inBubble(t, breakingStream("retry: 60000\nid: 1\ndata:\n\n", nil),
 		func(t *testing.T, s *testServer) {
@@ -211,7 +211,8 @@ func TestResumeEndsWithTheCall(t *testing.T) {
 		})
 }
 
-// The answer to initialize may break off as well. The session is that of the answer to the POST.
+// The response to initialize may break off, too. Its session is in the header of the POST's
+// response.
 func TestResumeInitialize(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
@@ -234,7 +235,7 @@ func TestResumeInitialize(t *testing.T) {
 	})
 }
 
-// A modern stream cannot be resumed, whatever is on it.
+// A modern stream is never resumed.
 func TestModernIsNotResumed(t *testing.T) {
 	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("retry: 1\nid: 1\ndata:\n\n")

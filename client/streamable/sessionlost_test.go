@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// withLostSession answers as f does, but for what a session that it does not know any more is told.
+// withLostSession is the sessionServer f, except that told responds to unknown sessions.
 func withLostSession(f *sessionServer,
 	told func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
@@ -32,7 +32,7 @@ func refusing400(code int, id, message string) func(http.ResponseWriter, *record
 	}
 }
 
-// Servers that answer 400 where 404 is meant say what is wrong, each in its own words.
+// Servers that answer 400 instead of 404 say so with various messages.
 func TestSessionIsReplacedAfter400(t *testing.T) {
 	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
 		"TypeScript, as its examples have it": refusing400(-32000, "null",
@@ -59,7 +59,7 @@ func TestSessionIsReplacedAfter400(t *testing.T) {
 	}
 }
 
-// Any other 400 leaves the session as it is.
+// Any other 400 leaves the session alone.
 func TestSessionIsKeptAfterOther400(t *testing.T) {
 	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
 		"a bad request": refusing400(-32000, "null", "Bad Request: Unsupported protocol version"),
@@ -92,8 +92,8 @@ func TestSessionIsKeptAfterOther400(t *testing.T) {
 	}
 }
 
-// A server without sessions, or one that answers so whatever it is sent, is not asked for a session
-// again and again.
+// A server without sessions, or one that always answers so, does not cause an endless loop of new
+// sessions.
 func TestSessionReplacementIsBounded(t *testing.T) {
 	f := &sessionServer{result: initialized}
 	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")
@@ -113,7 +113,7 @@ func TestSessionReplacementIsBounded(t *testing.T) {
 	})
 }
 
-// legacyWithoutSession is a legacy server that gives no session, and takes calls so.
+// legacyWithoutSession is a legacy server without session ids.
 func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func(
 	http.ResponseWriter, *recordedRequest) {
 	return func(w http.ResponseWriter, r *recordedRequest) {
@@ -130,7 +130,7 @@ func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func
 	}
 }
 
-// The stream of what the server says by itself learns of it, too.
+// The GET stream notices the loss, too.
 func TestGetStreamOfSessionLostWith400(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {

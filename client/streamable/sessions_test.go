@@ -20,8 +20,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A forgetful server is a legacy one that knows only its latest session, s1, s2 and so on, and that
-// not if told to forget it.
+// A sessionServer is a legacy server that knows only its latest session, s1, s2 and so on, and can
+// be told to lose it.
 type sessionServer struct {
 	sessions  atomic.Int64
 	forgotten atomic.Bool
@@ -75,8 +75,8 @@ func TestSessionIsReplaced(t *testing.T) {
 	})
 }
 
-// Of all the calls that find out, one begins the session, and none is sent before the server knows
-// that it has begun.
+// When several calls notice the loss, one starts a new session, and none is sent before the server
+// has received notifications/initialized.
 func TestSessionIsReplacedOnce(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	slow := func(w http.ResponseWriter, r *recordedRequest) {
@@ -106,8 +106,7 @@ func TestSessionIsReplacedOnce(t *testing.T) {
 	})
 }
 
-// What the server was asked for in the session before it is asked for again: what it tells, and
-// from which level on it logs, as last set.
+// Subscriptions and the log level of the old session are restored in the new one.
 func TestSessionIsRestored(t *testing.T) {
 	f := &sessionServer{
 		result: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}},"serverInfo":{"name":"site","version":"1"}}`,
@@ -149,13 +148,13 @@ func TestSessionIsRestored(t *testing.T) {
 		assert.Equal(t, string(s.last(t, "logging/setLevel").message.Params), `{"level":"error"}`)
 		told := []string{<-updates, <-updates}
 		slices.Sort(told)
-		assert.DeepEqual(t, told, []string{"a:1", "a:2"}) // they may have changed meanwhile
+		assert.DeepEqual(t, told, []string{"a:1", "a:2"}) // assumed changed in the meantime
 		time.Sleep(time.Second)
 		assert.Equal(t, lists.Load(), int64(1))
 	})
 }
 
-// A session that is lost again at once is an error, and no loop.
+// A session that is lost again at once is an error, not a loop.
 func TestSessionIsLostAgain(t *testing.T) {
 	f := &sessionServer{result: initialized}
 	f.call = respondWith(http.StatusNotFound, "", "")
@@ -167,13 +166,13 @@ func TestSessionIsLostAgain(t *testing.T) {
 				`server "server": tool "weather": the server has forgotten the session, and the next one too`)
 			assert.Assert(t, errors.Is(err, client.ErrSessionLost))
 		}
-		// and twice not, as it is known that there is no session
+		// and two calls are not sent, because there is no session
 		assert.Equal(t, s.count("POST tools/call"), 4)
 		assert.Equal(t, s.count("POST initialize"), 4)
 	})
 }
 
-// So is one that is lost before it has begun: no call is sent in it.
+// So is a session that is lost before it has begun: no call is sent in it.
 func TestSessionIsLostAtOnce(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -189,7 +188,7 @@ func TestSessionIsLostAtOnce(t *testing.T) {
 	})
 }
 
-// A server that does not begin another session says why, and is asked again by the next call.
+// If a server refuses a new session, the error says why, and the next call tries again.
 func TestSessionIsRefused(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	var busy atomic.Bool
@@ -212,7 +211,7 @@ func TestSessionIsRefused(t *testing.T) {
 	})
 }
 
-// A call whose time runs out while the server does not answer initialize takes no place with it.
+// A call that times out while the server does not answer initialize frees its slot.
 func TestSessionIsNotReplaced(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	var stuck atomic.Bool
@@ -241,7 +240,7 @@ func TestSessionIsNotReplaced(t *testing.T) {
 	})
 }
 
-// What has been answered in part may have been done: it is not sent again.
+// A call with a partial response is not sent again: the server may have performed it.
 func TestSessionIsLostDuringResponse(t *testing.T) {
 	f := &sessionServer{result: initialized}
 	f.call = once(func(w http.ResponseWriter, r *recordedRequest) {
@@ -261,8 +260,8 @@ func TestSessionIsLostDuringResponse(t *testing.T) {
 	})
 }
 
-// A question of a session that is lost is not answered in the next, where the answer could be taken
-// for that to another.
+// The response to a request of a lost session is not sent in the next one, where it could be taken
+// for the response to another.
 func TestLostSessionCancelsServerRequests(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
@@ -290,7 +289,7 @@ func TestLostSessionCancelsServerRequests(t *testing.T) {
 	})
 }
 
-// What is about a session that is lost is not told to the server any more.
+// Messages that belong to a lost session are not sent.
 func TestLostSessionDropsCancellations(t *testing.T) {
 	f := &sessionServer{result: initialized, call: once(blockRequest)}
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -313,7 +312,7 @@ func TestLostSessionDropsCancellations(t *testing.T) {
 	})
 }
 
-// Once there has been a session, the server is not taken for one of HTTP+SSE.
+// Once there has been a session, the client does not try HTTP+SSE.
 func TestSessionPerTransport(t *testing.T) {
 	f := &sessionServer{result: initialized, call: answerCall}
 	f.get = func(w http.ResponseWriter, r *recordedRequest) {
@@ -334,7 +333,7 @@ func TestSessionPerTransport(t *testing.T) {
 	})
 }
 
-// Close tells the server, and waits no longer than it has to for one that does not listen.
+// Close deletes the session, and does not wait long for a server that does not respond.
 func TestSessionIsDeleted(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
@@ -361,7 +360,7 @@ func TestSessionIsDeleted(t *testing.T) {
 	}
 }
 
-// A server without sessions gets no id, and no DELETE.
+// For a server without sessions, no id and no DELETE are sent.
 func TestNoSession(t *testing.T) {
 	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {

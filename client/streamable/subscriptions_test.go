@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// When a server has forgotten the session, what may have changed is told once it has taken up the
-// subscriptions again: so nothing is missed in between.
+// After a session was lost, changes are reported once the subscriptions are restored, so that none
+// is missed.
 func TestSubscriptionsOfLostSession(t *testing.T) {
 	const took = time.Second
 	var sessions int

@@ -15,16 +15,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// cutError sends the beginning of text, and ends the stream: in good order, or in the middle of it.
-func cutError(w http.ResponseWriter, r *recordedRequest, text string, abort bool) {
+// truncate sends the beginning of text, and ends the stream regularly or abruptly.
+func truncate(w http.ResponseWriter, r *recordedRequest, text string, abort bool) {
 	events(w, r).raw("%s", text)
 	if abort {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// A modern answer may be cut off behind any byte: the call fails, and says that the server may have
-// done it. Only the whole event is an answer.
+// A modern response may be truncated after any byte: the call fails with ErrDisconnected. Only a
+// complete event is a response.
 func TestModernResponseTruncatedAnywhere(t *testing.T) {
 	whole := func(id string) string {
 		return fmt.Sprintf(
@@ -35,7 +35,7 @@ func TestModernResponseTruncatedAnywhere(t *testing.T) {
 		missing := 0 // bytes at the end
 		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 			text := whole(string(r.message.ID))
-			cutError(w, r, text[:max(0, len(text)-missing)], abort && missing > 0)
+			truncate(w, r, text[:max(0, len(text)-missing)], abort && missing > 0)
 		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{})
@@ -50,8 +50,8 @@ func TestModernResponseTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// A legacy answer with ids may be cut off behind any byte, on the first stream and on each that
-// goes on with it: the call has its result, and all progress once and in order.
+// A legacy response with event ids may be truncated after any byte, on the first stream and on each
+// that resumes it: the call succeeds, and progress arrives once and in order.
 func TestLegacyResponseTruncatedAnywhere(t *testing.T) {
 	const first, last = "id: 0\ndata:\n\n", 4
 	// rest is what the server has for a call from behind an event on.
@@ -74,7 +74,7 @@ func TestLegacyResponseTruncatedAnywhere(t *testing.T) {
 			assert.Check(t, json.Unmarshal(r.message.Params, &params))
 			id, token = string(r.message.ID), string(params.Meta.ProgressToken)
 			begin := first + rest(0, token, id)
-			cutError(w, r, begin[:min(len(first)+at, len(begin))], abort)
+			truncate(w, r, begin[:min(len(first)+at, len(begin))], abort)
 		}, func(w http.ResponseWriter, r *recordedRequest) {
 			var after int
 			if n, _ := fmt.Sscan(r.Header.Get("Last-Event-Id"), &after); n == 0 {
@@ -82,7 +82,7 @@ func TestLegacyResponseTruncatedAnywhere(t *testing.T) {
 				return
 			}
 			more := rest(after, token, id)
-			cutError(w, r, more[:min(max(at, 130), len(more))], abort) // an event at least
+			truncate(w, r, more[:min(max(at, 130), len(more))], abort) // an event at least
 		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
@@ -108,7 +108,7 @@ func TestLegacyResponseTruncatedBeforeFirstID(t *testing.T) {
 	const begin = "id: 0\ndata:\n\n"
 	for at := range len(begin) {
 		inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
-			cutError(w, r, begin[:at], at%2 == 0)
+			truncate(w, r, begin[:at], at%2 == 0)
 		}, nil), func(t *testing.T, s *testServer) {
 			_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 			assert.Assert(t, errors.Is(err, streamable.ErrDisconnected), "cut at %d: %v", at, err)
