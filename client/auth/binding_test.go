@@ -12,7 +12,7 @@ import (
 )
 
 // secretOptions returns all configurations with something that only one authorization server may
-// receive, without its name, keyed by the error of New.
+// receive, without the name of that server, by case.
 func (w *testServers) secretOptions() map[string]auth.Options {
 	code := auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect}
 	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
