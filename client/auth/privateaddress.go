@@ -43,28 +43,28 @@ type allowPrivateKey struct{}
 // connections to the MCP server used private ones. If a proxy is configured, the decision is the
 // proxy's.
 func (a *Authorizer) defaultHTTPClient() *http.Client {
-	dialer := net.Dialer{Timeout: 10 * time.Second,
-		ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err != nil {
-				return err
-			}
-			if anywhere, _ := ctx.Value(allowPrivateKey{}).(bool); anywhere ||
-				!isPrivate(at.Addr()) {
-				return nil
-			}
-			return fmt.Errorf(
-				"%s is a private address, but the MCP server has a public one: not connected",
-				at.Addr())
-		}}
+	checkAddress := func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		allowed, _ := ctx.Value(allowPrivateKey{}).(bool)
+		if allowed || !isPrivate(at.Addr()) {
+			return nil
+		}
+		return fmt.Errorf(
+			"%s is a private address, but the MCP server has a public one: not connected",
+			at.Addr())
+	}
+	dialer := net.Dialer{Timeout: 10 * time.Second, ControlContext: checkAddress}
 	direct := &http.Transport{
 		DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 10 * time.Second, MaxIdleConns: 10,
 		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
 	}
 	proxied := direct.Clone()
-	proxied.Proxy, proxied.DialContext = http.ProxyFromEnvironment,
-		(&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	proxied.Proxy = http.ProxyFromEnvironment
+	proxied.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	return &http.Client{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
 		if proxy, err := http.ProxyFromEnvironment(req); err != nil || proxy != nil {
 			return proxied.RoundTrip(req)
