@@ -258,7 +258,7 @@ func (a *Authorizer) save(c *Credentials) {
 		return
 	}
 	if err := a.options.Store.Put(*c); err != nil {
-		a.options.Logger.Warn("credentials cannot be kept: they are good until the program ends",
+		a.options.Logger.Warn("credentials cannot be saved: they last until the program ends",
 			slog.Any("error", err))
 	}
 }

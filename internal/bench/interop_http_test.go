@@ -32,7 +32,7 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 		return newGoSDK(ctx, revision, &gosdk.StreamableClientTransport{Endpoint: url})
 	},
 	"mcp-go": func(ctx context.Context, revision, url string) (*peer, error) {
-		// In the modern era there is no stream to open: what is listened to, a subscription says.
+		// In the modern era there is no stream to open: a subscription says what to watch.
 		options := []mcpgotransport.StreamableHTTPCOption{
 			mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 		if !mcpgotypes.IsModernProtocol(revision) {
@@ -49,7 +49,7 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 	},
 }
 
-// asked is what the user says to every question.
+// asked is the user's response to every elicitation.
 var asked = map[string]any{"name": "Ada", "username": "ada", "email": "ada@example.com",
 	"color": "red"}
 
@@ -75,7 +75,7 @@ func (mcpGoHandlers) ListRoots(context.Context,
 		Roots: []mcpgotypes.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}}, nil
 }
 
-// The clients of the other Go libraries over Streamable HTTP, in both eras, all on one endpoint.
+// The clients of the other Go libraries over Streamable HTTP, in both eras, on one endpoint.
 func TestInteropHTTP(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -97,7 +97,7 @@ func TestInteropHTTP(t *testing.T) {
 					if err := tap.Close(); err != nil {
 						t.Error(err)
 					}
-					wellSaid(t, record)
+					checkRecord(t, record)
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				t.Cleanup(cancel)
@@ -153,8 +153,8 @@ func serveEverything(t *testing.T, dir string) string {
 	return strings.TrimSpace(line)
 }
 
-// wellSaid checks both sides of a record.
-func wellSaid(t *testing.T, record string) {
+// checkRecord checks both sides of a recording.
+func checkRecord(t *testing.T, record string) {
 	schemas := conformance.OpenSchemas()
 	if schemas == nil {
 		return
@@ -181,7 +181,7 @@ func (i *interop) everything(record string) {
 		i.code(err) != -32602 {
 		i.t.Errorf("%v", err)
 	}
-	none := map[string]any{} // nil would be sent as null, which no revision has
+	none := map[string]any{} // nil would be sent as null, which no revision allows
 	for _, c := range []struct {
 		tool string
 		args map[string]any
@@ -216,8 +216,8 @@ func (i *interop) everything(record string) {
 	if err := i.watch(i.ctx, "test://watched-resource"); err != nil {
 		i.t.Fatal(err)
 	}
-	i.hears(i.updated, "test_trigger_resource_update")
-	i.hears(i.changed, "test_trigger_tool_change")
+	i.callUntilNotified(i.updated, "test_trigger_resource_update")
+	i.callUntilNotified(i.changed, "test_trigger_tool_change")
 	i.cancelledHTTP(record)
 	if text, _, err := i.peer.call(i.ctx, "greet", map[string]any{"name": "Ada"}); err != nil ||
 		text != "Hello, Ada!" {
@@ -225,9 +225,9 @@ func (i *interop) everything(record string) {
 	}
 }
 
-// hears calls a tool until what it causes is heard: not all of these clients tell when they have
-// begun to listen.
-func (i *interop) hears(what chan struct{}, tool string) {
+// callUntilNotified calls a tool until its notification arrives: not all of these clients report
+// when their stream is open.
+func (i *interop) callUntilNotified(what chan struct{}, tool string) {
 	i.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -243,7 +243,7 @@ func (i *interop) hears(what chan struct{}, tool string) {
 	}
 }
 
-// cancelledHTTP calls a tool that takes long, and cancels it when it is on its way.
+// cancelledHTTP calls a slow tool, and cancels the call once it has started.
 func (i *interop) cancelledHTTP(record string) {
 	i.t.Helper()
 	ctx, cancel := context.WithCancel(i.ctx)
@@ -268,7 +268,7 @@ func (i *interop) cancelledHTTP(record string) {
 	}
 }
 
-// recorded reports whether a client has said that.
+// recorded reports whether the client has sent that.
 func recorded(t *testing.T, record, part string) bool {
 	t.Helper()
 	talks, err := conformance.ReadRecords(record)

@@ -29,19 +29,19 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A peer is a client of another library, connected. Its calls return the text of the result.
+// A peer is a connected client of another library. Its calls return the text of the result.
 type peer struct {
-	server string // the name that the server gives itself
+	server string // the server's name
 	tools  func(ctx context.Context) ([]string, error)
 	call   func(ctx context.Context, tool string, args map[string]any) (text string, isError bool,
 		err error)
-	watch    func(ctx context.Context, uri string) error // of which updated hears
+	watch    func(ctx context.Context, uri string) error // changes arrive on updated
 	read     func(ctx context.Context, uri string) (text string, err error)
 	prompt   func(ctx context.Context, name string, args map[string]string) (text string, err error)
-	code     func(err error) int64 // of an error that the server answered with
+	code     func(err error) int64 // of a JSON-RPC error
 	progress chan float64
-	changed  chan struct{} // the list of tools
-	updated  chan struct{} // what is watched
+	changed  chan struct{} // signals tools/list_changed
+	updated  chan struct{} // signals resources/updated
 	close    func() error
 }
 
@@ -51,7 +51,7 @@ var peers = map[string]func(ctx context.Context, revision, dir string, server []
 	"mcp-go": connectMCPGo,
 }
 
-// notify sends without waiting: what nobody takes is lost.
+// notify sends without blocking. Signals that nobody receives are dropped.
 func notify[T any](c chan T, v T) {
 	select {
 	case c <- v:
@@ -172,7 +172,7 @@ func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, err
 			notify(p.updated, struct{}{})
 		}
 	})
-	if err := c.Start(ctx); err != nil { // or it hears no notifications
+	if err := c.Start(ctx); err != nil { // otherwise it receives no notifications
 		return nil, errors.Join(err, c.Close())
 	}
 	var request mcpgotypes.InitializeRequest
@@ -195,7 +195,7 @@ func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, err
 		}
 		p.close = func() error { stop(); return c.Close() }
 		p.watch = func(ctx context.Context, uri string) error {
-			// One takes the place of another.
+			// A new one replaces the old.
 			both, err := c.ListenAsync(ctx,
 				mcpgotypes.SubscriptionFilter{ToolsListChanged: true,
 					ResourceSubscriptions: []string{uri}}, nil)
@@ -264,7 +264,7 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// The clients of the other Go libraries, on the binary and on the fixture, in both eras.
+// The clients of the other Go libraries with the binary and the fixture, in both eras.
 func TestInterop(t *testing.T) {
 	binary, err := buildBinary()
 	if err != nil {
@@ -301,8 +301,8 @@ type interop struct {
 	*peer
 }
 
-// newInterop connects a client to a server, with the tap in between, and when the test ends checks
-// what the server said.
+// newInterop connects a client to a server through the tap. When the test ends, it checks the
+// recorded messages of the server.
 func newInterop(t *testing.T,
 	connect func(context.Context, string, string, []string) (*peer, error), revision string,
 	server func(dir string) []string) *interop {
@@ -353,7 +353,7 @@ func (i *interop) list(want ...string) {
 	}
 }
 
-// wants calls a tool, and wants that in the text of the result.
+// wants calls a tool, and requires the text in the result.
 func (i *interop) wants(part string, isError bool, tool string, args map[string]any) {
 	i.t.Helper()
 	text, failed, err := i.peer.call(i.ctx, tool, args)
@@ -370,7 +370,7 @@ func (i *interop) unknown() {
 	}
 }
 
-// cancelled calls a tool that takes long, waits for its progress, and cancels it.
+// cancelled calls a slow tool, waits for progress, and cancels the call.
 func (i *interop) cancelled(tool string, args map[string]any) {
 	i.t.Helper()
 	ctx, cancel := context.WithCancel(i.ctx)

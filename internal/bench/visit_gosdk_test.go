@@ -14,8 +14,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newGoSDKVisited is the server of [conformance.Visit], on the official Go SDK. It takes note of
-// the sessions that it is to forget, by id.
+// newGoSDKVisited is the server of [conformance.Visit] with the official Go SDK. It records the ids
+// of the sessions to forget.
 func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 	var held holds
 	grown := 0
@@ -52,7 +52,8 @@ func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 				return f(ctx, r)
 			})
 	}
-	// It asks by its result; for legacy clients the library makes requests of that.
+	// It asks with an input_required result, which the library turns into requests for legacy
+	// clients.
 	ask := func(name string, question gosdk.InputRequest,
 		say func(answer gosdk.InputResponse) string) {
 		tool(name, func(_ context.Context, r *gosdk.CallToolRequest) (*gosdk.CallToolResult, any,
@@ -184,12 +185,11 @@ func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 	return s
 }
 
-// newGoSDKHandler serves it over HTTP.
+// newGoSDKHandler serves that server over HTTP.
 func newGoSDKHandler(legacy, eventStore bool) http.Handler {
 	var forgotten sync.Map
 	s := newGoSDKVisited(&forgotten)
-	// It speaks to modern clients without sessions only, and to legacy ones as they want it with
-	// sessions only.
+	// Modern clients get no sessions, legacy clients always do.
 	options := &gosdk.StreamableHTTPOptions{PropagateRequestCancellation: true, Stateless: !legacy}
 	if eventStore {
 		options.EventStore = gosdk.NewMemoryEventStore(nil)
@@ -203,7 +203,7 @@ func newGoSDKHandler(legacy, eventStore bool) http.Handler {
 			return
 		}
 		handler.ServeHTTP(w, r)
-		if session, ok := forgotten.Load(id); ok { // by this call, whose answer is out
+		if session, ok := forgotten.Load(id); ok { // by this call, whose response has been sent
 			_ = session.(*gosdk.ServerSession).Close()
 		}
 	})

@@ -26,12 +26,12 @@ func (mcpGoNames) CompletePromptArgument(_ context.Context, _ string,
 		})}, nil
 }
 
-// newMCPGoVisited is the server of [conformance.Visit], on mcp-go.
+// newMCPGoVisited is the server of [conformance.Visit] with mcp-go.
 func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServer {
 	var held holds
 	grown := 0
-	// Who hears of a resource is up to the application: whoever has subscribed, or listens.
-	var listening sync.Map // contexts that know where to
+	// The application tracks subscriptions and listeners.
+	var listening sync.Map // the contexts of listeners
 	hooks := &mcpgoserver.Hooks{}
 	hooks.AddBeforeAny(func(ctx context.Context, _ any, method mcpgo.MCPMethod, _ any) {
 		if method == mcpgo.MethodSubscriptionsListen || method == mcpgo.MethodResourcesSubscribe {
@@ -58,7 +58,8 @@ func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServ
 	tool := func(name string, f mcpgoserver.ToolHandlerFunc, options ...mcpgo.ToolOption) {
 		s.AddTool(mcpgo.NewTool(name, options...), f)
 	}
-	// It asks by its result; for legacy clients the library makes requests of that.
+	// It asks with an input_required result, which the library turns into requests for legacy
+	// clients.
 	ask := func(name string, question func(*mcpgoserver.InputRequestBuilder),
 		method mcpgo.MCPMethod, say func(answer mcpgo.InputResponse) string) {
 		tool(name, func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
@@ -148,7 +149,7 @@ func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServ
 	})
 	tool("touch", func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 		listening.Range(func(_, ctx any) bool {
-			// it may have gone
+			// it may have disconnected
 			_ = s.SendNotificationToClient(ctx.(context.Context), "notifications/resources/updated",
 				map[string]any{"uri": "visit://text"})
 			return true
@@ -189,7 +190,7 @@ func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServ
 	return s
 }
 
-// newMCPGoHandler serves it over HTTP.
+// newMCPGoHandler serves that server over HTTP.
 func newMCPGoHandler(_, eventStore bool) http.Handler {
 	sessions := &mcpgoserver.InsecureStatefulSessionIdManager{}
 	options := []mcpgoserver.StreamableHTTPOption{mcpgoserver.WithSessionIdManager(sessions),
