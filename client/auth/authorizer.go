@@ -16,49 +16,56 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Options are how a program authorizes its requests. The zero value has no way to get a token, and only uses what there is in a Store.
+// Options configure an [Authorizer]. With the zero value, the Authorizer only uses and refreshes
+// credentials that a Store holds.
 type Options struct {
-	// Grant is how a token is obtained: [AuthorizationCode] where there is a user, or [ClientCredentials], [JWTBearer], [IdentityAssertion]. With nil,
-	// credentials in the Store are used and refreshed, and where there are none the server's refusal stands.
+	// Grant obtains tokens: [AuthorizationCode] where there is a user, or [ClientCredentials],
+	// [JWTBearer] or [IdentityAssertion]. If it is nil, credentials in the Store are used and
+	// refreshed; without any, the server's refusal is returned.
 	Grant Grant
-	// Name is what authorization servers are told that the program is called, when it is registered dynamically. Default "MCP client".
+	// Name is the client_name of a dynamic registration. Default "MCP client".
 	Name string
-	// MetadataURL is the https: URL of the program's client ID metadata document, for authorization servers that want one. "" if it has none.
+	// MetadataURL is the https: URL of the program's client ID metadata document, for authorization
+	// servers that support such documents. Empty if there is none.
 	MetadataURL string
-	// Clients are registrations that were made beforehand, one for an authorization server.
+	// Clients are registrations made beforehand, at most one for each authorization server.
 	Clients []Registration
-	// Scopes are asked for where the server does not say which ones are needed, in place of all that it has.
+	// Scopes are requested when the server's challenge names no scopes. If they are nil, all scopes
+	// in the server's metadata are requested.
 	Scopes []string
-	// Store keeps credentials; nil keeps them in memory.
+	// Store keeps credentials. If it is nil, they are kept in memory only.
 	Store Store
-	// HTTP makes the requests to authorization servers and for metadata; nil is a client of the Authorizer's own, with the proxies of the environment, that
-	// does not connect to private addresses unless the MCP server is at one. Its CheckRedirect is not used: redirects are followed at the same origin only, and
-	// not for what has secrets in it.
+	// HTTP sends the requests to authorization servers and for metadata. If it is nil, the
+	// Authorizer uses a client of its own, which honors the proxies of the environment and does not
+	// connect to private addresses unless the MCP server has one. Its CheckRedirect is ignored:
+	// only GET requests follow redirects, and only within one origin.
 	HTTP *http.Client
-	// AllowPrivate lets the Authorizer's own client connect to private addresses.
+	// AllowPrivate lets the Authorizer's own HTTP client connect to private addresses.
 	AllowPrivate bool
-	// Logger hears of what nobody else is told, such as a Store that fails. Default [slog.Default].
+	// Logger receives failures that no call returns, such as those of a Store. Default
+	// [slog.Default].
 	Logger *slog.Logger
 }
 
-// An Authorizer authorizes the requests to one MCP server. It is safe for concurrent use, and may be shared by all connections to that server.
+// An Authorizer authorizes the requests to one MCP server. It is safe for concurrent use, and all
+// connections to that server may share it.
 type Authorizer struct {
-	o        Options
-	text     string // the endpoint as it was given, by which a Store knows it
-	endpoint *url.URL
-	http     *http.Client
-	proxied  bool        // the endpoint is reached by a proxy
-	private  atomic.Bool // there was a connection to it at a private address
-	public   atomic.Bool // or at another
+	options      Options
+	endpointText string // the URL passed to New; the Store's key
+	endpoint     *url.URL
+	httpClient   *http.Client
+	proxied      bool        // the endpoint is reached through a proxy
+	sawPrivate   atomic.Bool // a connection to the endpoint used a private address
+	sawPublic    atomic.Bool // a connection to the endpoint used a public address
 
-	mu      sync.Mutex
-	held    *Credentials  // never changed, only replaced
-	read    bool          // the Store has been asked
-	reading chan struct{} // closed when it has answered; nil: nobody asks it
-	flight  *flight
-	nonces  map[string]string // for DPoP, by origin
-	failed  error             // of an attempt that a person had a part in
-	until   time.Time         // it counts
+	mu             sync.Mutex
+	credentials    *Credentials  // immutable: replaced as a whole
+	storeRead      bool          // the Store's credentials have been loaded
+	storeReading   chan struct{} // closed when the load in progress ends; nil if none is
+	inFlight       *acquisition
+	nonces         map[string]string // DPoP nonces by origin
+	lastFailure    error             // of an acquisition that involved the user
+	failureExpires time.Time         // lastFailure is ignored from then on
 }
 
 const (
@@ -66,30 +73,35 @@ const (
 	defaultRedirect = "http://127.0.0.1/callback"
 )
 
-// New returns what authorizes requests to the MCP server at a URL. Nothing is sent before a request is.
+// New returns an Authorizer for the MCP server at endpoint, an http: or https: URL. It sends
+// nothing.
 func (o Options) New(endpoint string) (*Authorizer, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errors.New("auth: that is no URL of http: or https:") // the error would print it, with all that is secret in it
+		// url.Error could show secrets
+		return nil, errors.New("auth: the endpoint is not an http: or https: URL")
 	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	o.Name, o.Logger = cmp.Or(o.Name, defaultName), contain.Logger(o.Logger)
 	if o.Store != nil {
-		o.Store = containedStore{o.Store}
+		o.Store = recoverStore{o.Store}
 	}
-	a := &Authorizer{o: o, text: endpoint, endpoint: u, nonces: make(map[string]string)}
-	a.http = a.client()
+	a := &Authorizer{options: o, endpointText: endpoint, endpoint: u,
+		nonces: make(map[string]string)}
+	a.httpClient = a.newHTTPClient()
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
 	a.proxied = proxy != nil || err != nil
 	return a, nil
 }
 
-// check reports what cannot be.
+// check validates the options.
 func (o *Options) check() error {
 	if o.MetadataURL != "" {
-		if m, err := url.Parse(o.MetadataURL); err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" || m.Fragment != "" || m.User != nil {
+		m, err := url.Parse(o.MetadataURL)
+		if err != nil || m.Scheme != "https" || m.Host == "" || m.Path == "" || m.Path == "/" ||
+			m.Fragment != "" || m.User != nil {
 			return errors.New("auth: Options.MetadataURL is not an https: URL with a path")
 		}
 	}
@@ -102,15 +114,19 @@ func (o *Options) check() error {
 		if r.ClientID == "" {
 			return errors.New("auth: a registration in Options.Clients has no ClientID")
 		}
-		if r.Issuer == "" && (r.Secret != "" || r.Key != nil || o.Grant != nil && o.Grant.alone()) {
-			return fmt.Errorf("auth: client %q in Options.Clients has no Issuer: name the authorization server that may see its secret, key or assertion, "+
-				"or the MCP server could name any", r.ClientID)
+		if r.Issuer == "" &&
+			(r.Secret != "" || r.Key != nil || o.Grant != nil && o.Grant.unattended()) {
+			return fmt.Errorf(
+				"auth: client %q in Options.Clients has no Issuer: set it to the only "+
+					"authorization server that may receive its secret, signature or assertion",
+				r.ClientID)
 		}
 		if err := checkURL(r.Issuer); r.Issuer != "" && err != nil {
 			return fmt.Errorf("auth: the Issuer of client %q: %w", r.ClientID, err)
 		}
-		if slices.ContainsFunc(o.Clients[:i], func(other Registration) bool { return other.Issuer == r.Issuer }) {
-			return fmt.Errorf("auth: there are two registrations in Options.Clients for %q", r.Issuer)
+		if slices.ContainsFunc(o.Clients[:i],
+			func(other Registration) bool { return other.Issuer == r.Issuer }) {
+			return fmt.Errorf("auth: Options.Clients has two registrations for %q", r.Issuer)
 		}
 		if _, err := r.signer(); r.Key != nil && err != nil {
 			return fmt.Errorf("auth: the key of client %q: %w", r.ClientID, err)
@@ -119,108 +135,112 @@ func (o *Options) check() error {
 	return nil
 }
 
-// Login obtains new credentials whether they are wanted now or not, after it has asked the server, without a token, which ones it wants. Scopes in more are
-// asked for besides. It takes as long as the user does, or until ctx ends; with [AuthorizationCode] that is better done before a connection is made, whose time
-// would run out. The error is an [*Error] or that of ctx.
-func (a *Authorizer) Login(ctx context.Context, more ...string) error {
-	if a.o.Grant == nil {
-		return errors.New("auth: there is no Options.Grant to log in with")
+// Login obtains new credentials even if those in use are valid. It first sends the server a request
+// without a token to learn which scopes it requires, and requests extraScopes besides. It blocks
+// until the user has responded or ctx ends. With [AuthorizationCode], call it before connecting, so
+// that the connection's start timeout does not run out while the user logs in. The error is an
+// [*Error] or the cause of ctx.
+func (a *Authorizer) Login(ctx context.Context, extraScopes ...string) error {
+	if a.options.Grant == nil {
+		return errors.New("auth: Login needs Options.Grant")
 	}
-	p := problem{login: true, more: more}
-	var err error
-	if p.wants, err = a.ask(ctx); err != nil {
+	challenge, err := a.probe(ctx)
+	if err != nil {
 		return err
 	}
-	return a.solve(ctx, p)
+	cr := credentialsRequest{challenge: challenge, login: true, extraScopes: extraScopes}
+	return a.acquire(ctx, cr)
 }
 
-// Credentials returns those that are in use; ok is false if there are none.
+// Credentials returns the credentials in use. ok is false if there are none.
 func (a *Authorizer) Credentials() (c Credentials, ok bool) {
-	if held := a.current(); held != nil {
-		return *held, true
+	if current := a.current(); current != nil {
+		return *current, true
 	}
 	return Credentials{}, false
 }
 
-// current returns the credentials in use, which at first are those in the Store; nil if there are
-// none.
+// current returns the credentials in use, nil if there are none. The first call loads them from the
+// Store.
 func (a *Authorizer) current() *Credentials {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for !a.read {
-		if reading := a.reading; reading != nil {
+	for !a.storeRead {
+		if reading := a.storeReading; reading != nil {
 			a.mu.Unlock()
 			<-reading
 			a.mu.Lock()
 			continue
 		}
 		reading := make(chan struct{})
-		a.reading = reading
+		a.storeReading = reading
 		a.mu.Unlock()
-		stored := a.stored(func(*Credentials) bool { return true })
+		stored := a.findStored(func(*Credentials) bool { return true })
 		a.mu.Lock()
-		if !a.read { // else others have come meanwhile
-			a.read, a.held = true, stored
+		if !a.storeRead { // otherwise they were set meanwhile
+			a.storeRead, a.credentials = true, stored
 		}
-		a.reading = nil
+		a.storeReading = nil
 		close(reading)
 	}
-	return a.held
+	return a.credentials
 }
 
-// stored returns the newest credentials in the Store that are this client's and fit; nil if there are none.
-func (a *Authorizer) stored(fit func(*Credentials) bool) *Credentials {
-	if a.o.Store == nil {
+// findStored returns the newest credentials in the Store that belong to this client and satisfy
+// accept, nil if there are none.
+func (a *Authorizer) findStored(accept func(*Credentials) bool) *Credentials {
+	if a.options.Store == nil {
 		return nil
 	}
-	all, err := a.o.Store.Find(a.text)
+	all, err := a.options.Store.Find(a.endpointText)
 	if err != nil {
-		a.o.Logger.Warn("credentials cannot be read", slog.Any("error", err))
+		a.options.Logger.Warn("credentials cannot be read", slog.Any("error", err))
 	}
 	var newest *Credentials
 	for _, c := range all {
-		if err := c.complete(); err != nil || c.Endpoint != a.text || !a.isOurs(&c) {
+		if err := c.prepare(); err != nil || c.Endpoint != a.endpointText || !a.matchesClient(&c) {
 			continue
 		}
-		if fit(&c) && (newest == nil || c.Saved.After(newest.Saved)) {
+		if accept(&c) && (newest == nil || c.Saved.After(newest.Saved)) {
 			newest = &c
 		}
 	}
 	return newest
 }
 
-// isOurs says whether credentials belong to the client that is configured, or to one that was registered dynamically where none is, and were got in its way.
-func (a *Authorizer) isOurs(c *Credentials) bool {
+// matchesClient reports whether c was obtained with the configured grant, by the configured client
+// or, if none is configured, by one registered dynamically.
+func (a *Authorizer) matchesClient(c *Credentials) bool {
 	switch {
-	case a.o.Grant != nil && a.o.Grant.name() != c.Grant:
+	case a.options.Grant != nil && a.options.Grant.grantType() != c.Grant:
 		return false
-	case len(a.o.Clients) > 0:
-		return slices.ContainsFunc(a.o.Clients, func(r Registration) bool {
+	case len(a.options.Clients) > 0:
+		return slices.ContainsFunc(a.options.Clients, func(r Registration) bool {
 			return r.ClientID == c.Client && (r.Issuer == "" || r.Issuer == c.Issuer)
 		})
 	case c.Client == "":
 		return true
 	}
-	return c.Client == a.o.MetadataURL
+	return c.Client == a.options.MetadataURL
 }
 
-// hold puts credentials in the place of those in use.
-func (a *Authorizer) hold(c *Credentials) {
+// setCredentials replaces the credentials in use.
+func (a *Authorizer) setCredentials(c *Credentials) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.held, a.read = c, true
-	if !c.renewed {
-		a.failed = nil
+	a.credentials, a.storeRead = c, true
+	if !c.withoutGrant {
+		a.lastFailure = nil
 	}
 }
 
-// follow makes new credentials the newest: Saved is after that of the old ones and of all that the
-// Store has for the server. The clock alone cannot say so: it may stand still for 16 ms, as on
-// Windows, or be set back.
-func (a *Authorizer) follow(c, old *Credentials) {
+// setSaved makes c the newest credentials: its Saved becomes later than that of old and of all that
+// the Store has for the server. The clock does not ensure that: on Windows it can stand still for
+// 16 ms, and it can be set back.
+func (a *Authorizer) setSaved(c, old *Credentials) {
 	var before []Credentials
-	if a.o.Store != nil {
-		before, _ = a.o.Store.Find(a.text) // whoever reads them to use them has told the error
+	if a.options.Store != nil {
+		before, _ = a.options.Store.Find(a.endpointText) // findStored logs the error
 	}
 	if old != nil {
 		before = append(slices.Clone(before), *old)
@@ -232,12 +252,13 @@ func (a *Authorizer) follow(c, old *Credentials) {
 	}
 }
 
-// keep puts credentials into the Store.
-func (a *Authorizer) keep(c *Credentials) {
-	if a.o.Store == nil {
+// save writes credentials to the Store.
+func (a *Authorizer) save(c *Credentials) {
+	if a.options.Store == nil {
 		return
 	}
-	if err := a.o.Store.Put(*c); err != nil {
-		a.o.Logger.Warn("credentials cannot be kept: they are good until the program ends", slog.Any("error", err))
+	if err := a.options.Store.Put(*c); err != nil {
+		a.options.Logger.Warn("credentials cannot be saved: they last until the program ends",
+			slog.Any("error", err))
 	}
 }

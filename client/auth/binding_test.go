@@ -11,24 +11,29 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// secretOptions are all ways to configure something that only one authorization server may see,
-// without the name of that server, and what New says of each.
-func (w *world) secretOptions() map[string]auth.Options {
-	code := auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect}
-	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return "s3cret.jwt", nil }}
+// secretOptions returns all configurations with something that only one authorization server may
+// receive, without the name of that server, by case.
+func (w *testServers) secretOptions() map[string]auth.Options {
+	code := auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect}
+	vouched := auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+		return "s3cret.jwt", nil
+	}}
 	identity := auth.IdentityAssertion{
-		Token: func(context.Context) (string, error) { return "s3cret-id", nil }, TokenEndpoint: "https://idp.example/token",
-		Client: auth.Registration{ClientID: "at-idp"},
+		Token:         func(context.Context) (string, error) { return "s3cret-id", nil },
+		TokenEndpoint: "https://idp.example/token",
+		Client:        auth.Registration{ClientID: "at-idp"},
 	}
 	all := map[string]auth.Options{}
 	for name, tc := range map[string]struct {
 		grant  auth.Grant
 		client auth.Registration
 	}{
-		"a secret and a user":      {code, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a secret by itself":       {auth.ClientCredentials{}, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a secret, no grant":       {nil, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
-		"a key":                    {auth.ClientCredentials{}, auth.Registration{ClientID: "mine", Key: newKey(w.t)}},
+		"a secret and a user": {code, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a secret by itself": {auth.ClientCredentials{},
+			auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a secret, no grant": {nil, auth.Registration{ClientID: "mine", Secret: "s3cret"}},
+		"a key": {auth.ClientCredentials{},
+			auth.Registration{ClientID: "mine", Key: newKey(w.t)}},
 		"a platform's assertion":   {vouched, auth.Registration{ClientID: "mine"}},
 		"an identity's assertion":  {identity, auth.Registration{ClientID: "mine"}},
 		"credentials of nobody":    {auth.ClientCredentials{}, auth.Registration{ClientID: "mine"}},
@@ -41,28 +46,35 @@ func (w *world) secretOptions() map[string]auth.Options {
 	return all
 }
 
-// hostile has the MCP server name another authorization server, which takes whatever it is shown.
-func (w *world) hostile() {
+// redirectToHostileServer makes the MCP server name another authorization server, which accepts
+// everything.
+func (w *testServers) redirectToHostileServer() {
 	const evil = "https://evil.example"
-	asm := with(w.asm, map[string]any{
-		"issuer": evil, "authorization_endpoint": evil + "/authorize", "token_endpoint": evil + "/token", "registration_endpoint": evil + "/register",
-		"token_endpoint_auth_methods_supported": []string{"client_secret_post", "client_secret_basic", "private_key_jwt", "none"},
+	asm := merged(w.asm, map[string]any{
+		"issuer": evil, "authorization_endpoint": evil + "/authorize", "token_endpoint": evil +
+			"/token", "registration_endpoint": evil + "/register",
+		"token_endpoint_auth_methods_supported": []string{"client_secret_post",
+			"client_secret_basic", "private_key_jwt", "none"},
 	})
-	w.at(evil, "/.well-known/oauth-authorization-server", document(&asm))
-	w.at(evil, "/authorize", func(rw http.ResponseWriter, r *http.Request) {
+	w.handle(evil, "/.well-known/oauth-authorization-server", document(&asm))
+	w.handle(evil, "/authorize", func(rw http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		rw.Header().Set("Location", q.Get("redirect_uri")+"?code=c&iss="+evil+"&state="+q.Get("state"))
+		rw.Header().Set("Location", q.Get("redirect_uri")+"?code=c&iss="+evil+"&state="+
+			q.Get("state"))
 		rw.WriteHeader(302)
 	})
-	w.at(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) { answer(rw, 200, w.issue("Bearer")) })
-	w.at("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
-		answer(rw, 200, `{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
+	w.handle(evil, "/token", func(rw http.ResponseWriter, _ *http.Request) {
+		response(rw, 200, w.issue("Bearer"))
+	})
+	w.handle("https://idp.example", "/token", func(rw http.ResponseWriter, _ *http.Request) {
+		response(rw, 200,
+			`{"access_token":"s3cret-jag","issued_token_type":"urn:ietf:params:oauth:token-type:id-jag","token_type":"N_A"}`)
 	})
 	w.prm["authorization_servers"] = []string{evil}
 }
 
-// leaked is what an authorization server has seen that it must not.
-func (w *world) leaked(host string) (all []string) {
+// secretsSentTo returns the secrets that an authorization server has received.
+func (w *testServers) secretsSentTo(host string) (all []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.seen {
@@ -72,7 +84,8 @@ func (w *world) leaked(host string) (all []string) {
 		if s.Header.Get("Authorization") != "" {
 			all = append(all, s.String()+" Authorization")
 		}
-		for _, name := range []string{"client_secret", "client_assertion", "assertion", "refresh_token", "subject_token"} {
+		for _, name := range []string{"client_secret", "client_assertion", "assertion",
+			"refresh_token", "subject_token"} {
 			if s.form.Has(name) {
 				all = append(all, s.String()+" "+name)
 			}
@@ -84,8 +97,8 @@ func (w *world) leaked(host string) (all []string) {
 	return all
 }
 
-// An authorization server that only the MCP server has named is shown no secret, no assertion and
-// no refresh token, whether the client's own is configured or not.
+// An authorization server that only the MCP server has named receives no secret, no assertion and
+// no refresh token, whether or not the client's own server is configured.
 func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 	for name := range newWorld(t).secretOptions() {
 		for _, bound := range []string{"", issuer} {
@@ -93,37 +106,38 @@ func TestHostileAuthorizationServerSeesNoSecret(t *testing.T) {
 				w := newWorld(t)
 				o := w.secretOptions()[name]
 				o.Clients[0].Issuer = bound
-				w.hostile()
+				w.redirectToHostileServer()
 				if a, err := o.New(endpoint); err == nil {
 					_, _ = (&caller{a, w, a.Wrap(w)}).call()
 					_ = a.Logout(t.Context())
 				}
-				assert.Equal(t, strings.Join(w.leaked("evil.example"), "\n"), "")
-				assert.Equal(t, len(w.find("/token")), 0, "neither has the identity provider been asked")
+				assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
+				assert.Equal(t, len(w.requestsTo("/token")), 0,
+					"neither has the identity provider been asked")
 			})
 		}
 	}
 }
 
-// A refresh token goes back to the authorization server that it came from, whichever the MCP server
+// A refresh token is sent only to the authorization server that issued it, whatever the MCP server
 // names later.
 func TestHostileAuthorizationServerSeesNoRefreshToken(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Store = &memory{}
+	o.Store = &memoryStore{}
 	w.client(o).ok()
-	w.hostile()
+	w.redirectToHostileServer()
 	w.mu.Lock()
 	w.current = "revoked"
 	w.mu.Unlock()
-	status, err := w.client(o).call() // the user agrees again, over there
+	status, err := w.client(o).call() // the user consents at the other server
 	assert.Assert(t, err != nil || status != 0)
-	assert.Assert(t, len(w.sent("evil.example")) > 0, "the new one has been asked")
-	assert.Equal(t, strings.Join(w.leaked("evil.example"), "\n"), "")
+	assert.Assert(t, len(w.requestsAt("evil.example")) > 0, "the new one has been asked")
+	assert.Equal(t, strings.Join(w.secretsSentTo("evil.example"), "\n"), "")
 }
 
-// A secret is configured with the authorization server that it is for, or not at all.
-func TestSecretsNeedTheirIssuer(t *testing.T) {
+// A secret without the issuer it is for is refused.
+func TestSecretsNeedAnIssuer(t *testing.T) {
 	w := newWorld(t)
 	for name, o := range w.secretOptions() {
 		_, err := o.New(endpoint)

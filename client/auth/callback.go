@@ -14,21 +14,23 @@ import (
 	"time"
 )
 
-// A callback is the address on this machine that a browser is redirected to (RFC 8252, section 7.3), as long as an answer is waited for.
-type callback struct {
-	url    string
-	host   string
-	path   string
-	server http.Server
-	ended  chan struct{} // closed when the server has
-	got    chan url.Values
+// A callbackServer listens on this machine for the browser's redirect (RFC 8252, section 7.3) while
+// an authorization is in progress.
+type callbackServer struct {
+	url       string
+	host      string
+	path      string
+	server    http.Server
+	done      chan struct{} // closed when Serve has returned
+	responses chan url.Values
 
 	mu    sync.Mutex
-	state string // of the answer that is waited for; "" if there is none, or none any more
+	state string // of the expected response; "" if none is expected
 }
 
-// listen opens the address. Where the port may be any, that of an earlier registration is taken if it is free, as authorization servers may know no other.
-func listen(redirect string, old *Credentials) (*callback, error) {
+// newCallbackServer starts to listen. If redirect leaves the port open, the port of an earlier
+// registration is used if it is free, because the authorization server may accept only that one.
+func newCallbackServer(redirect string, old *Credentials) (*callbackServer, error) {
 	u, err := url.Parse(cmp.Or(redirect, defaultRedirect))
 	if err != nil {
 		return nil, err
@@ -36,7 +38,9 @@ func listen(redirect string, old *Credentials) (*callback, error) {
 	var l net.Listener
 	if u.Port() == "" || u.Port() == "0" {
 		if old != nil {
-			if before, err := url.Parse(old.Registration.RedirectURI); err == nil && before.Port() != "" && before.Hostname() == u.Hostname() && before.Path == u.Path {
+			before, err := url.Parse(old.Registration.RedirectURI)
+			if err == nil && before.Port() != "" && before.Hostname() == u.Hostname() &&
+				before.Path == u.Path {
 				l, _ = net.Listen("tcp", before.Host)
 			}
 		}
@@ -52,50 +56,56 @@ func listen(redirect string, old *Credentials) (*callback, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), port)
-	c := &callback{url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"), ended: make(chan struct{}), got: make(chan url.Values, 1)}
-	const soon = 10 * time.Second
+	c := &callbackServer{
+		url: u.String(), host: u.Host, path: cmp.Or(u.Path, "/"),
+		done: make(chan struct{}), responses: make(chan url.Values, 1),
+	}
+	const timeout = 10 * time.Second
 	c.server = http.Server{
-		Handler: http.HandlerFunc(c.serve), ReadHeaderTimeout: soon, ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: time.Second, MaxHeaderBytes: 32 << 10,
-		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // which would have the code in it
+		Handler: http.HandlerFunc(c.serve), MaxHeaderBytes: 32 << 10,
+		ReadHeaderTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout,
+		IdleTimeout: time.Second,
+		// A log line could contain the authorization code.
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	c.server.SetKeepAlivesEnabled(false)
 	go func() {
-		defer close(c.ended)
+		defer close(c.done)
 		_ = c.server.Serve(l)
 	}()
 	return c, nil
 }
 
-// expect names the one answer that is taken.
-func (c *callback) expect(state string) {
+// expectState sets the state of the only response that is accepted.
+func (c *callbackServer) expectState(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state = state
 }
 
-// wait returns the answer.
-func (c *callback) wait(ctx context.Context) (url.Values, error) {
+// wait returns the parameters of the authorization response.
+func (c *callbackServer) wait(ctx context.Context) (url.Values, error) {
 	select {
-	case got := <-c.got:
+	case got := <-c.responses:
 		return got, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// close ends the listening, when the browser has got its page.
-func (c *callback) close() {
+// close shuts the server down after the browser has received its page, or after 1 s.
+func (c *callbackServer) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if c.server.Shutdown(ctx) != nil {
 		_ = c.server.Close()
 	}
-	<-c.ended
+	<-c.done
 }
 
-// serve takes one answer, to the question that was asked. Anybody may make the browser visit this address, with whatever they like: that neither gets in nor
-// ends the waiting.
-func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
+// serve accepts one authorization response, the one with the expected state. Any website can send
+// the browser to this address, so other requests neither reach the program nor end the wait.
+func (c *callbackServer) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -103,29 +113,32 @@ func (c *callback) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	status, text := http.StatusOK, "That is all. You can close this page and go back to the program."
+	status, text := http.StatusOK,
+		"Login complete. You can close this page and go back to the program."
 	switch {
 	case !strings.EqualFold(r.Host, c.host), r.URL.Path != c.path:
-		status, text = http.StatusNotFound, "There is nothing here."
+		status, text = http.StatusNotFound, "Not found."
 	case r.Method != http.MethodGet:
-		status, text = http.StatusMethodNotAllowed, "This address is for a browser that is redirected to it."
-	case err != nil || len(values["state"]) != 1 || !c.take(values.Get("state")):
-		status, text = http.StatusBadRequest, "This is not the answer that the program is waiting for. If you have just logged in, please start again there."
+		status, text = http.StatusMethodNotAllowed,
+			"This address accepts a browser's redirect only."
+	case err != nil || len(values["state"]) != 1 || !c.takeState(values.Get("state")):
+		status, text = http.StatusBadRequest,
+			"This is not the response that the program expects. If you have just logged in, please start again there."
 	default:
-		c.got <- values // there is room: only one is taken
+		c.responses <- values // never blocks: only one response is accepted
 		if values.Has("error") {
-			text = "That was not granted. You can close this page and go back to the program."
+			text = "Access was not granted. You can close this page and go back to the program."
 		}
 	}
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n")
 }
 
-// take says whether this is the state of the answer that is waited for, once.
-func (c *callback) take(state string) bool {
+// takeState reports whether state is the expected one, and resets the expected state if so.
+func (c *callbackServer) takeState(state string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state == "" || !same(state, c.state) {
+	if c.state == "" || !equalSecret(state, c.state) {
 		return false
 	}
 	c.state = ""

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// visit asks the callback for a page.
-func visit(t *testing.T, method, where, host string) (int, string) {
+// requestCallback sends a request to the callback server.
+func requestCallback(t *testing.T, method, where, host string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, where, nil)
 	assert.NilError(t, err)
@@ -26,17 +26,19 @@ func visit(t *testing.T, method, where, host string) (int, string) {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	assert.NilError(t, err)
-	assert.Equal(t, resp.Header.Get("Content-Security-Policy"), "default-src 'none'; frame-ancestors 'none'")
+	assert.Equal(t, resp.Header.Get("Content-Security-Policy"),
+		"default-src 'none'; frame-ancestors 'none'")
 	assert.Equal(t, resp.Header.Get("Content-Type"), "text/plain; charset=utf-8")
 	return resp.StatusCode, string(text)
 }
 
-// The address on this machine takes the one answer that is waited for, and nothing else that anybody makes a browser send there.
+// The callback server accepts the one expected response, and nothing else that a website makes a
+// browser send.
 func TestCallback(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	seen := ""
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
 		u, err := url.Parse(back)
@@ -62,25 +64,26 @@ func TestCallback(t *testing.T) {
 			{"GET", seen + "?%zz", "", 400},
 			{"POST", back, "", 405},
 			{"HEAD", back, "", 405},
-			{"GET", back, "evil.example", 404}, // a name that leads here
+			{"GET", back, "evil.example", 404}, // a name that resolves to this address
 			{"GET", strings.Replace(back, "/callback", "/", 1), "", 404},
 		} {
-			status, text := visit(t, bad.method, bad.url, bad.host)
+			status, text := requestCallback(t, bad.method, bad.url, bad.host)
 			assert.Equal(t, status, bad.status, bad.url)
 			assert.Assert(t, !strings.Contains(text, "<"), text)
 		}
-		status, text := visit(t, "GET", back, "")
+		status, text := requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 200)
-		assert.Assert(t, strings.Contains(text, "go back to the program") && !strings.Contains(text, "s3cret"), text)
+		assert.Assert(t, strings.Contains(text, "go back to the program") &&
+			!strings.Contains(text, "s3cret"), text)
 		return nil
 	}}
 	c := w.client(o)
 	c.ok()
-	assert.Equal(t, w.find("/token")[0].form.Get("redirect_uri"), seen)
+	assert.Equal(t, w.requestsTo("/token")[0].form.Get("redirect_uri"), seen)
 	_, err := http.Get(seen)
 	assert.ErrorContains(t, err, "refused", "nobody listens any more")
 
-	// The next time it is the same address, as long as that is free.
+	// The next authorization uses the same port if it is free.
 	first := seen
 	assert.NilError(t, c.Login(t.Context()))
 	assert.Equal(t, seen, first)
@@ -95,16 +98,16 @@ func TestCallback(t *testing.T) {
 	assert.Equal(t, w.count("/register"), 2, "which is registered as another")
 }
 
-// An answer that comes twice counts once.
+// A repeated response is refused.
 func TestCallbackTwice(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
-		status, _ := visit(t, "GET", back, "")
+		status, _ := requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 200)
-		status, _ = visit(t, "GET", back, "")
+		status, _ = requestCallback(t, "GET", back, "")
 		assert.Equal(t, status, 400)
 		return nil
 	}}
@@ -112,7 +115,7 @@ func TestCallbackTwice(t *testing.T) {
 	assert.Equal(t, w.count("/token"), 1)
 }
 
-// A user who says no is told so by the authorization server, and no error of its is shown in the browser.
+// If the user declines, the browser's page does not show the error of the authorization server.
 func TestCallbackWithAnError(t *testing.T) {
 	w := newWorld(t)
 	w.authorize = func(v url.Values) url.Values {
@@ -122,23 +125,24 @@ func TestCallbackWithAnError(t *testing.T) {
 		return v
 	}
 	o := w.options()
-	o.Grant = auth.AuthorizationCode{Show: func(ctx context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(ctx context.Context, page string) error {
 		back, err := w.follow(ctx, page)
 		assert.NilError(t, err)
-		_, text := visit(t, "GET", back, "")
-		assert.Assert(t, strings.Contains(text, "That was not granted") && !strings.Contains(text, "<b>"), text)
+		_, text := requestCallback(t, "GET", back, "")
+		assert.Assert(t, strings.Contains(text, "Access was not granted") &&
+			!strings.Contains(text, "<b>"), text)
 		return nil
 	}}
 	e := w.client(o).fails(auth.StepAuthorize, "access_denied")
 	assert.Equal(t, e.Code, "access_denied")
 }
 
-// A browser that cannot be shown anything, and a port that is taken, are errors, and nothing is left of the listening.
+// A failing OpenBrowser and a port in use are errors, and the callback server is closed.
 func TestCallbackFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
 	broken, where := errors.New("no browser"), ""
-	o.Grant = auth.AuthorizationCode{Show: func(_ context.Context, page string) error {
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(_ context.Context, page string) error {
 		u, err := url.Parse(page)
 		assert.NilError(t, err)
 		where = u.Query().Get("redirect_uri")
@@ -151,8 +155,11 @@ func TestCallbackFails(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer taken.Close()
-	o.Grant = auth.AuthorizationCode{Show: func(context.Context, string) error { return nil }, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
+	o.Grant = auth.AuthorizationCode{OpenBrowser: func(context.Context, string) error {
+		return nil
+	}, RedirectURL: "http://" + taken.Addr().String() + "/cb"}
 	var listen *net.OpError
-	assert.Assert(t, errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
+	assert.Assert(t,
+		errors.As(w.client(o).fails(auth.StepAuthorize, taken.Addr().String()), &listen))
 	assert.Equal(t, listen.Op, "listen")
 }

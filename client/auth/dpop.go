@@ -15,36 +15,39 @@ import (
 )
 
 const (
-	headerDPoP  = "Dpop" // in the form that net/http keeps it in
+	headerDPoP  = "Dpop" // canonical form for net/http
 	headerNonce = "Dpop-Nonce"
 	maxNonce    = 1 << 10
-	maxOrigins  = 16 // whose nonces are kept
+	maxOrigins  = 16 // that nonces are kept for
 )
 
-// bind makes the key that a token is bound to, or takes the one that there is.
-func (e *errand) bind() error {
+// setDPoPKey reuses the DPoP key of the old credentials, or creates one. It does nothing if tokens
+// need not be bound to a key.
+func (tr *tokenRequest) setDPoPKey() error {
 	switch {
-	case !e.site.dpop:
+	case !tr.metadata.dpopRequired:
 		return nil
-	case e.old != nil && e.old.signer != nil:
-		e.signer, e.key = e.old.signer, e.old.DPoPKey
+	case tr.old != nil && tr.old.signer != nil:
+		tr.dpopSigner, tr.dpopKey = tr.old.signer, tr.old.DPoPKey
 		return nil
 	}
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return failed(StepAssertion, "", err)
+		return newError(StepAssertion, "", err)
 	}
-	if e.key, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
-		return failed(StepAssertion, "", err)
+	if tr.dpopKey, err = x509.MarshalPKCS8PrivateKey(private); err != nil {
+		return newError(StepAssertion, "", err)
 	}
-	if e.signer, err = jose.NewSigner(private, jose.ES256); err != nil {
-		return failed(StepAssertion, "", err)
+	if tr.dpopSigner, err = jose.NewSigner(private, jose.ES256); err != nil {
+		return newError(StepAssertion, "", err)
 	}
 	return nil
 }
 
-// proof shows that whoever makes a request has the key (RFC 9449, section 4.2). With an access token it is for that one only.
-func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, accessToken, nonce string) (string, error) {
+// dpopProof returns a DPoP proof for a request, signed with the key of the token (RFC 9449, section
+// 4.2). It is bound to accessToken unless that is empty.
+func (a *Authorizer) dpopProof(signer *jose.Signer, method string, u *url.URL, accessToken,
+	nonce string) (string, error) {
 	claims := struct {
 		ID       string `json:"jti"`
 		Method   string `json:"htm"`
@@ -53,8 +56,7 @@ func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, acce
 		Hash     string `json:"ath,omitempty"`
 		Nonce    string `json:"nonce,omitempty"`
 	}{ID: rand.Text(), Method: method, IssuedAt: time.Now().Unix(), Nonce: nonce}
-	plain := *at
-	plain.User, plain.RawQuery, plain.ForceQuery, plain.Fragment, plain.RawFragment = nil, "", false, "", ""
+	plain := withoutQuery(u)
 	if plain.Path == "" {
 		plain.Path = "/"
 	}
@@ -66,22 +68,22 @@ func (a *Authorizer) proof(signer *jose.Signer, method string, at *url.URL, acce
 	return signer.Sign(jose.Header{Type: "dpop+jwt", Key: signer.Key()}, claims)
 }
 
-// nonce is the last one that a server wants in proofs; "" if it wants none.
-func (a *Authorizer) nonce(at *url.URL) string {
+// dpopNonce returns the latest nonce of the server at u, "" if it has sent none.
+func (a *Authorizer) dpopNonce(u *url.URL) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.nonces[origin(at)]
+	return a.nonces[origin(u)]
 }
 
-// learn keeps the nonce that an answer brings (RFC 9449, sections 8 and 9).
-func (a *Authorizer) learn(at *url.URL, h http.Header) {
+// saveNonce saves the nonce in the header of a response (RFC 9449, sections 8 and 9).
+func (a *Authorizer) saveNonce(u *url.URL, h http.Header) {
 	nonce := h.Get(headerNonce)
 	if !isToken(nonce) || len(nonce) > maxNonce {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.nonces[origin(at)] != "" || len(a.nonces) < maxOrigins {
-		a.nonces[origin(at)] = nonce
+	if a.nonces[origin(u)] != "" || len(a.nonces) < maxOrigins {
+		a.nonces[origin(u)] = nonce
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// A proof is what a request has in its DPoP header.
+// A proof is the content of a DPoP header.
 type proof struct {
 	ID     string `json:"jti"`
 	Method string `json:"htm"`
@@ -24,7 +24,7 @@ type proof struct {
 	Issued int64  `json:"iat"`
 	Hash   string `json:"ath"`
 	Nonce  string `json:"nonce"`
-	key    string // its thumbprint
+	key    string // the key's thumbprint
 }
 
 func proofOf(t *testing.T, r *http.Request) proof {
@@ -40,33 +40,34 @@ func proofOf(t *testing.T, r *http.Request) proof {
 	return p
 }
 
-// bound has tokens bound to keys.
-func (w *world) bound() {
+// requireDPoP makes the servers require DPoP.
+func (w *testServers) requireDPoP() {
 	w.challenge = `DPoP algs="ES256", resource_metadata="https://mcp.example` + prmPath + `"`
 	w.token = func(url.Values, *http.Request) (int, any) { return 200, w.issue("DPoP") }
 }
 
-// Each request for a token and each with one has a proof of its own, with the same key.
+// Each token request and each request with a token has a proof of its own, with the same key.
 func TestDPoP(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.bound()
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.requireDPoP()
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
 		c := w.client(o)
 		c.ok()
 		c.ok()
 		sleep(3600)
-		w.client(o).ok() // another run refreshes
+		w.client(o).ok() // another run of the program refreshes
 		ids := map[string]bool{}
 		key := ""
-		for _, r := range append(w.find("/token"), w.find("/mcp")[1:]...) {
+		for _, r := range append(w.requestsTo("/token"), w.requestsTo("/mcp")[1:]...) {
 			p := proofOf(t, r.Request)
 			assert.Assert(t, !ids[p.ID] && p.ID != "", "each has another id")
 			ids[p.ID] = true
 			assert.Assert(t, key == "" || p.key == key, "and the same key")
 			key = p.key
-			assert.Equal(t, p.Method+" "+p.URL, r.Method+" "+r.URL.Scheme+"://"+r.URL.Host+r.URL.Path)
+			assert.Equal(t, p.Method+" "+p.URL, r.Method+" "+r.URL.Scheme+"://"+r.URL.Host+
+				r.URL.Path)
 			assert.Assert(t, p.Issued > 0)
 			if r.URL.Path == "/token" {
 				assert.Equal(t, p.Hash, "")
@@ -78,48 +79,55 @@ func TestDPoP(t *testing.T) {
 			assert.Equal(t, p.Hash, base64.RawURLEncoding.EncodeToString(sum[:]))
 		}
 		assert.Equal(t, len(ids), 5)
-		assert.Equal(t, w.find("/authorize")[0].URL.Query().Get("dpop_jkt"), key)
+		assert.Equal(t, w.requestsTo("/authorize")[0].URL.Query().Get("dpop_jkt"), key)
 		var made map[string]any
-		assert.NilError(t, json.Unmarshal([]byte(w.find("/register")[0].body), &made))
+		assert.NilError(t, json.Unmarshal([]byte(w.requestsTo("/register")[0].body), &made))
 		assert.Equal(t, made["dpop_bound_access_tokens"], true)
 	})
 }
 
-// When it is used: where the server wants it, or both can.
+// DPoP is used if the server requires it or both servers support it.
 func TestWhenDPoPIsUsed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		challenge string
 		prm, asm  map[string]any
 		want      bool
 	}{
-		"neither":                  {"Bearer", nil, nil, false},
-		"the challenge":            {"DPoP", nil, nil, true},
-		"the challenge has both":   {"DPoP, Bearer", nil, nil, false},
-		"the challenge, reversed":  {`Bearer scope="x", DPoP algs="ES256"`, nil, nil, false},
-		"the metadata":             {"Bearer", map[string]any{"dpop_bound_access_tokens_required": true}, nil, true},
-		"both can":                 {"Bearer", map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, true},
-		"both, another algorithm":  {"Bearer", map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, false},
-		"the authorization server": {"Bearer", nil, map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, false},
+		"neither":                 {"Bearer", nil, nil, false},
+		"the challenge":           {"DPoP", nil, nil, true},
+		"the challenge has both":  {"DPoP, Bearer", nil, nil, false},
+		"the challenge, reversed": {`Bearer scope="x", DPoP algs="ES256"`, nil, nil, false},
+		"the metadata": {"Bearer",
+			map[string]any{"dpop_bound_access_tokens_required": true}, nil, true},
+		"both can": {"Bearer",
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}},
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, true},
+		"both, another algorithm": {"Bearer",
+			map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}},
+			map[string]any{"dpop_signing_alg_values_supported": []string{"RS256"}}, false},
+		"the authorization server": {"Bearer", nil,
+			map[string]any{"dpop_signing_alg_values_supported": []string{"ES256"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			if tc.want {
-				w.bound()
+				w.requireDPoP()
 			}
-			w.challenge, w.prm, w.asm = tc.challenge, with(w.prm, tc.prm), with(w.asm, tc.asm)
+			w.challenge, w.prm, w.asm = tc.challenge, merged(w.prm, tc.prm), merged(w.asm, tc.asm)
 			w.client(w.options()).ok()
-			assert.Equal(t, w.find("/token")[0].Header.Get("DPoP") != "", tc.want)
+			assert.Equal(t, w.requestsTo("/token")[0].Header.Get("DPoP") != "", tc.want)
 		})
 	}
 	w := newWorld(t)
 	w.challenge = "DPoP"
-	w.client(w.options()).fails(auth.StepToken, "the token is bound to no key, and the server wants one that is")
+	w.client(w.options()).fails(auth.StepToken,
+		"the token has the type Bearer, although the server requires DPoP")
 }
 
-// Both servers may want a nonce in proofs, and another one at any time.
+// Both servers may require a nonce, and a new one at any time.
 func TestDPoPNonces(t *testing.T) {
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	n := 0
 	wants := func(rw http.Header, r *http.Request, kind string) bool {
 		if p := proofOf(t, r); p.Nonce != fmt.Sprint(kind, n) {
@@ -129,17 +137,18 @@ func TestDPoPNonces(t *testing.T) {
 		return false
 	}
 	mcp, as := w.hosts["https://mcp.example"], w.hosts["https://as.example"]
-	w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" && wants(rw.Header(), r, "rs") {
-			rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-			rw.WriteHeader(401)
-			return
-		}
-		mcp.ServeHTTP(rw, r)
-	})
+	w.hosts["https://mcp.example"] = http.HandlerFunc(
+		func(rw http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" && wants(rw.Header(), r, "rs") {
+				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+				rw.WriteHeader(401)
+				return
+			}
+			mcp.ServeHTTP(rw, r)
+		})
 	w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" && wants(rw.Header(), r, "as") {
-			answer(rw, 400, `{"error":"use_dpop_nonce"}`)
+			response(rw, 400, `{"error":"use_dpop_nonce"}`)
 			return
 		}
 		as.ServeHTTP(rw, r)
@@ -156,24 +165,26 @@ func TestDPoPNonces(t *testing.T) {
 	assert.Equal(t, w.count("/authorize"), 1)
 }
 
-// Many requests that are told of another nonce at the same time are sent again with it, all of them, and nobody thinks that the token were bad.
-func TestDPoPNoncesOfMany(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.bound()
+// Concurrent requests that are refused because of a nonce are all sent again, and the token is
+// kept.
+func TestDPoPNoncesConcurrently(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
 		slow, wanted := false, ""
-		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if slow {
-				sleep(1)
-			}
-			if r.Header.Get("Authorization") != "" && proofOf(t, r).Nonce != wanted {
-				rw.Header().Set("DPoP-Nonce", wanted)
-				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-				rw.WriteHeader(401)
-				return
-			}
-			mcp.ServeHTTP(rw, r)
-		})
+		w.hosts["https://mcp.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if slow {
+					sleep(1)
+				}
+				if r.Header.Get("Authorization") != "" && proofOf(t, r).Nonce != wanted {
+					rw.Header().Set("DPoP-Nonce", wanted)
+					rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+					rw.WriteHeader(401)
+					return
+				}
+				mcp.ServeHTTP(rw, r)
+			})
 		c := w.client(w.options())
 		c.ok()
 		slow, wanted = true, "n1"
@@ -187,18 +198,18 @@ func TestDPoPNoncesOfMany(t *testing.T) {
 	})
 }
 
-// Who logs in again has the same key: the registration may be bound to it.
+// A new login keeps the key: the registration may be bound to it.
 func TestDPoPKeyIsKept(t *testing.T) {
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	c := w.client(w.options())
 	assert.NilError(t, c.Login(t.Context()))
 	assert.NilError(t, c.Login(t.Context()))
-	first, second := w.find("/token")[0], w.find("/token")[1]
+	first, second := w.requestsTo("/token")[0], w.requestsTo("/token")[1]
 	assert.Equal(t, proofOf(t, first.Request).key, proofOf(t, second.Request).key)
 }
 
-// A server that is content with no nonce, or always wants the one that it has got, is given up.
+// A server that accepts no nonce, or requires the one just used, is an error.
 func TestDPoPNoncesAreBounded(t *testing.T) {
 	for _, always := range []bool{true, false} {
 		nonce := func(h http.Header, n int) {
@@ -208,17 +219,18 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 			h.Set("DPoP-Nonce", fmt.Sprint("n", n))
 		}
 		w := newWorld(t)
-		w.bound()
+		w.requireDPoP()
 		mcp := w.hosts["https://mcp.example"]
-		w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "" {
-				nonce(rw.Header(), w.count("/mcp"))
-				rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
-				rw.WriteHeader(401)
-				return
-			}
-			mcp.ServeHTTP(rw, r)
-		})
+		w.hosts["https://mcp.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("Authorization") != "" {
+					nonce(rw.Header(), w.count("/mcp"))
+					rw.Header().Set("WWW-Authenticate", `DPoP error="use_dpop_nonce"`)
+					rw.WriteHeader(401)
+					return
+				}
+				mcp.ServeHTTP(rw, r)
+			})
 		status, err := w.client(w.options()).call()
 		assert.NilError(t, err)
 		assert.Equal(t, status, 401)
@@ -226,29 +238,31 @@ func TestDPoPNoncesAreBounded(t *testing.T) {
 		assert.Assert(t, w.count("/mcp") <= 4, "%d", w.count("/mcp"))
 
 		w = newWorld(t)
-		w.bound()
+		w.requireDPoP()
 		as := w.hosts["https://as.example"]
-		w.hosts["https://as.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/token" {
-				nonce(rw.Header(), w.count("/token"))
-				answer(rw, 400, `{"error":"use_dpop_nonce"}`)
-				return
-			}
-			as.ServeHTTP(rw, r)
-		})
+		w.hosts["https://as.example"] = http.HandlerFunc(
+			func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/token" {
+					nonce(rw.Header(), w.count("/token"))
+					response(rw, 400, `{"error":"use_dpop_nonce"}`)
+					return
+				}
+				as.ServeHTTP(rw, r)
+			})
 		w.client(w.options()).fails(auth.StepToken, "use_dpop_nonce")
 		assert.Assert(t, w.count("/token") <= 3, "%d", w.count("/token"))
 	}
-	// What is no nonce is none.
+	// An invalid nonce is ignored.
 	w := newWorld(t)
-	w.bound()
+	w.requireDPoP()
 	mcp := w.hosts["https://mcp.example"]
-	w.hosts["https://mcp.example"] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		rw.Header().Set("DPoP-Nonce", "a b")
-		mcp.ServeHTTP(rw, r)
-	})
+	w.hosts["https://mcp.example"] = http.HandlerFunc(
+		func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("DPoP-Nonce", "a b")
+			mcp.ServeHTTP(rw, r)
+		})
 	c := w.client(w.options())
 	c.ok()
 	c.ok()
-	assert.Equal(t, proofOf(t, w.find("/mcp")[2].Request).Nonce, "")
+	assert.Equal(t, proofOf(t, w.requestsTo("/mcp")[2].Request).Nonce, "")
 }

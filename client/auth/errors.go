@@ -12,30 +12,31 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A Step is a part of an authorization that can fail.
+// A Step is a part of an authorization. It is the first word of an [Error].
 type Step string
 
 const (
-	StepResource     Step = "protected resource metadata"   // what the MCP server says of itself
-	StepServer       Step = "authorization server metadata" // what its authorization server says of itself
+	StepResource     Step = "protected resource metadata"   // of the MCP server
+	StepServer       Step = "authorization server metadata" // of the authorization server
 	StepRegistration Step = "client registration"
-	StepAuthorize    Step = "authorization" // the user's part of it, in a browser
-	StepAssertion    Step = "assertion"     // the proof of who the program or its user is
-	StepExchange     Step = "token exchange"
-	StepToken        Step = "token"
-	StepRefresh      Step = "token refresh"
-	StepRevocation   Step = "token revocation"
+	StepAuthorize    Step = "authorization" // the user's consent, in a browser
+	// the assertion or proof that the program creates or its platform supplies
+	StepAssertion  Step = "assertion"
+	StepExchange   Step = "token exchange"
+	StepToken      Step = "token"
+	StepRefresh    Step = "token refresh"
+	StepRevocation Step = "token revocation"
 )
 
-// An Error says why there is no token: which step has failed, at which address, and what the other end said of it. Tokens, codes, secrets and queries of URLs
-// are never in it, and what comes from the other end is fit to be printed.
+// An Error says which step of an authorization failed and why. It contains no tokens, codes,
+// secrets or URL queries, and text from servers is safe to print.
 type Error struct {
 	Step        Step
-	URL         string // that was asked, without user, query and fragment; "" if none was
-	Status      int    // of the answer; 0 if there was none, or it is not what was wrong
-	Code        string // "error" of the authorization server's answer, such as "invalid_grant"; "" if it has not said
-	Description string // "error_description", on one line and cut
-	Err         error  // what was wrong if the other end has not said; may be nil
+	URL         string // of the request, without user, query and fragment; "" if none was sent
+	Status      int    // of the response; 0 if there was none, or it was not the reason
+	Code        string // the response's "error", such as "invalid_grant"; "" if it has none
+	Description string // the response's "error_description", on one line and truncated
+	Err         error  // the reason, if it is not in the response; may be nil
 }
 
 func (e *Error) Error() string {
@@ -45,7 +46,8 @@ func (e *Error) Error() string {
 		b.WriteString(": " + e.URL)
 	}
 	if e.Status != 0 {
-		b.WriteString(": " + strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
+		b.WriteString(": " +
+			strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))))
 	}
 	if e.Code != "" {
 		b.WriteString(": " + e.Code)
@@ -61,43 +63,38 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed is an error without an answer of the other end.
-func failed(step Step, where string, err error) *Error {
+// newError returns an error of a step without a response.
+func newError(step Step, target string, err error) *Error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // it has the whole URL in it
+		err = e.Err // the wrapper quotes the whole URL
 	}
-	return &Error{Step: step, URL: printURL(where), Err: err}
+	return &Error{Step: step, URL: redactURL(target), Err: err}
 }
 
-func failedf(step Step, where, format string, args ...any) *Error {
-	return failed(step, where, fmt.Errorf(format, args...))
+func errorf(step Step, target, format string, args ...any) *Error {
+	return newError(step, target, fmt.Errorf(format, args...))
 }
 
-// refused is the error of an answer that is none of success (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
-func refused(step Step, where string, a *answer) *Error {
-	e := &Error{Step: step, URL: printURL(where), Status: a.status}
-	var said struct {
+// responseError returns the error for an unsuccessful response (RFC 6749, section 5.2; RFC 7591,
+// section 3.2.2).
+func responseError(step Step, target string, r *response) *Error {
+	e := &Error{Step: step, URL: redactURL(target), Status: r.status}
+	var body struct {
 		Code        string `json:"error"`
 		Description string `json:"error_description"`
 	}
-	if jsonexact.Unmarshal(a.body, &said) == nil {
-		e.Code, e.Description = shown(said.Code), shown(said.Description)
+	if jsonexact.Unmarshal(r.body, &body) == nil {
+		e.Code, e.Description = sanitize(body.Code), sanitize(body.Description)
 	}
 	return e
 }
 
-// printURL shows a URL without what may be secret in it.
-func printURL(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
+// sanitize makes text of a server printable on one line of at most 200 characters.
+func sanitize(text string) string {
+	const maxRunes = 200
+	line := printable.Line(text[:min(len(text), 4*maxRunes)])
+	if runes := []rune(line); len(runes) > maxRunes {
+		line = string(runes[:maxRunes-1]) + "…"
 	}
-	plain := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return plain.String()
-}
-
-// shown makes text of a stranger's fit for one line.
-func shown(text string) string {
-	const most = 200
-	return printable.TruncateRunes(printable.Line(text[:min(len(text), 4*most)]), most)
+	return line
 }

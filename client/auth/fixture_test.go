@@ -29,47 +29,55 @@ const (
 	redirect = "http://127.0.0.1:9/callback"
 )
 
-// A world is an MCP server, its authorization server and whoever else there is, without a network. What is secret in it has "s3cret" in it.
-type world struct {
+// testServers are an MCP server, its authorization server and others, without a network. Every
+// secret contains "s3cret".
+type testServers struct {
 	t     *testing.T
-	hosts map[string]http.Handler // by scheme and host
+	hosts map[string]http.Handler // keyed by scheme and host
 
 	mu   sync.Mutex
-	seen []*seen
+	seen []*recordedRequest
 	log  bytes.Buffer
 
-	challenge string                    // of the MCP server
-	accepts   func(r *http.Request) int // what it says to a request with a token; nil: 200 to the last one that was made
-	prm       map[string]any            // its metadata
-	asm       map[string]any            // of the authorization server
+	challenge string // of the MCP server's 401
+	// the response to a request with a token; nil: 200 for the current token
+	accepts   func(r *http.Request) int
+	prm       map[string]any // protected resource metadata
+	asm       map[string]any // authorization server metadata
 	authorize func(q url.Values) url.Values
-	token     func(form url.Values, r *http.Request) (int, any) // nil, or an answer of status 0, is one of issue
-	register  func(body map[string]any) (int, any)
+	// the token response; nil or status 0: one of issue
+	token    func(form url.Values, r *http.Request) (int, any)
+	register func(body map[string]any) (int, any)
 
 	made       int
-	current    string            // the token that is accepted
-	refresh    string            // that is good
-	challenges map[string]string // of PKCE, by code
+	current    string            // the valid access token
+	refresh    string            // the valid refresh token
+	challenges map[string]string // PKCE challenges by code
 }
 
-// A seen is a request that has arrived somewhere.
-type seen struct {
+// A recordedRequest is a request to any of the servers.
+type recordedRequest struct {
 	*http.Request
 	body string
 	form url.Values
 }
 
-func (s *seen) String() string {
+func (s *recordedRequest) String() string {
 	return s.Method + " " + s.URL.Scheme + "://" + s.URL.Host + s.URL.Path
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{
+func newWorld(t *testing.T) *testServers {
+	w := &testServers{
 		t: t, challenge: `Bearer error="invalid_token", scope="read", resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`,
-		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer}, "scopes_supported": []string{"read", "write"}},
+		prm: map[string]any{"resource": endpoint, "authorization_servers": []string{issuer},
+			"scopes_supported": []string{"read", "write"}},
 		asm: map[string]any{
-			"issuer": issuer, "authorization_endpoint": "https://as.example/authorize?tenant=t", "token_endpoint": "https://as.example/token", "registration_endpoint": "https://as.example/register",
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}, "authorization_response_iss_parameter_supported": true,
+			"issuer": issuer, "authorization_endpoint": "https://as.example/authorize?tenant=t",
+			"token_endpoint":                                 "https://as.example/token",
+			"registration_endpoint":                          "https://as.example/register",
+			"code_challenge_methods_supported":               []string{"S256"},
+			"token_endpoint_auth_methods_supported":          []string{"none"},
+			"authorization_response_iss_parameter_supported": true,
 		},
 		challenges: map[string]string{},
 	}
@@ -89,18 +97,18 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// document serves what is there when it is asked for; nothing if that is nil.
+// document serves the current value of *doc, and 404 if it is nil.
 func document(doc *map[string]any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if *doc == nil {
 			http.NotFound(w, r)
 			return
 		}
-		answer(w, 200, *doc)
+		response(w, 200, *doc)
 	}
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
+func response(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if text, ok := v.(string); ok {
@@ -110,7 +118,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func (w *world) serveMCP(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	status, good := 401, w.current
 	accepts := w.accepts
@@ -130,7 +138,7 @@ func (w *world) serveMCP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, "hello")
 }
 
-func (w *world) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	w.mu.Lock()
 	w.made++
@@ -145,11 +153,11 @@ func (w *world) serveAuthorize(rw http.ResponseWriter, r *http.Request) {
 	rw.WriteHeader(302)
 }
 
-func (w *world) serveToken(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveToken(rw http.ResponseWriter, r *http.Request) {
 	_ = r.ParseForm()
 	if w.token != nil {
 		if status, v := w.token(r.PostForm, r); status != 0 {
-			answer(rw, status, v)
+			response(rw, status, v)
 			return
 		}
 	}
@@ -159,37 +167,40 @@ func (w *world) serveToken(rw http.ResponseWriter, r *http.Request) {
 		challenge, ok := w.challenges[r.PostForm.Get("code")]
 		w.mu.Unlock()
 		if !ok || challenge != base64.RawURLEncoding.EncodeToString(sum[:]) {
-			answer(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "PKCE"})
+			response(rw, 400, map[string]any{"error": "invalid_grant", "error_description": "PKCE"})
 			return
 		}
 	}
-	answer(rw, 200, w.issue("Bearer"))
+	response(rw, 200, w.issue("Bearer"))
 }
 
-// issue makes another token, which is the only one that is good from now on.
-func (w *world) issue(kind string) map[string]any {
+// issue creates a token, which invalidates the one before.
+func (w *testServers) issue(kind string) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.made++
-	w.current, w.refresh = fmt.Sprintf("s3cret-token-%d", w.made), fmt.Sprintf("s3cret-refresh-%d", w.made)
-	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600, "refresh_token": w.refresh}
+	w.current, w.refresh = fmt.Sprintf("s3cret-token-%d", w.made),
+		fmt.Sprintf("s3cret-refresh-%d", w.made)
+	return map[string]any{"access_token": w.current, "token_type": kind, "expires_in": 3600,
+		"refresh_token": w.refresh}
 }
 
-func (w *world) serveRegister(rw http.ResponseWriter, r *http.Request) {
+func (w *testServers) serveRegister(rw http.ResponseWriter, r *http.Request) {
 	var body map[string]any
 	_ = json.NewDecoder(r.Body).Decode(&body)
 	if w.register != nil {
 		if status, v := w.register(body); status != 0 {
-			answer(rw, status, v)
+			response(rw, status, v)
 			return
 		}
 	}
-	answer(rw, 201, map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
+	response(rw, 201,
+		map[string]any{"client_id": "registered", "redirect_uris": body["redirect_uris"]})
 }
 
-// RoundTrip brings a request to its host, whose answer may be endless.
-func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
-	s := &seen{Request: req}
+// RoundTrip passes a request to its host's handler. The response may be endless.
+func (w *testServers) RoundTrip(req *http.Request) (*http.Response, error) {
+	s := &recordedRequest{Request: req}
 	if req.Body != nil {
 		body, err := io.ReadAll(req.Body)
 		_ = req.Body.Close()
@@ -210,7 +221,8 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	inner.Body, inner.RequestURI = io.NopCloser(strings.NewReader(s.body)), req.URL.RequestURI()
 	body, pipe := io.Pipe()
 	rw := &responder{header: http.Header{}, body: pipe, began: make(chan struct{})}
-	stop := context.AfterFunc(req.Context(), func() { _ = body.CloseWithError(context.Cause(req.Context())) })
+	stop := context.AfterFunc(req.Context(),
+		func() { _ = body.CloseWithError(context.Cause(req.Context())) })
 	go func() {
 		defer stop()
 		defer pipe.Close()
@@ -219,7 +231,9 @@ func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case <-rw.began:
-		return &http.Response{Status: http.StatusText(rw.status), StatusCode: rw.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: rw.header, Body: body, ContentLength: -1, Request: req}, nil
+		return &http.Response{Status: http.StatusText(rw.status), StatusCode: rw.status,
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: rw.header, Body: body,
+			ContentLength: -1, Request: req}, nil
 	case <-req.Context().Done():
 		return nil, req.Context().Err()
 	}
@@ -242,8 +256,8 @@ func (r *responder) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// sent are the requests that there were, in order, or those to one host.
-func (w *world) sent(host string) []string {
+// requestsAt returns the requests to a host, or all, in order.
+func (w *testServers) requestsAt(host string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string
@@ -255,18 +269,19 @@ func (w *world) sent(host string) []string {
 	return all
 }
 
-// find are the requests to a path.
-func (w *world) find(path string) []*seen {
+// requestsTo returns the requests to a path.
+func (w *testServers) requestsTo(path string) []*recordedRequest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(w.seen), func(s *seen) bool { return s.URL.Path != path })
+	return slices.DeleteFunc(slices.Clone(w.seen),
+		func(s *recordedRequest) bool { return s.URL.Path != path })
 }
 
-// count is how many requests to a path there were.
-func (w *world) count(path string) int { return len(w.find(path)) }
+// count returns the number of requests to a path.
+func (w *testServers) count(path string) int { return len(w.requestsTo(path)) }
 
-// follow does what a browser and a user do who agrees at once.
-func (w *world) follow(ctx context.Context, page string) (string, error) {
+// follow acts as a browser and a user who consents at once.
+func (w *testServers) follow(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", page, nil)
 	if err != nil {
 		return "", err
@@ -282,42 +297,43 @@ func (w *world) follow(ctx context.Context, page string) (string, error) {
 	return resp.Header.Get("Location"), nil
 }
 
-// options are those of a client with a user.
-func (w *world) options() auth.Options {
+// options returns the Options of a client with a user.
+func (w *testServers) options() auth.Options {
 	return auth.Options{
-		Name: "test", HTTP: &http.Client{Transport: w}, Grant: auth.AuthorizationCode{Follow: w.follow, RedirectURL: redirect},
-		Logger: slog.New(slog.NewTextHandler(&locked{w}, nil)),
+		Name: "test", HTTP: &http.Client{Transport: w},
+		Grant:  auth.AuthorizationCode{FetchRedirect: w.follow, RedirectURL: redirect},
+		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w}, nil)),
 	}
 }
 
-type locked struct{ w *world }
+type lockedWriter struct{ w *testServers }
 
-func (l *locked) Write(p []byte) (int, error) {
+func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	return l.w.log.Write(p)
 }
 
-// A caller makes requests to the MCP server.
+// A caller sends requests to the MCP server.
 type caller struct {
 	*auth.Authorizer
-	w *world
+	w *testServers
 	http.RoundTripper
 }
 
-func (w *world) client(o auth.Options) *caller {
+func (w *testServers) client(o auth.Options) *caller {
 	w.t.Helper()
 	return w.clientOf(o, endpoint)
 }
 
-func (w *world) clientOf(o auth.Options, endpoint string) *caller {
+func (w *testServers) clientOf(o auth.Options, endpoint string) *caller {
 	w.t.Helper()
 	a, err := o.New(endpoint)
 	assert.NilError(w.t, err)
 	return &caller{a, w, a.Wrap(w)}
 }
 
-// call makes a request and returns the status of its answer.
+// call sends a request and returns the status of the response.
 func (c *caller) call() (int, error) { return c.callWith(context.Background()) }
 
 func (c *caller) callWith(ctx context.Context) (int, error) {
@@ -337,7 +353,7 @@ func (c *caller) callWith(ctx context.Context) (int, error) {
 	return resp.StatusCode, err
 }
 
-// ok makes a request that must succeed.
+// ok sends a request that must succeed.
 func (c *caller) ok() {
 	c.w.t.Helper()
 	status, err := c.call()

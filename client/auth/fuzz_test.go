@@ -14,8 +14,9 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// Whatever anybody answers at any step: it is an error of a step, or a token that can be sent, and the server gets no other.
-func FuzzAnswers(f *testing.F) {
+// Whatever the servers respond at each step, the result is an error of a step or a valid token, and
+// the server receives no other.
+func FuzzResponses(f *testing.F) {
 	paths := []string{prmPath, asmPath, "/register", "/token"}
 	for i, text := range []string{
 		`{"resource":"https://mcp.example/mcp","authorization_servers":["https://as.example/t"]}`,
@@ -34,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 		for host, h := range w.hosts {
 			w.hosts[host] = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == path && r.Method != "HEAD" {
-					answer(rw, status, text)
+					response(rw, status, text)
 					return
 				}
 				h.ServeHTTP(rw, r)
@@ -42,46 +43,57 @@ func FuzzAnswers(f *testing.F) {
 		}
 		w.accepts = func(r *http.Request) int {
 			kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-			assert.Assert(t, kind == "Bearer" && token != "" && !strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }))
+			assert.Assert(t, kind == "Bearer" && token != "" &&
+				!strings.ContainsFunc(token, func(c rune) bool {
+					return c <= ' ' || c > '~'
+				}))
 			return 200
 		}
 		_, err := w.client(w.options()).call()
 		if err != nil {
-			assert.Assert(t, !strings.ContainsFunc(err.Error(), func(c rune) bool { return c < ' ' || c == 0x7f }), "%q", err)
+			assert.Assert(t, !strings.ContainsFunc(err.Error(), func(c rune) bool {
+				return c < ' ' || c == 0x7f
+			}), "%q", err)
 			assert.Assert(t, len(err.Error()) < 3000, "%d", len(err.Error()))
 		}
 	})
 }
 
-// Whatever a browser comes back with: the code of another question is shown to nobody.
-func FuzzRedirected(f *testing.F) {
-	for _, text := range []string{redirect + "?code=a&state=b", redirect + "?STATE&code=a&iss=" + url.QueryEscape(issuer), redirect + "?error=x&STATE", "%", redirect + "?STATE&STATE", redirect + "?STATE;code=a"} {
+// Whatever the browser is redirected to, the code of another request is sent nowhere.
+func FuzzRedirect(f *testing.F) {
+	for _, text := range []string{redirect + "?code=a&state=b", redirect + "?STATE&code=a&iss=" +
+		url.QueryEscape(issuer), redirect + "?error=x&STATE", "%", redirect + "?STATE&STATE",
+		redirect + "?STATE;code=a"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		w := newWorld(t)
 		o := w.options()
 		told := ""
-		o.Grant = auth.AuthorizationCode{RedirectURL: redirect, Follow: func(_ context.Context, page string) (string, error) {
-			u, err := url.Parse(page)
-			told = strings.ReplaceAll(text, "STATE", "state="+u.Query().Get("state"))
-			return told, err
-		}}
+		o.Grant = auth.AuthorizationCode{RedirectURL: redirect,
+			FetchRedirect: func(_ context.Context, page string) (string, error) {
+				u, err := url.Parse(page)
+				told = strings.ReplaceAll(text, "STATE", "state="+u.Query().Get("state"))
+				return told, err
+			}}
 		_, err := w.client(o).call()
 		assert.Assert(t, err != nil, "no code here is good")
 		if w.count("/token") > 0 {
 			u, err := url.Parse(told)
 			assert.NilError(t, err)
 			q := u.Query()
-			assert.Assert(t, len(q["state"]) == 1 && len(q["iss"]) == 1 && q.Get("iss") == issuer && len(q["code"]) == 1 && !q.Has("error"), told)
-			assert.Assert(t, strings.HasPrefix(told, redirect+"?") || strings.HasPrefix(strings.ToLower(told), redirect+"?"), told)
+			assert.Assert(t, len(q["state"]) == 1 && len(q["iss"]) == 1 && q.Get("iss") == issuer &&
+				len(q["code"]) == 1 && !q.Has("error"), told)
+			assert.Assert(t, strings.HasPrefix(told, redirect+"?") ||
+				strings.HasPrefix(strings.ToLower(told), redirect+"?"), told)
 		}
 	})
 }
 
-// Whatever is in a file of a store, what is used of it can be sent, and nothing of it is told.
+// Whatever a store's file contains, only valid credentials are used, and errors quote nothing of
+// it.
 func FuzzStore(f *testing.F) {
-	good := kept("https://as.example", "https://a.example", "")
+	good := testCredentials("https://as.example", "https://a.example", "")
 	s := auth.FileStore{Dir: f.TempDir()}
 	assert.NilError(f, s.Put(good))
 	all, err := filepath.Glob(filepath.Join(s.Dir, "*.json"))
@@ -98,6 +110,8 @@ func FuzzStore(f *testing.F) {
 			return
 		}
 		assert.Equal(t, found[0].Key, good.Key)
-		assert.Assert(t, !strings.ContainsFunc(found[0].AccessToken, func(c rune) bool { return c <= ' ' || c > '~' }))
+		assert.Assert(t, !strings.ContainsFunc(found[0].AccessToken, func(c rune) bool {
+			return c <= ' ' || c > '~'
+		}))
 	})
 }

@@ -4,5 +4,9 @@ package auth
 
 import "os"
 
-// lockFile opens a file. There is no way to keep others from it.
-func lockFile(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }
+// lockFile opens a file. This system has no supported way to lock it.
+func lockFile(
+	path string,
+) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+}

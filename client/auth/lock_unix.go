@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens a file for one at a time, until it is closed. It is nil while somebody else has it.
+// lockFile opens a file and locks it until it is closed. The result is nil while another process
+// holds the lock.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -7,26 +7,28 @@ import (
 	"net/url"
 )
 
-// Logout forgets the credentials for the server, in the Store too, and then has their authorization server take back what it has granted, if that can be told
-// (RFC 7009). They are forgotten whatever that says: an [*Error] with [StepRevocation], or another step on the way there, means that the token may be good for
-// somebody who has got it until it expires. It may take as long as a few requests, and ends with ctx.
+// Logout deletes the credentials for the server, also from the Store, and then asks their
+// authorization server to revoke the tokens (RFC 7009) if it offers that. The credentials are
+// deleted even if the revocation fails. An [*Error] with [StepRevocation], or with an earlier step,
+// means that the token may stay valid until it expires. Logout blocks for a few requests at most,
+// or until ctx ends.
 func (a *Authorizer) Logout(ctx context.Context) error {
 	a.mu.Lock()
 	var all []Credentials
-	if a.held != nil {
-		all = append(all, *a.held)
+	if a.credentials != nil {
+		all = append(all, *a.credentials)
 	}
-	a.held, a.read = nil, true
+	a.credentials, a.storeRead = nil, true
 	a.mu.Unlock()
 	var errs []error
-	if a.o.Store != nil {
+	if a.options.Store != nil {
 		var err error
-		all, err = a.o.Store.Find(a.text)
+		all, err = a.options.Store.Find(a.endpointText)
 		errs = append(errs, err)
 	}
 	for _, c := range all {
-		if a.o.Store != nil {
-			errs = append(errs, a.o.Store.Delete(c.Key))
+		if a.options.Store != nil {
+			errs = append(errs, a.options.Store.Delete(c.Key))
 		}
 	}
 	for _, c := range all {
@@ -35,14 +37,15 @@ func (a *Authorizer) Logout(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// revoke has the authorization server take back what it has granted. With a refresh token that is all of it (RFC 7009, section 2.1).
+// revoke revokes the refresh token, which revokes its access tokens as well, or else the access
+// token (RFC 7009, section 2.1).
 func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 	form := url.Values{"token": {c.AccessToken}, "token_type_hint": {"access_token"}}
 	if c.RefreshToken != "" {
 		form = url.Values{"token": {c.RefreshToken}, "token_type_hint": {"refresh_token"}}
 	}
-	if a.isAnywhere() {
-		_, _ = a.ask(ctx) // if it does not answer, its authorization server may
+	if a.isAddressUnknown() {
+		_, _ = a.probe(ctx) // the error does not matter: the authorization server may still respond
 	}
 	m, err := a.serverMetadata(ctx, c.Issuer)
 	switch {
@@ -52,15 +55,16 @@ func (a *Authorizer) revoke(ctx context.Context, c *Credentials) error {
 		return err
 	}
 	header := http.Header{}
-	if err := a.registered(c).authenticate(m.TokenAuthMethods, m.Issuer, header, form); err != nil {
-		return failed(StepRevocation, m.RevocationEndpoint, err)
+	if err := a.registrationOf(c).authenticate(m.TokenAuthMethods, m.Issuer, header,
+		form); err != nil {
+		return newError(StepRevocation, m.RevocationEndpoint, err)
 	}
-	got, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
+	resp, err := a.postForm(ctx, StepRevocation, m.RevocationEndpoint, header, form)
 	if err != nil {
 		return err
 	}
-	if !got.ok() {
-		return refused(StepRevocation, m.RevocationEndpoint, got)
+	if !resp.ok() {
+		return responseError(StepRevocation, m.RevocationEndpoint, resp)
 	}
 	return nil
 }

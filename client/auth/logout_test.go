@@ -11,20 +11,23 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// Who logs out has what was granted taken back, where that can be told, and has nothing any more whatever the authorization server says.
+// Logout revokes the tokens if the authorization server supports it, and deletes the credentials in
+// any case.
 func TestLogout(t *testing.T) {
 	for name, tc := range map[string]struct {
 		endpoint any
 		handler  http.HandlerFunc
-		want     string // the error
+		want     string // expected error
 	}{
-		"taken back":  {"https://as.example/revoke", says(200, ""), ""},
+		"taken back":  {"https://as.example/revoke", respondWith(200, ""), ""},
 		"no endpoint": {nil, nil, ""},
-		"refused":     {"https://as.example/revoke", says(503, `{"error":"temporarily_unavailable"}`), "token revocation: https://as.example/revoke: 503 Service Unavailable: temporarily_unavailable"},
-		"http":        {"http://as.example/revoke", nil, "only https is used"},
+		"refused": {"https://as.example/revoke",
+			respondWith(503, `{"error":"temporarily_unavailable"}`),
+			"token revocation: https://as.example/revoke: 503 Service Unavailable: temporarily_unavailable"},
+		"http": {"http://as.example/revoke", nil, "the URL must be https:"},
 		"elsewhere": {"https://as.example/revoke", func(rw http.ResponseWriter, r *http.Request) {
 			http.Redirect(rw, r, "https://evil.example/", 307)
-		}, "which is not followed"},
+		}, "not followed"},
 	} {
 		for _, kept := range []bool{true, false} {
 			t.Run(name, func(t *testing.T) {
@@ -32,9 +35,9 @@ func TestLogout(t *testing.T) {
 				w.asm["revocation_endpoint"] = tc.endpoint
 				w.asm["token_endpoint_auth_methods_supported"] = []string{"client_secret_basic"}
 				if tc.handler != nil {
-					w.at("https://as.example", "POST /revoke", tc.handler)
+					w.handle("https://as.example", "POST /revoke", tc.handler)
 				}
-				store := &memory{}
+				store := &memoryStore{}
 				o := w.options()
 				o.Clients = []auth.Registration{mine}
 				if kept {
@@ -54,23 +57,26 @@ func TestLogout(t *testing.T) {
 					assert.NilError(t, err)
 				}
 				if tc.handler != nil {
-					r := w.find("/revoke")[0]
-					assert.DeepEqual(t, r.form, url.Values{"token": {"s3cret-refresh-2"}, "token_type_hint": {"refresh_token"}})
+					r := w.requestsTo("/revoke")[0]
+					assert.DeepEqual(t, r.form,
+						url.Values{"token": {"s3cret-refresh-2"},
+							"token_type_hint": {"refresh_token"}})
 					id, secret, _ := r.BasicAuth()
 					assert.Equal(t, id+":"+secret, "mine:s3cret")
 				}
-				assert.Equal(t, len(w.sent("evil.example")), 0)
-				before := len(w.sent(""))
+				assert.Equal(t, len(w.requestsAt("evil.example")), 0)
+				before := len(w.requestsAt(""))
 				assert.NilError(t, c.Logout(t.Context()), "there is nothing any more")
-				assert.Equal(t, len(w.sent("")), before)
+				assert.Equal(t, len(w.requestsAt("")), before)
 			})
 		}
 	}
 
-	// A token without a refresh token is taken back itself; a server of 2025-03-26 cannot be told.
+	// Without a refresh token, the access token is revoked. A server of 2025-03-26 has no
+	// revocation.
 	w := newWorld(t)
 	w.asm["revocation_endpoint"] = "https://as.example/revoke"
-	w.at("https://as.example", "POST /revoke", says(200, ""))
+	w.handle("https://as.example", "POST /revoke", respondWith(200, ""))
 	w.token = func(url.Values, *http.Request) (int, any) {
 		made := w.issue("Bearer")
 		delete(made, "refresh_token")
@@ -79,7 +85,9 @@ func TestLogout(t *testing.T) {
 	c := w.client(w.options())
 	c.ok()
 	assert.NilError(t, c.Logout(t.Context()))
-	assert.DeepEqual(t, w.find("/revoke")[0].form, url.Values{"token": {"s3cret-token-2"}, "token_type_hint": {"access_token"}, "client_id": {"registered"}})
+	assert.DeepEqual(t, w.requestsTo("/revoke")[0].form,
+		url.Values{"token": {"s3cret-token-2"}, "token_type_hint": {"access_token"},
+			"client_id": {"registered"}})
 	c.ok()
 	w.asm = nil
 	assert.NilError(t, c.Logout(t.Context()))

@@ -20,8 +20,8 @@ func contextWithCancel() (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// rotating has the token endpoint take each refresh token once, and say nothing to any other.
-func (w *world) rotating() {
+// rotateRefreshTokens makes the token endpoint accept each refresh token once.
+func (w *testServers) rotateRefreshTokens() {
 	w.token = func(form url.Values, _ *http.Request) (int, any) {
 		if form.Get("grant_type") != "refresh_token" {
 			return 0, nil
@@ -36,35 +36,38 @@ func (w *world) rotating() {
 	}
 }
 
-// A token that has expired is replaced before it is sent, and one that the server refuses afterwards. Each refresh token is used once.
+// An expired token is refreshed before it is sent, and a refused one afterwards. Each refresh token
+// is used once.
 func TestRefresh(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		c := w.client(o)
 		c.ok()
 		sleep(3600)
 		before := w.count("/mcp")
 		c.ok()
 		assert.Equal(t, w.count("/mcp"), before+1, "the old token is not even sent")
-		form := w.find("/token")[1].form
-		assert.DeepEqual(t, form, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"}, "client_id": {"registered"}, "resource": {endpoint}})
+		form := w.requestsTo("/token")[1].form
+		assert.DeepEqual(t, form,
+			url.Values{"grant_type": {"refresh_token"}, "refresh_token": {"s3cret-refresh-2"},
+				"client_id": {"registered"}, "resource": {endpoint}})
 		assert.Equal(t, store.one(t).RefreshToken, "s3cret-refresh-3", "the new one is kept")
 
 		w.mu.Lock()
 		w.current = "revoked"
 		w.mu.Unlock()
 		c.ok()
-		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.requestsTo("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
 		assert.Equal(t, w.count("/authorize"), 1, "and the user has not been asked again")
 	})
 }
 
-// Without a refresh token, the user is asked again when the token has expired; before that, nobody is.
+// Without a refresh token, the user is asked again only after the token has expired.
 func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.token = func(url.Values, *http.Request) (int, any) {
 			made := w.issue("Bearer")
 			delete(made, "refresh_token")
@@ -84,11 +87,11 @@ func TestRefreshTokensMustNotBeAssumed(t *testing.T) {
 	})
 }
 
-// However many requests find that the token has expired or is refused, it is renewed once.
+// Concurrent requests with an expired or refused token cause one refresh.
 func TestRefreshOnce(t *testing.T) {
 	for _, expired := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, w *world) {
-			w.rotating()
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			w.rotateRefreshTokens()
 			c := w.client(w.options())
 			c.ok()
 			if expired {
@@ -99,7 +102,11 @@ func TestRefreshOnce(t *testing.T) {
 				w.mu.Unlock()
 			}
 			token := w.token
-			w.token = func(form url.Values, r *http.Request) (int, any) { sleep(1); return token(form, r) }
+			w.token = func(form url.Values, r *http.Request) (int,
+				any) {
+				sleep(1)
+				return token(form, r)
+			}
 			var all sync.WaitGroup
 			for range 64 {
 				all.Go(c.ok)
@@ -111,10 +118,11 @@ func TestRefreshOnce(t *testing.T) {
 	}
 }
 
-// A refresh whose request is given up goes on, as the refresh token has been spent: the next request has what it brings.
-func TestRefreshIsNotLost(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+// A refresh goes on when its request is cancelled, because the refresh token is used up. The next
+// request uses the result.
+func TestRefreshOutlivesTheRequest(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		sleep(3600)
@@ -136,14 +144,15 @@ func TestRefreshIsNotLost(t *testing.T) {
 	})
 }
 
-// A refresh token that is not good any more leads to the user; without one, to the server's refusal.
-func TestRefreshTokenIsSpent(t *testing.T) {
+// If the refresh token is refused, the user is asked; without a user, the server's refusal is
+// returned.
+func TestRefreshTokenIsRefused(t *testing.T) {
 	for _, user := range []bool{true, false} {
-		inBubble(t, func(t *testing.T, w *world) {
-			store := &memory{}
+		runSynctest(t, func(t *testing.T, w *testServers) {
+			store := &memoryStore{}
 			o := w.options()
 			o.Store = store
-			w.rotating()
+			w.rotateRefreshTokens()
 			w.client(o).ok()
 			sleep(3600)
 			w.mu.Lock()
@@ -167,10 +176,10 @@ func TestRefreshTokenIsSpent(t *testing.T) {
 	}
 }
 
-// An authorization server that cannot be reached takes nothing away.
+// An unreachable authorization server does not invalidate credentials.
 func TestRefreshFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		o := w.options()
 		c := w.client(o)
 		c.ok()
@@ -185,13 +194,13 @@ func TestRefreshFails(t *testing.T) {
 	})
 }
 
-// What another program with the same Store has renewed is not renewed again, and its refresh token not spoiled.
-func TestAnotherProgramWasQuicker(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+// Credentials that another program has refreshed are used, and not refreshed again.
+func TestAnotherProgramRefreshedFirst(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -210,11 +219,11 @@ func TestAnotherProgramWasQuicker(t *testing.T) {
 	})
 }
 
-// A Store that fails is told to the log, and the requests go on.
+// Failures of the Store are logged, and requests go on.
 func TestStoreFails(t *testing.T) {
 	w := newWorld(t)
 	o := w.options()
-	o.Store = &memory{err: errors.New("disk full")}
+	o.Store = &memoryStore{err: errors.New("disk full")}
 	c := w.client(o)
 	c.ok()
 	c.ok()
@@ -224,18 +233,22 @@ func TestStoreFails(t *testing.T) {
 	assert.Assert(t, len(w.log.String()) > 0)
 }
 
-// Two programs that find at the same time that a token has expired renew it once.
-func TestProgramsRenewOneAfterTheOther(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+// Two programs that notice an expired token at the same time refresh it once.
+func TestProgramsRefreshInTurn(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
 		sleep(3600)
 		token := w.token
-		w.token = func(form url.Values, r *http.Request) (int, any) { sleep(5); return token(form, r) }
+		w.token = func(form url.Values, r *http.Request) (int,
+			any) {
+			sleep(5)
+			return token(form, r)
+		}
 		var both sync.WaitGroup
 		both.Go(first.ok)
 		both.Go(second.ok)
@@ -245,12 +258,13 @@ func TestProgramsRenewOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// An authorization server that does not know the client any more gets to know it again; one that was registered beforehand cannot be helped.
-func TestRegistrationIsForgotten(t *testing.T) {
+// If the authorization server no longer knows a dynamically registered client, it is registered
+// again. For a configured one, that is an error.
+func TestRegistrationIsDeleted(t *testing.T) {
 	for _, beforehand := range []bool{false, true} {
-		inBubble(t, func(t *testing.T, w *world) {
+		runSynctest(t, func(t *testing.T, w *testServers) {
 			o := w.options()
-			o.Store = &memory{}
+			o.Store = &memoryStore{}
 			if beforehand {
 				o.Clients = []auth.Registration{{Issuer: issuer, ClientID: "me"}}
 			}
@@ -267,7 +281,8 @@ func TestRegistrationIsForgotten(t *testing.T) {
 			}
 			c := w.client(o)
 			if beforehand {
-				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code, "invalid_client")
+				assert.Equal(t, c.fails(auth.StepRefresh, "401 Unauthorized: invalid_client").Code,
+					"invalid_client")
 				return
 			}
 			c.ok()
@@ -277,10 +292,10 @@ func TestRegistrationIsForgotten(t *testing.T) {
 	}
 }
 
-// Who logs in while a token is renewed is asked nevertheless.
+// Login during a refresh asks the user nevertheless.
 func TestLoginDuringRefresh(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		sleep(3600)
@@ -307,14 +322,15 @@ func TestLoginDuringRefresh(t *testing.T) {
 	})
 }
 
-// A token that is revoked with its refresh token leads to the user at once, and where there is none to the server's refusal, without that the refresh token is tried again.
+// If both tokens are revoked, the user is asked at once, or the server's refusal is returned; the
+// refresh token is not tried twice.
 func TestRevoked(t *testing.T) {
 	for _, user := range []bool{true, false} {
 		w := newWorld(t)
-		store := &memory{}
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		w.client(o).ok()
 		if !user {
 			o.Grant = nil
@@ -338,12 +354,13 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// What another program has brought meanwhile may have expired too: then its refresh token is the one that is good.
-func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+// Credentials that another program has saved may have expired as well: then their refresh token is
+// used.
+func TestAnotherProgramRefreshedLongAgo(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -351,18 +368,17 @@ func TestAnotherProgramWasQuickerLongAgo(t *testing.T) {
 		first.ok()
 		sleep(3600)
 		second.ok()
-		assert.Equal(t, w.find("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
+		assert.Equal(t, w.requestsTo("/token")[2].form.Get("refresh_token"), "s3cret-refresh-3")
 		assert.Equal(t, w.count("/authorize"), 1)
 	})
 }
 
-// What is renewed twice within one tick of the clock, as in 16 ms of Windows, is in order all the
-// same.
-func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+// Two refreshes within one tick of the clock, such as 16 ms on Windows, keep their order.
+func TestAnotherProgramRefreshedInTheSameTick(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
-		w.rotating()
+		o.Store = &memoryStore{}
+		w.rotateRefreshTokens()
 		first, second := w.client(o), w.client(o)
 		first.ok()
 		second.ok()
@@ -376,13 +392,14 @@ func TestAnotherProgramWasQuickerInTheSameTick(t *testing.T) {
 	})
 }
 
-// A Store that cannot be locked, or is locked for too long, keeps nobody from anything for longer than they wait.
+// A Store that cannot be locked, or is locked for long, delays a request no longer than its context
+// allows.
 func TestLockFails(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		store := &memory{}
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		store := &memoryStore{}
 		o := w.options()
 		o.Store = store
-		w.rotating()
+		w.rotateRefreshTokens()
 		c := w.client(o)
 		c.ok()
 		sleep(3600)
@@ -406,6 +423,7 @@ func TestLockFails(t *testing.T) {
 		assert.Equal(t, w.count("/token"), 3)
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"), w.log.String())
+		assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be locked"),
+			w.log.String())
 	})
 }

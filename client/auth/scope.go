@@ -6,15 +6,17 @@ import (
 )
 
 const (
-	offlineAccess = "offline_access" // OpenID Connect Core 1.0, section 11: a refresh token is wanted
+	// requests a refresh token (OpenID Connect Core 1.0, section 11)
+	offlineAccess = "offline_access"
 	maxScopes     = 100
 	maxScopeBytes = 4 << 10
 )
 
-// scopesOf reads a list of scopes (RFC 6749, section 3.3). What is no scope is left out, and so is what is too much.
-func scopesOf(text string) []string { return union(nil, strings.Fields(text)) }
+// parseScopes returns the scopes in a space-separated list (RFC 6749, section 3.3), without
+// malformed ones and up to the limits.
+func parseScopes(text string) []string { return union(nil, strings.Fields(text)) }
 
-// union adds scopes to a list, each once.
+// union returns all and the valid scopes of more, each once and up to the limits.
 func union(all, more []string) []string {
 	all = slices.Clone(all)
 	size := len(strings.Join(all, " "))
@@ -33,7 +35,8 @@ func isScope(text string) bool {
 	return isToken(text) && !strings.ContainsAny(text, `"\`)
 }
 
-// has says whether all wanted scopes are in a list.
-func has(all, wanted []string) bool {
-	return !slices.ContainsFunc(wanted, func(scope string) bool { return !slices.Contains(all, scope) })
+// containsAll reports whether all contains each of wanted.
+func containsAll(all, wanted []string) bool {
+	return !slices.ContainsFunc(wanted,
+		func(scope string) bool { return !slices.Contains(all, scope) })
 }

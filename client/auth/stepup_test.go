@@ -13,16 +13,17 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 )
 
-// scopesAsked are the scopes of each time that the user was asked.
-func (w *world) scopesAsked() []string {
+// scopesAsked returns the scopes of each authorization request.
+func (w *testServers) scopesAsked() []string {
 	var all []string
-	for _, r := range w.find("/authorize") {
+	for _, r := range w.requestsTo("/authorize") {
 		all = append(all, r.URL.Query().Get("scope"))
 	}
 	return all
 }
 
-// The scopes that are asked for are those of the challenge, or those that were configured, or all that there are, or none.
+// The requested scopes are those of the challenge, or the configured ones, or all in the metadata,
+// or none.
 func TestScopeSelection(t *testing.T) {
 	for _, tc := range []struct {
 		challenge string
@@ -39,22 +40,24 @@ func TestScopeSelection(t *testing.T) {
 		{`Bearer scope="a\"x b"`, nil, nil, nil, "b"},
 		{`Bearer scope="a"`, nil, nil, []string{"offline_access"}, "a offline_access"},
 		{`Bearer scope="a offline_access"`, nil, nil, []string{"a"}, "a"},
-		{`Bearer scope="a offline_access"`, nil, nil, nil, "a offline_access"}, // nobody knows
+		// support is unknown
+		{`Bearer scope="a offline_access"`, nil, nil, nil, "a offline_access"},
 		{`Bearer`, nil, nil, []string{"offline_access"}, ""},
 	} {
 		w := newWorld(t)
-		w.challenge, w.prm["scopes_supported"], w.asm["scopes_supported"] = tc.challenge, tc.prm, tc.asm
+		w.challenge, w.prm["scopes_supported"], w.asm["scopes_supported"] = tc.challenge, tc.prm,
+			tc.asm
 		o := w.options()
 		o.Scopes = tc.o
 		w.client(o).ok()
-		q := w.find("/authorize")[0].URL.Query()
+		q := w.requestsTo("/authorize")[0].URL.Query()
 		assert.Equal(t, q.Get("scope"), tc.want, tc.challenge)
 		assert.Equal(t, q.Has("scope"), tc.want != "")
 		assert.Equal(t, q.Get("prompt") == "consent", strings.Contains(tc.want, "offline_access"))
 	}
 }
 
-// A request that needs more leads to a token for what was there before and what is missing.
+// After insufficient_scope, the previous scopes and the missing ones are requested.
 func TestStepUp(t *testing.T) {
 	w := newWorld(t)
 	w.challenge = `Bearer error="insufficient_scope", scope="read"`
@@ -75,10 +78,12 @@ func TestStepUp(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 	got, _ := c.Credentials()
 	assert.DeepEqual(t, got.Scopes, []string{"read", "write"})
-	assert.Equal(t, w.count("/register"), 2, "the first is for the scopes that it was made for only")
+	assert.Equal(t, w.count("/register"), 2,
+		"the first is for the scopes that it was made for only")
 }
 
-// An authorization server that registers clients for no scopes of resources gives them to clients that were registered for none.
+// An authorization server that refuses scopes of resources in registrations accepts them from
+// clients registered without scopes.
 func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	w := newWorld(t)
 	var scopes []any
@@ -100,11 +105,11 @@ func TestStepUpWithoutScopesOfTheClient(t *testing.T) {
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read write"})
 }
 
-// Where nobody can be asked, what another program has brought is used, if it is good for more.
+// Without a user, credentials that another program has saved are used if they have the scopes.
 func TestStepUpByAnotherProgram(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		o := w.options()
-		o.Store = &memory{}
+		o.Store = &memoryStore{}
 		alone := o
 		alone.Grant = nil
 		needs := ""
@@ -133,7 +138,8 @@ func TestStepUpByAnotherProgram(t *testing.T) {
 	})
 }
 
-// What was asked for and is not granted is not asked for again, and a server that always wants more is given up.
+// Scopes that were not granted are not requested again, and a server that always requires more gets
+// a bounded number of requests.
 func TestStepUpsAreBounded(t *testing.T) {
 	w := newWorld(t)
 	w.accepts = func(*http.Request) int { return 403 }
@@ -159,8 +165,9 @@ func TestStepUpsAreBounded(t *testing.T) {
 	assert.Equal(t, status, 403)
 	assert.DeepEqual(t, w.scopesAsked(), []string{"read", "read s1", "read s1 s2"})
 
-	// A 403 for another reason is none of this.
-	for _, challenge := range []string{"", `Bearer error="invalid_token", scope="x"`, `Bearer scope="x"`} {
+	// A 403 for another reason causes no step-up.
+	for _, challenge := range []string{"", `Bearer error="invalid_token", scope="x"`,
+		`Bearer scope="x"`} {
 		w = newWorld(t)
 		w.accepts = func(*http.Request) int { w.challenge = challenge; return 403 }
 		status, err := w.client(w.options()).call()
@@ -170,9 +177,10 @@ func TestStepUpsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that refuses what was just obtained for it is not worth another page: not for this request, and not for the next ones for a while.
+// A server that refuses a new token does not cause another page: neither for this request nor for
+// later ones for a while.
 func TestRefusalsAreBounded(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
 		w.accepts = func(*http.Request) int { return 401 }
 		c := w.client(w.options())
 		status, err := c.call()
@@ -191,10 +199,10 @@ func TestRefusalsAreBounded(t *testing.T) {
 	})
 }
 
-// A refreshed token that is refused too leads to the user.
-func TestRefreshDoesNotHelp(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		w.rotating()
+// If a refreshed token is refused, the user is asked.
+func TestRefreshedTokenIsRefused(t *testing.T) {
+	runSynctest(t, func(t *testing.T, w *testServers) {
+		w.rotateRefreshTokens()
 		c := w.client(w.options())
 		c.ok()
 		w.accepts = func(*http.Request) int {
@@ -208,19 +216,21 @@ func TestRefreshDoesNotHelp(t *testing.T) {
 	})
 }
 
-// When the server names another authorization server, the client is registered there, and nothing of the former is shown to the latter.
-func TestMigration(t *testing.T) { inBubble(t, testMigration) } // in a bubble, both logins are at the same time
+// When the server changes its authorization server, the client is registered there, and the new
+// server receives nothing of the old one. Both logins are at the same time of the fake clock.
+func TestMigration(t *testing.T) { runSynctest(t, testMigration) }
 
-func testMigration(t *testing.T, w *world) {
-	store := &memory{}
+func testMigration(t *testing.T, w *testServers) {
+	store := &memoryStore{}
 	o := w.options()
 	o.Store = store
 	c := w.client(o)
 	c.ok()
 
 	second := newWorld(t)
-	second.asm = with(w.asm, map[string]any{"issuer": "https://as2.example/t"})
-	for name, path := range map[string]string{"authorization_endpoint": "/authorize", "token_endpoint": "/token", "registration_endpoint": "/register"} {
+	second.asm = merged(w.asm, map[string]any{"issuer": "https://as2.example/t"})
+	for name, path := range map[string]string{"authorization_endpoint": "/authorize",
+		"token_endpoint": "/token", "registration_endpoint": "/register"} {
 		second.asm[name] = "https://as2.example" + path
 	}
 	second.register = func(map[string]any) (int, any) { return 201, `{"client_id":"registered-2"}` }
@@ -237,15 +247,16 @@ func testMigration(t *testing.T, w *world) {
 	for _, r := range w.seen {
 		if r.URL.Host == "as2.example" {
 			all := r.URL.RawQuery + r.body + fmt.Sprint(r.Header)
-			assert.Assert(t, !strings.Contains(all, "client_id=registered&") && !strings.Contains(all, "refresh-2") && !strings.Contains(all, "token-2"), all)
+			assert.Assert(t, !strings.Contains(all, "client_id=registered&") &&
+				!strings.Contains(all, "refresh-2") && !strings.Contains(all, "token-2"), all)
 		}
 	}
-	assert.Equal(t, len(w.sent("as2.example")), 4)
+	assert.Equal(t, len(w.requestsAt("as2.example")), 4)
 	assert.Equal(t, len(store.all), 2, "one is kept for each")
 	got, _ := c.Credentials()
 	assert.Equal(t, got.Issuer+" "+got.Registration.ClientID, "https://as2.example/t registered-2")
 
-	// Another run takes the newer ones.
+	// Another run uses the newer ones.
 	for range 10 { // whatever order the Store has them in
 		got, ok := w.client(o).Credentials()
 		assert.Assert(t, ok)
@@ -253,4 +264,4 @@ func testMigration(t *testing.T, w *world) {
 	}
 }
 
-var _ auth.Store = (*memory)(nil)
+var _ auth.Store = (*memoryStore)(nil)

@@ -17,27 +17,29 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call that is given up: a modern server sees its stream close, a legacy one is told and then as well; nothing is left of it in either.
+// Cancelling a call closes its stream at a modern server; a legacy server is sent
+// notifications/cancelled, and its stream is closed as well. Nothing of the call remains in either.
 func TestCancellation(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		var open atomic.Int64
-		held := func(w http.ResponseWriter, r *seen) {
+		held := func(w http.ResponseWriter, r *recordedRequest) {
 			open.Add(1)
 			defer open.Add(-1)
 			if stream {
 				events(w, r).hold()
 			} else {
-				hang(w, r)
+				blockRequest(w, r)
 			}
 		}
 		for _, tt := range []struct {
-			server func(http.ResponseWriter, *seen)
+			server func(http.ResponseWriter, *recordedRequest)
 			want   []string
 		}{
 			{modern(held), nil},
-			{legacy(held, nil), []string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
+			{legacy(held, nil),
+				[]string{"POST notifications/cancelled session-id=s1 protocol-version=2025-11-25"}},
 		} {
-			inBubble(t, tt.server, func(t *testing.T, s *site) {
+			inBubble(t, tt.server, func(t *testing.T, s *testServer) {
 				s.o.MaxCalls = 1
 				c := s.connect(t, client.Options{})
 				for range 3 {
@@ -48,7 +50,8 @@ func TestCancellation(t *testing.T) {
 					assert.Assert(t, errors.Is(err, context.Canceled), "%v", err)
 					synctest.Wait()
 					if stream && tt.want != nil {
-						assert.Equal(t, open.Load(), int64(1), "the server may have something to take back")
+						assert.Equal(t, open.Load(), int64(1),
+							"the server may have something to take back")
 						time.Sleep(time.Second)
 						synctest.Wait()
 					}
@@ -57,21 +60,23 @@ func TestCancellation(t *testing.T) {
 				}
 				_, err := call(t, c, client.Timeout(7*time.Second))
 				var timeout *client.TimeoutError
-				assert.Assert(t, errors.As(err, &timeout) && timeout.After == 7*time.Second, "%v", err)
+				assert.Assert(t, errors.As(err, &timeout) &&
+					timeout.After == 7*time.Second, "%v", err)
 			})
 		}
 	}
 }
 
-// What the server has not got need not be cancelled.
-func TestCancellationOfWhatWasNotSent(t *testing.T) {
-	inBubble(t, legacy(hang, nil), func(t *testing.T, s *site) {
+// A request that was never sent is not cancelled at the server.
+func TestCancellationOfUnsentRequest(t *testing.T) {
+	inBubble(t, legacy(blockRequest, nil), func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 1
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		var calls sync.WaitGroup
 		for n := range 5 {
 			calls.Go(func() {
-				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second)) // the first has the way until all others have given up
+				// the first call occupies the only slot until the others are cancelled
+				_, err := call(t, c, client.Timeout(time.Minute-time.Duration(n)*time.Second))
 				assert.Check(t, errors.Is(err, context.DeadlineExceeded), "%v", err)
 			})
 			synctest.Wait()
@@ -80,19 +85,21 @@ func TestCancellationOfWhatWasNotSent(t *testing.T) {
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		assert.Equal(t, s.count("POST notifications/cancelled"), 1)
 		assert.Equal(t, s.last(t, "notifications/cancelled").message.Params != nil, true)
-		assert.Assert(t, strings.Contains(s.last(t, "notifications/cancelled").body, `"requestId":`+string(s.last(t, "tools/call").message.ID)))
+		assert.Assert(t,
+			strings.Contains(s.last(t, "notifications/cancelled").body, `"requestId":`+
+				string(s.last(t, "tools/call").message.ID)))
 	})
 }
 
-// A server that takes no cancellation holds up nothing but the place.
-func TestCancellationThatIsNotTaken(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+// A server that refuses cancellations delays nothing but the slot of the call.
+func TestCancellationIsRefused(t *testing.T) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/cancelled" {
-			hang(w, r)
+			blockRequest(w, r)
 			return
 		}
-		legacy(hang, nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(blockRequest, nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		began := time.Now()
 		for range 10 {
@@ -105,21 +112,21 @@ func TestCancellationThatIsNotTaken(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		assert.Assert(t, s.pipes.open.Load() <= 1)
-		assert.Equal(t, strings.Count(s.logged(), "a message was not accepted"), 10)
+		assert.Equal(t, strings.Count(s.logged(), "the server did not accept a message"), 10)
 	})
 }
 
-// An answer that comes after the call was given up is dropped, wherever it comes.
-func TestLateAnswers(t *testing.T) {
+// A response that arrives after the cancellation is dropped, whichever way it comes.
+func TestLateResponses(t *testing.T) {
 	late := make(chan string)
-	inBubble(t, legacy(once(func(w http.ResponseWriter, r *seen) {
-		hang(w, r)
+	inBubble(t, legacy(once(func(w http.ResponseWriter, r *recordedRequest) {
+		blockRequest(w, r)
 		late <- string(r.message.ID)
-	}), func(w http.ResponseWriter, r *seen) {
+	}), func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		stream.raw("data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", <-late, text)
 		stream.hold()
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		late = make(chan string)
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c, client.Timeout(time.Second))
@@ -130,19 +137,20 @@ func TestLateAnswers(t *testing.T) {
 	})
 }
 
-// However many calls there are, so many are under way at a time, and all come to an end.
+// With many calls, MaxCalls of them are in flight at a time, and all complete.
 func TestMaxCalls(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
 		var now, most atomic.Int64
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			n := now.Add(1)
 			defer now.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 			}
 			if wait(r, time.Second) {
-				mild(w, r)
+				answerCall(w, r)
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 8
 			c := s.connect(t, client.Options{})
 			began := time.Now()
@@ -157,17 +165,18 @@ func TestMaxCalls(t *testing.T) {
 	}
 }
 
-// Every call asks a question back before it is answered, where all places are taken. That must not lock up.
-func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
+// While all slots are taken by calls, each call makes the server send a request. This must not
+// deadlock.
+func TestServerRequestsAtMaxCalls(t *testing.T) {
 	var mu sync.Mutex
 	answers := make(map[string]chan struct{})
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "" && r.Method == http.MethodPost {
 			mu.Lock()
 			close(answers[string(r.message.ID)])
 			mu.Unlock()
 		}
-		stateless(func(w http.ResponseWriter, r *seen) {
+		withoutHandshake(func(w http.ResponseWriter, r *recordedRequest) {
 			answered := make(chan struct{})
 			id := `"q` + string(r.message.ID) + `"`
 			mu.Lock()
@@ -181,12 +190,14 @@ func TestQuestionsWhileAllPlacesAreTaken(t *testing.T) {
 			}
 			stream.result(text)
 		})(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 4
-		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			time.Sleep(time.Second)
-			return accept(ctx, p)
-		}})
+		c := s.connect(t,
+			client.Options{Era: mcp.Legacy,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					time.Sleep(time.Second)
+					return accept(ctx, p)
+				}})
 		var calls sync.WaitGroup
 		for range 40 {
 			calls.Go(func() { check(t, c) })

@@ -15,13 +15,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Close ends whatever is under way, at once.
-func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
-	for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
-		inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+// Close ends everything in flight at once.
+func TestCloseWithRequestsInFlight(t *testing.T) {
+	for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+		http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+		inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.ID[len(r.message.ID)-1] % 4 {
 			case 0:
-				hang(w, r)
+				blockRequest(w, r)
 			case 1:
 				events(w, r).hold()
 			case 2:
@@ -30,9 +31,9 @@ func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
 				w.Header().Set("Content-Length", "99")
 				w.WriteHeader(200)
 				w.(http.Flusher).Flush()
-				hang(w, r)
+				blockRequest(w, r)
 			}
-		}), func(t *testing.T, s *site) {
+		}), func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 8
 			c := s.connect(t, client.Options{})
 			var calls sync.WaitGroup
@@ -54,19 +55,21 @@ func TestCloseWhileEverythingIsUnderWay(t *testing.T) {
 	}
 }
 
-// Close at any moment in the life of a legacy connection: while it begins, calls, is asked, listens, loses its session and begins another. It takes no longer than it may, and
-// nothing is left.
+// Close works at any moment in the life of a legacy connection: during the handshake, a call, a
+// request of the server, the GET stream, and the replacement of a session. It stays within its time
+// limit and leaves nothing behind.
 func TestCloseAtAnyTime(t *testing.T) {
 	for at := time.Duration(0); at < 4*time.Second; at += 97 * time.Millisecond {
 		for _, hung := range []bool{false, true} {
-			f := &forgetful{result: initialized, call: func(w http.ResponseWriter, r *seen) {
-				stream := events(w, r)
-				stream.raw("id: 1\ndata: %s\n\n", question)
-				if wait(r, 150*time.Millisecond) {
-					stream.result(text)
-				}
-			}}
-			f.get = func(w http.ResponseWriter, r *seen) {
+			f := &sessionServer{result: initialized,
+				call: func(w http.ResponseWriter, r *recordedRequest) {
+					stream := events(w, r)
+					stream.raw("id: 1\ndata: %s\n\n", question)
+					if wait(r, 150*time.Millisecond) {
+						stream.result(text)
+					}
+				}}
+			f.get = func(w http.ResponseWriter, r *recordedRequest) {
 				stream := events(w, r)
 				if wait(r, 500*time.Millisecond) {
 					stream.raw("%s", changed)
@@ -74,17 +77,17 @@ func TestCloseAtAnyTime(t *testing.T) {
 			}
 			var closing bool
 			var mu sync.Mutex
-			inBubble(t, func(w http.ResponseWriter, r *seen) {
+			inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 				mu.Lock()
 				stuck := closing && hung
 				mu.Unlock()
 				switch {
 				case stuck:
-					hang(w, r)
+					blockRequest(w, r)
 				case wait(r, 30*time.Millisecond):
 					f.answer(w, r)
 				}
-			}, func(t *testing.T, s *site) {
+			}, func(t *testing.T, s *testServer) {
 				s.o.MaxCalls = 3
 				began := time.Now()
 				ended := make(chan struct{})
@@ -99,11 +102,14 @@ func TestCloseAtAnyTime(t *testing.T) {
 						}
 					}
 				})
-				c, err := s.try(t, client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept, OnToolsChanged: func([]*mcp.Tool, error) {}})
+				c, err := s.tryConnect(t,
+					client.Options{Era: mcp.Legacy, StartTimeout: at + 1, OnElicit: accept,
+						OnToolsChanged: func([]*mcp.Tool, error) {}})
 				if err == nil {
 					for range 5 {
 						all.Go(func() {
-							for err := error(nil); !errors.Is(err, rpc.ErrClosed); _, err = call(t, c) {
+							for err := error(nil); !errors.Is(err, rpc.ErrClosed); _,
+								err = call(t, c) {
 							}
 						})
 					}
@@ -115,7 +121,8 @@ func TestCloseAtAnyTime(t *testing.T) {
 					assert.NilError(t, c.Close())
 					assert.NilError(t, c.Wait())
 					most := 2 * time.Second
-					assert.Assert(t, time.Since(began) <= most+250*time.Millisecond, "closed at %v: took %v", at, time.Since(began))
+					assert.Assert(t, time.Since(began) <= most+250*time.Millisecond,
+						"closed at %v: took %v", at, time.Since(began))
 				}
 				close(ended)
 				all.Wait()
@@ -124,12 +131,13 @@ func TestCloseAtAnyTime(t *testing.T) {
 	}
 }
 
-// A Conn that was never used can be closed, and once is enough.
-func TestCloseBeforeAnything(t *testing.T) {
+// A Conn that was never used can be closed, more than once.
+func TestCloseBeforeOpen(t *testing.T) {
 	c := streamable.Dial("http://pipe/mcp")
 	for range 2 {
 		assert.NilError(t, c.Close())
 	}
-	_, err := client.Options{Revision: "none"}.Connect(t.Context(), streamable.Dial("http://pipe/mcp"))
+	_, err := client.Options{Revision: "none"}.Connect(t.Context(),
+		streamable.Dial("http://pipe/mcp"))
 	assert.ErrorContains(t, err, `Options.Revision "none" is not known`)
 }

@@ -1,63 +1,71 @@
-// Package streamable carries an MCP client's messages over HTTP: the Streamable HTTP transport of 2025-03-26 to 2026-07-28, and HTTP+SSE of 2024-11-05 where a server has
-// nothing newer.
+// Package streamable is the HTTP transport of an MCP client: Streamable HTTP of 2025-03-26 to
+// 2026-07-28, and HTTP+SSE of 2024-11-05 for servers that offer nothing newer.
 //
 //	c, err := client.Connect(ctx, streamable.Dial("https://example.com/mcp"))
 //
-// What the client can do is described there, in package client; it is the same over HTTP as over pipes.
+// Package client describes what the client can do; it is the same as over pipes.
 //
 // # Messages
 //
-// Every message is an HTTP request of its own. The answer is JSON, or an event stream on which more may come before it:
+// Each message of the client is a POST of its own. The response to a request is JSON or an event
+// stream, on which other messages may precede the response:
 //
-//	client                                   server
-//	request       ── POST, headers ────────►
-//	              ◄── JSON, or events ──────  its answer; progress, logs, in the legacy era questions
-//	cancelled     ── closes the stream ────►  modern; a legacy server is told by another POST
-//	listen        ── POST ─────────────────►
-//	              ◄── events ───────────────  changes, as long as the stream is open (modern)
-//	(initialized) ── GET ──────────────────►
-//	              ◄── events ───────────────  changes and questions, as long as the stream is open (legacy)
+//	client                             server
+//	request       ── POST, headers ──►
+//	              ◄── JSON, or SSE ──  response; progress, logs, in the legacy era requests
+//	cancelled     ── closes stream ──►  modern; for a legacy server, a POST of its own
+//	listen        ── POST ───────────►
+//	              ◄── SSE ───────────  notifications while the stream is open (modern)
+//	(initialized) ── GET ────────────►
+//	              ◄── SSE ───────────  notifications and requests while the stream is open (legacy)
 //
-// In the modern era, the headers repeat the method, the name of the tool, prompt or resource, and those arguments of a tool that its schema marks with
-// x-mcp-header, as far as the tool was on a list. A server that misses some refuses the call; the client then looks at the list again, and if it knows more after that calls again.
+// In the modern era, headers repeat the method, the name of the tool, prompt or resource, and the
+// arguments that the tool's schema marks with x-mcp-header, if the client has listed the tool. If
+// the server refuses a call because headers are missing, the client lists the tools again, and
+// repeats the call if that brought new headers.
 //
-// # Which era
+// # Era
 //
-// The client asks with server/discover first. An answer that only a modern server gives settles it. A refusal in words of the protocol, or with a status that servers have for
-// what they do not understand (400, 404, 405, 415, 500), leads to initialize. If that is refused with 400, 404 or 405 as well, and a GET gives an event stream that begins with the
-// event "endpoint", the server is one of HTTP+SSE. A refusal that is about something else, such as 401 or 503, is an error at once, and so is a
-// server that cannot be reached.
+// The client first sends server/discover. A response that only a modern server sends settles the
+// era. A JSON-RPC error, or a status that servers use for messages they do not understand (400,
+// 404, 405, 415, 500), leads to initialize. If that is refused with 400, 404 or 405, and a GET
+// opens an event stream that begins with the event "endpoint", the server speaks HTTP+SSE. Any
+// other refusal, such as 401 or 503, is an error at once, and so is an unreachable server.
 //
-// # Sessions and streams of legacy servers
+// # Sessions and resumption
 //
-// A server that answers 404 has forgotten the session, and so has one that answers 400 and says
-// that it knows of none: the client begins another, and sends the call again, that the server has
-// not looked at. Subscriptions and the log level are asked for again, whatever the server tells the
-// changes of may have changed, and its questions are taken for taken back. Without a call, a loss
-// is noticed by the stream of the GET, and made good for once a minute at most. A stream that
-// breaks off before the answer is resumed, if its events have ids: with Last-Event-ID, after the
-// time that the server says or 1 s, five times in a row at most if the server cannot be reached.
-// Otherwise the call fails, with an error that matches [ErrCut]: it is not sent again, because the
-// server may have done what it says. The stream of a GET, if the server offers one, is opened again
-// whenever it ends, after the time that the server says or 1 s, and then less and less often if
+// A legacy server that answers 404 no longer knows the session, and neither does one that answers
+// 400 with a message that says so. The client then starts a new session and sends the call again,
+// which the server has not processed. It restores subscriptions and the log level, assumes that
+// everything the server announces has changed, and considers the server's requests cancelled.
+// Without a call, the loss is noticed on the GET stream, and the session is replaced at most once a
+// minute.
+//
+// A stream that breaks off before the response is resumed with Last-Event-ID if its events have
+// ids: after the server's retry time or 1 s, and up to five times in a row while the server cannot
+// be reached. Otherwise the call fails with an error that matches [ErrDisconnected]. It is not sent
+// again, because the server may have performed it. The GET stream, if the server offers one, is
+// reopened whenever it ends, after the server's retry time or 1 s, and with growing delays while
 // nothing comes.
 //
 // # Errors
 //
-// A request that fails makes one call fail, and the connection lives on; there is nothing in between that could break, except with HTTP+SSE. In the
-// [*client.CallError] there are, beside those of the protocol:
+// A failed request fails one call, and the client stays usable; only HTTP+SSE has a connection that
+// can break. Beside the errors of the protocol, a [*client.CallError] can wrap:
 //
-//	*StatusError           the server refused with an HTTP status; see there
-//	ErrCut                 the connection ended before the answer, or within it
-//	*net.OpError and such  there is no connection, with all that the net and tls packages say (within an ErrCut too)
-//	rpc.ErrProtocol        an answer that is none: no JSON, another Content-Type, no answer in it
-//	framing.ErrTooLarge    an answer over Options.Limits.MaxFrame of the client
+//	*StatusError           an unsuccessful HTTP status
+//	ErrDisconnected        the connection ended before the end of the response
+//	*net.OpError etc.      errors of packages net and crypto/tls, also within ErrDisconnected
+//	rpc.ErrProtocol        an invalid response: not JSON, another Content-Type, no response in it
+//	framing.ErrTooLarge    a message over Options.Limits.MaxFrame of the client
 //
-// # Safety
+// # Security and limits
 //
-// Redirects are followed only at the same scheme, host and port, and only if the request stays a POST; so headers and arguments get nowhere else. URLs are shown in errors
-// without user, query and fragment. The address that an HTTP+SSE server wants messages to be sent to must be at that server.
+// Redirects are followed only within one origin and only if the request keeps its method, so
+// headers and arguments reach no other server. Errors show URLs without user, query and fragment.
+// The endpoint that an HTTP+SSE server names must have the origin of the server's URL.
 //
-// Every message, event and answer is bounded by Options.Limits.MaxFrame of the client, and what is under way by [Options].MaxCalls. Half of a connection that has gone is
-// noticed by TCP's keep-alive, after some minutes, and by the time that calls have.
+// Options.Limits.MaxFrame of the client limits each message, event and body, and [Options].MaxCalls
+// the calls in flight. A half-open connection is detected by TCP keep-alive after some minutes, and
+// by the deadlines of calls.
 package streamable

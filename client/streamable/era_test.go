@@ -24,10 +24,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// discover answers server/discover as it is told, and serves the legacy era otherwise.
-func discover(answer func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen) {
-	other := legacy(mild, nil)
-	return func(w http.ResponseWriter, r *seen) {
+// discover responds to server/discover with answer, and serves the legacy era otherwise.
+func discover(answer func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
+	other := legacy(answerCall, nil)
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "server/discover" {
 			answer(w, r)
 			return
@@ -36,57 +37,77 @@ func discover(answer func(http.ResponseWriter, *seen)) func(http.ResponseWriter,
 	}
 }
 
-func refusing(status, code int) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, r *seen) { refuse(w, status, string(r.message.ID), code, "no") }
+func refusing(status, code int) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter,
+		r *recordedRequest) {
+		refuse(w, status, string(r.message.ID), code, "no")
+	}
 }
 
-// What the first answer says of the era: a revision, or an error at once.
+// The first response settles the era: a revision, or an error at once.
 func TestEra(t *testing.T) {
 	old := mcp.Rev20251125
 	for _, tt := range []struct {
 		name   string
-		answer func(http.ResponseWriter, *seen)
+		answer func(http.ResponseWriter, *recordedRequest)
 		want   mcp.Revision
 		err    string
 	}{
-		{"a result", func(w http.ResponseWriter, r *seen) { answerJSON(w, r, discovered) }, mcp.Rev20260728, ""},
-		{"a result on a stream", func(w http.ResponseWriter, r *seen) { events(w, r).result(discovered) }, mcp.Rev20260728, ""},
-		{"a result that is something else", func(w http.ResponseWriter, r *seen) { answerJSON(w, r, "{}") }, old, ""},
+		{"a result", func(w http.ResponseWriter,
+			r *recordedRequest) {
+			answerJSON(w, r, discovered)
+		}, mcp.Rev20260728, ""},
+		{"a result on a stream", func(w http.ResponseWriter, r *recordedRequest) {
+			events(w, r).result(discovered)
+		}, mcp.Rev20260728, ""},
+		{"a result that is something else", func(w http.ResponseWriter, r *recordedRequest) {
+			answerJSON(w, r, "{}")
+		}, old, ""},
 		{"400, and an error that is not modern", refusing(400, -32000), old, ""},
 		{"400, method not found", refusing(400, -32601), old, ""},
 		{"400, a modern error", refusing(400, mcp.CodeHeaderMismatch), "", "no"},
-		{"400, HTML", plain(400, "text/html", "<p>no"), old, ""},
-		{"400, nothing", plain(400, "", ""), old, ""},
+		{"400, HTML", respondWith(400, "text/html", "<p>no"), old, ""},
+		{"400, nothing", respondWith(400, "", ""), old, ""},
 		{"404, method not found", refusing(404, -32601), old, ""},
-		{"404, nothing", plain(404, "", ""), old, ""},
-		{"405", plain(405, "text/plain", "Method Not Allowed"), old, ""},
-		{"406", plain(406, "text/plain", "Not Acceptable"), old, ""},
-		{"415", plain(415, "text/plain", "Unsupported"), old, ""},
-		{"422", plain(422, "application/json", `{"detail":[]}`), old, ""},
-		{"500", plain(500, "text/plain", "Internal Server Error"), old, ""},
+		{"404, nothing", respondWith(404, "", ""), old, ""},
+		{"405", respondWith(405, "text/plain", "Method Not Allowed"), old, ""},
+		{"406", respondWith(406, "text/plain", "Not Acceptable"), old, ""},
+		{"415", respondWith(415, "text/plain", "Unsupported"), old, ""},
+		{"422", respondWith(422, "application/json", `{"detail":[]}`), old, ""},
+		{"500", respondWith(500, "text/plain", "Internal Server Error"), old, ""},
 		{"500, an error", refusing(500, -32603), old, ""},
-		{"501", plain(501, "", ""), old, ""},
-		{"200, HTML", plain(200, "text/html; charset=utf-8", "<html>"), old, ""},
-		{"200, nothing", plain(200, "", ""), old, ""},
-		{"200, no JSON", plain(200, "application/json", "{"), old, ""},
-		{"202, nothing", plain(202, "", ""), old, ""},
-		{"204, nothing", plain(204, "", ""), old, ""},
-		{"an empty stream", func(w http.ResponseWriter, r *seen) { events(w, r) }, "", "the connection ended before the answer: unexpected EOF"},
-		{"401", plain(401, "text/plain", "who are you?"), "", `POST http://pipe/mcp: 401 Unauthorized: "who are you?"`},
+		{"501", respondWith(501, "", ""), old, ""},
+		{"200, HTML", respondWith(200, "text/html; charset=utf-8", "<html>"), old, ""},
+		{"200, nothing", respondWith(200, "", ""), old, ""},
+		{"200, no JSON", respondWith(200, "application/json", "{"), old, ""},
+		{"202, nothing", respondWith(202, "", ""), old, ""},
+		{"204, nothing", respondWith(204, "", ""), old, ""},
+		{"an empty stream", func(w http.ResponseWriter, r *recordedRequest) { events(w, r) }, "",
+			"the connection ended before the response: unexpected EOF"},
+		{"401", respondWith(401, "text/plain", "who are you?"), "",
+			`POST http://pipe/mcp: 401 Unauthorized: "who are you?"`},
 		{"401, an error", refusing(401, -32000), "", "401 Unauthorized"},
 		{"403, an error", refusing(403, -32000), "", "403 Forbidden"},
-		{"407", plain(407, "", ""), "", "407 Proxy Authentication Required"},
-		{"429", func(w http.ResponseWriter, _ *seen) { w.Header().Set("Retry-After", "7"); w.WriteHeader(429) }, "", "429 Too Many Requests (Retry-After: 7)"},
-		{"502, HTML", plain(502, "text/html", "<h1>Bad Gateway"), "", "POST http://pipe/mcp: 502 Bad Gateway"},
-		{"503", plain(503, "text/plain", "later"), "", `503 Service Unavailable: "later"`},
+		{"407", respondWith(407, "", ""), "", "407 Proxy Authentication Required"},
+		{"429", func(w http.ResponseWriter, _ *recordedRequest) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(429)
+		}, "", "429 Too Many Requests (Retry-After: 7)"},
+		{"502, HTML", respondWith(502, "text/html", "<h1>Bad Gateway"), "",
+			"POST http://pipe/mcp: 502 Bad Gateway"},
+		{"503", respondWith(503, "text/plain", "later"), "", `503 Service Unavailable: "later"`},
 		{"503, an error", refusing(503, -32000), "", "503 Service Unavailable"},
-		{"504", plain(504, "", ""), "", "504 Gateway Timeout"},
-		{"the connection ends", func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) }, "", "POST http://pipe/mcp: the connection ended before the answer: unexpected EOF"},
-		{"another server", func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "http://evil/", 307) }, "", "redirected to http://evil/, which is another server"},
+		{"504", respondWith(504, "", ""), "", "504 Gateway Timeout"},
+		{"the connection ends", func(http.ResponseWriter, *recordedRequest) {
+			panic(http.ErrAbortHandler)
+		}, "", "POST http://pipe/mcp: the connection ended before the response: unexpected EOF"},
+		{"another server", func(w http.ResponseWriter, r *recordedRequest) {
+			http.Redirect(w, r.Request, "http://evil/", 307)
+		}, "", "redirected to another server, http://evil/"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, discover(tt.answer), func(t *testing.T, s *site) {
-				c, err := s.try(t, client.Options{})
+			inBubble(t, discover(tt.answer), func(t *testing.T, s *testServer) {
+				c, err := s.tryConnect(t, client.Options{})
 				if tt.err != "" {
 					assert.ErrorContains(t, err, tt.err)
 					var start *client.StartError
@@ -102,19 +123,20 @@ func TestEra(t *testing.T) {
 	}
 }
 
-// A modern error leads to another try in a revision that the server names.
+// After a modern error, the client tries again in a revision that the server names.
 func TestEraSupported(t *testing.T) {
 	for supported, want := range map[string]string{
 		`["2099-01-01","2026-07-28"]`: "the server refuses revision 2026-07-28 and offers 2026-07-28",
 		`["2025-06-18","2025-11-25"]`: "",
 		`["2099-01-01"]`:              `the server speaks ["2099-01-01"]`,
 	} {
-		inBubble(t, discover(func(w http.ResponseWriter, r *seen) {
+		inBubble(t, discover(func(w http.ResponseWriter, r *recordedRequest) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(400)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":%s,"requested":"x"}}}`, r.message.ID, supported)
-		}), func(t *testing.T, s *site) {
-			c, err := s.try(t, client.Options{})
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":%s,"requested":"x"}}}`,
+				r.message.ID, supported)
+		}), func(t *testing.T, s *testServer) {
+			c, err := s.tryConnect(t, client.Options{})
 			if want != "" {
 				assert.ErrorContains(t, err, want)
 				return
@@ -126,22 +148,23 @@ func TestEraSupported(t *testing.T) {
 	}
 }
 
-// Both requests of the handshake may be under way, also where there is one place for calls. The one whose answer is not wanted any more does not last.
-func TestEraInSilence(t *testing.T) {
+// Both requests of the handshake may be in flight, even with one slot for calls. The one whose
+// response is no longer needed is cancelled.
+func TestEraOfSilentServer(t *testing.T) {
 	for _, answer := range []string{"", "{}", discovered} {
-		silent := func(w http.ResponseWriter, r *seen) {
+		silent := func(w http.ResponseWriter, r *recordedRequest) {
 			if answer == "" {
-				hang(w, r)
+				blockRequest(w, r)
 			} else if wait(r, 6*time.Second) {
 				answerJSON(w, r, answer)
 			}
 		}
 		other := discover(silent)
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			if r.message.Method != "initialize" || wait(r, 2*time.Second) {
 				other(w, r)
 			}
-		}, func(t *testing.T, s *site) {
+		}, func(t *testing.T, s *testServer) {
 			s.o.MaxCalls = 1
 			began := time.Now()
 			c := s.connect(t, client.Options{})
@@ -153,7 +176,7 @@ func TestEraInSilence(t *testing.T) {
 				assert.Equal(t, c.Era(), mcp.Legacy)
 				assert.Equal(t, time.Since(began), 7*time.Second)
 			}
-			if answer != "{}" { // where both are answered
+			if answer != "{}" { // if both are answered
 				assert.Equal(t, s.pipes.open.Load(), int32(1))
 			}
 			if c.Era() == mcp.Legacy {
@@ -166,19 +189,28 @@ func TestEraInSilence(t *testing.T) {
 func TestEraOptions(t *testing.T) {
 	for _, tt := range []struct {
 		o      client.Options
-		server func(http.ResponseWriter, *seen)
+		server func(http.ResponseWriter, *recordedRequest)
 		want   []string
 		err    string
 	}{
-		{client.Options{Era: mcp.Legacy}, legacy(mild, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
-		{client.Options{Revision: mcp.Rev20250618}, legacy(mild, nil), []string{"POST initialize", "POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
-		{client.Options{Era: mcp.Modern}, legacy(mild, nil), []string{"POST server/discover protocol-version=2026-07-28"}, "does not speak the modern era: "},
-		{client.Options{Era: mcp.Modern}, discover(plain(404, "", "")), []string{"POST server/discover protocol-version=2026-07-28"}, "404 Not Found"},
-		{client.Options{Era: mcp.Modern}, modern(mild), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
-		{client.Options{Revision: mcp.Rev20260728}, modern(mild), []string{"POST server/discover protocol-version=2026-07-28"}, ""},
+		{client.Options{Era: mcp.Legacy}, legacy(answerCall, nil),
+			[]string{"POST initialize",
+				"POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Revision: mcp.Rev20250618}, legacy(answerCall, nil),
+			[]string{"POST initialize",
+				"POST notifications/initialized session-id=s1 protocol-version=2025-11-25"}, ""},
+		{client.Options{Era: mcp.Modern}, legacy(answerCall, nil),
+			[]string{"POST server/discover protocol-version=2026-07-28"},
+			"does not speak the modern era: "},
+		{client.Options{Era: mcp.Modern}, discover(respondWith(404, "", "")),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, "404 Not Found"},
+		{client.Options{Era: mcp.Modern}, modern(answerCall),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, ""},
+		{client.Options{Revision: mcp.Rev20260728}, modern(answerCall),
+			[]string{"POST server/discover protocol-version=2026-07-28"}, ""},
 	} {
-		inBubble(t, tt.server, func(t *testing.T, s *site) {
-			c, err := s.try(t, tt.o)
+		inBubble(t, tt.server, func(t *testing.T, s *testServer) {
+			c, err := s.tryConnect(t, tt.o)
 			assert.DeepEqual(t, s.lines()[:len(tt.want)], tt.want)
 			if tt.err != "" {
 				assert.ErrorContains(t, err, tt.err)
@@ -188,13 +220,15 @@ func TestEraOptions(t *testing.T) {
 			assert.NilError(t, c.Close())
 		})
 	}
-	inBubble(t, legacy(mild, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(answerCall, nil), func(t *testing.T, s *testServer) {
 		s.connect(t, client.Options{Revision: mcp.Rev20250618})
-		assert.Assert(t, strings.HasPrefix(string(s.last(t, "initialize").message.Params), `{"protocolVersion":"2025-06-18",`))
+		assert.Assert(t,
+			strings.HasPrefix(string(s.last(t, "initialize").message.Params),
+				`{"protocolVersion":"2025-06-18",`))
 	})
 }
 
-// A server that cannot be reached, or is none, is an error at once, which says why.
+// An unreachable server, or a URL without one, is an error at once that names the cause.
 func TestEraUnreachable(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -205,10 +239,10 @@ func TestEraUnreachable(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"http://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
 		{"https://" + closed.Addr().String() + "/mcp?key=secret", refused.Error()},
-		{"ftp://u:secret@pipe/x?key=secret", "its URL ftp://pipe/x is not one of http: or https:"},
-		{"http://u:secret@%zz/", "its URL is none"},
-		{"pipe/mcp", "is not one of http: or https:"},
-		{"http:///mcp", "is not one of http: or https:"},
+		{"ftp://u:secret@pipe/x?key=secret", "the URL ftp://pipe/x is not an http: or https: URL"},
+		{"http://u:secret@%zz/", "the URL is invalid"},
+		{"pipe/mcp", "is not an http: or https: URL"},
+		{"http:///mcp", "is not an http: or https: URL"},
 	} {
 		o := streamable.Options{HTTP: &http.Client{Transport: &http.Transport{}}}
 		_, err := client.Connect(t.Context(), o.Dial(tt.url))
@@ -222,20 +256,21 @@ func TestEraUnreachable(t *testing.T) {
 	_, err = client.Connect(t.Context(), streamable.Dial(secure.URL))
 	var unknown x509.UnknownAuthorityError
 	assert.Assert(t, errors.As(err, &unknown), "%v", err)
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.url = "https://pipe/mcp?key=secret"
-		_, err := s.try(t, client.Options{})
+		_, err := s.tryConnect(t, client.Options{})
 		var header tls.RecordHeaderError
-		assert.Assert(t, errors.As(err, &header) || contains(err, "server gave HTTP response to HTTPS client"), "%v", err)
+		assert.Assert(t, errors.As(err, &header) ||
+			contains(err, "server gave HTTP response to HTTPS client"), "%v", err)
 		assert.Equal(t, len(s.lines()), 0)
 	})
 }
 
-// The time for the start bounds everything, and so does its context.
+// StartTimeout limits the whole handshake, and so does its context.
 func TestEraTimeout(t *testing.T) {
-	inBubble(t, hang, func(t *testing.T, s *site) {
+	inBubble(t, blockRequest, func(t *testing.T, s *testServer) {
 		began := time.Now()
-		_, err := s.try(t, client.Options{StartTimeout: 20 * time.Second})
+		_, err := s.tryConnect(t, client.Options{StartTimeout: 20 * time.Second})
 		var timeout *client.TimeoutError
 		assert.Assert(t, errors.As(err, &timeout), "%v", err)
 		assert.Equal(t, timeout.Waiting, "server/discover and initialize")

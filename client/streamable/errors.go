@@ -19,26 +19,28 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// maxText is how much of an answer that is no message is read.
-const maxText = 64 << 10
+// maxErrorBody limits how much is read of a body that is not a JSON-RPC message.
+const maxErrorBody = 64 << 10
 
-// A StatusError says that the server, or what stands before it, refused a request with an HTTP status, and without an error of the protocol. It is found in a
-// [*client.CallError] or [*client.StartError] with [errors.As].
+// A StatusError means that the server, or a proxy in front of it, answered with an unsuccessful
+// HTTP status and without a JSON-RPC error. [errors.As] finds it in a [*client.CallError] or
+// [*client.StartError].
 //
-// It matches [rpc.ErrProtocol] if the status is one that servers have for what they do not understand (400, 404, 405 and their like, 500, 501), and not if it is about
-// something else: 401, 403, 407, 408, 429, 502 and above. Only the former let a client that does not know the era try the older one.
+// It matches [rpc.ErrProtocol] if servers use the status for messages that they do not understand
+// (400, 404, 405 and others up to 501), so that a client which does not know the server's era may
+// try the older one. It does not match for 401, 403, 407, 408, 429, and 502 and above.
 type StatusError struct {
 	Method string // POST, GET or DELETE
 	URL    string // without user, query and fragment, which may be secret
 	Status int
-	Header http.Header // of the answer: WWW-Authenticate, Retry-After
-	Text   string      // the beginning of the answer, on one line, fit to be printed
+	Header http.Header // of the response, with WWW-Authenticate and Retry-After
+	Text   string      // the beginning of the body, on one line, safe to print
 
-	lost bool // the server does not know the session, if one was named
+	sessionLost bool // the server does not know the session of the request
 }
 
 func (e *StatusError) Error() string {
-	text := fmt.Sprintf("%s %s: %s", e.Method, e.URL, status(e.Status))
+	text := fmt.Sprintf("%s %s: %s", e.Method, e.URL, statusText(e.Status))
 	if e.Text != "" {
 		text += ": " + strconv.Quote(e.Text)
 	}
@@ -48,36 +50,39 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// elsewhere are the statuses that say nothing of the message, whatever is written into the answer.
-var elsewhere = []int{
-	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooManyRequests,
+// transportStatuses say nothing about the message, whatever the body contains.
+var transportStatuses = []int{
+	http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired,
+	http.StatusRequestTimeout, http.StatusTooManyRequests,
 }
 
 func (e *StatusError) Is(target error) bool {
-	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented && !slices.Contains(elsewhere, e.Status)
+	return target == rpc.ErrProtocol && e.Status >= 400 && e.Status <= http.StatusNotImplemented &&
+		!slices.Contains(transportStatuses, e.Status)
 }
 
-// ErrCut matches the error of a call whose answer was cut off: the server has got it, and may have done what it says.
-var ErrCut = errors.New("the connection ended before the answer")
+// ErrDisconnected matches the error of a call whose connection ended before the response. The
+// server may have performed the request.
+var ErrDisconnected = errors.New("the connection ended before the response")
 
-// status shows an HTTP status.
-func status(code int) string {
+// statusText returns the number and text of an HTTP status.
+func statusText(code int) string {
 	if text := http.StatusText(code); text != "" {
 		return fmt.Sprintf("%d %s", code, text)
 	}
 	return strconv.Itoa(code)
 }
 
-// An answerError has a text of its own in place of that of the error it wraps.
-type answerError struct {
+// A textError replaces the text of the error it wraps.
+type textError struct {
 	text string
 	err  error
 }
 
-func (e *answerError) Error() string { return e.text }
-func (e *answerError) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
 
-// requestError is the error of a request that got no answer, without what may be secret in the URL.
+// requestError returns the error of a request without a response. It omits the URL's secret parts.
 func requestError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
@@ -88,63 +93,76 @@ func requestError(req *http.Request, err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) || op != nil && op.Op == "read" {
-		return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
+	if op, _ := errors.AsType[*net.OpError](err); errors.Is(err, io.ErrUnexpectedEOF) ||
+		op != nil && op.Op == "read" {
+		return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 	}
-	return fmt.Errorf("%s %s: %w", req.Method, printURL(req.URL), err)
+	return fmt.Errorf("%s %s: %w", req.Method, redactURL(req.URL), err)
 }
 
-// cut is the error of an answer whose reading failed.
-func cut(req *http.Request, err error) error {
+// cutError returns the error for a response body that could not be read to its end.
+func cutError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
 	}
-	return fmt.Errorf("%s %s: %w: %w", req.Method, printURL(req.URL), ErrCut, err)
+	return fmt.Errorf("%s %s: %w: %w", req.Method, redactURL(req.URL), ErrDisconnected, err)
 }
 
-func tooLarge(size, limit int64) error { return &client.TooLargeError{Size: size, Limit: int(limit)} }
+func tooLargeError(size, limit int64) error {
+	return &client.TooLargeError{Size: size, Limit: int(limit)}
+}
 
-// unreadable is the error for an event that is over a limit.
-func unreadable(limit *sse.LimitError) error {
+// eventLimitError returns the error for an event over a limit.
+func eventLimitError(limit *sse.LimitError) error {
 	if limit.Field == "data" {
-		return tooLarge(int64(limit.Limit)+1, int64(limit.Limit))
+		return tooLargeError(int64(limit.Limit)+1, int64(limit.Limit))
 	}
-	return &answerError{fmt.Sprintf("the server sent an event whose %s has more than %d bytes", limit.Field, limit.Limit), rpc.ErrProtocol}
+	text := fmt.Sprintf("the server sent an event whose %s has more than %d bytes", limit.Field,
+		limit.Limit)
+	return &textError{text, rpc.ErrProtocol}
 }
 
-// refusal makes an error of an answer with a status that is none of success: that which the server has written into it, an [*rpc.Error]; that it has forgotten the
-// session; or a [*StatusError].
-func (c *Conn) refusal(resp *http.Response, s *state) error {
+// responseError returns the error for an unsuccessful response: the [*rpc.Error] in its body,
+// [client.ErrSessionLost], or a [*StatusError].
+func (c *Conn) responseError(resp *http.Response, s *legacyState) error {
 	var text []byte
-	if resp.StatusCode != http.StatusNotFound || s.session == "" { // which is said with the status alone
-		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxText))
+	if resp.StatusCode != http.StatusNotFound || s.sessionID == "" {
+		// there, the status alone means a lost session
+		text, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	}
-	if s.session != "" && isLost(resp, text) {
-		c.lose(s.session)
+	if s.sessionID != "" && isSessionLost(resp, text) {
+		c.markSessionLost(s.sessionID)
 		return client.ErrSessionLost
 	}
 	m, err := rpc.ParseMessage(text)
-	said := err == nil && m.Error != nil
-	// A 429 may come from something in front of the server, but not with this code: see [rpc.CodeBusy].
-	busy := said && resp.StatusCode == http.StatusTooManyRequests && m.Error.Code == rpc.CodeBusy
-	if said && !slices.Contains(elsewhere, resp.StatusCode) || busy {
+	hasError := err == nil && m.Error != nil
+	// A proxy may answer 429 as well, but not with this code: see [rpc.CodeBusy].
+	isBusy := hasError && resp.StatusCode == http.StatusTooManyRequests &&
+		m.Error.Code == rpc.CodeBusy
+	if hasError && !slices.Contains(transportStatuses, resp.StatusCode) || isBusy {
 		return m.Error
 	}
 	return newStatusError(resp, text)
 }
 
-// statusError makes a [*StatusError] of an answer.
+// statusError returns a [*StatusError] for a response whose body has not been read.
 func statusError(resp *http.Response) *StatusError {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxText))
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	return newStatusError(resp, text)
 }
 
 func newStatusError(resp *http.Response, text []byte) *StatusError {
-	e := &StatusError{Method: resp.Request.Method, URL: printURL(resp.Request.URL), Status: resp.StatusCode, Header: resp.Header, lost: isLost(resp, text)}
+	e := &StatusError{
+		Method: resp.Request.Method, URL: redactURL(resp.Request.URL),
+		Status: resp.StatusCode, Header: resp.Header, sessionLost: isSessionLost(resp, text),
+	}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/html" {
-		const most = 200
-		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*most)])))
-		e.Text = printable.TruncateRunes(line, most)
+		const maxRunes = 200
+		line := printable.Line(string(bytes.TrimSpace(text[:min(len(text), 4*maxRunes)])))
+		if runes := []rune(line); len(runes) > maxRunes {
+			line = string(runes[:maxRunes-1]) + "…"
+		}
+		e.Text = line
 	}
 	return e
 }

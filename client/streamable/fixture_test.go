@@ -27,30 +27,30 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A pipes is a network whose connections are pipes without buffers, which work in a bubble of synctest: time stands still while anybody has anything to do, and no
-// goroutine may be left over.
-type pipes struct {
+// A pipeListener is a network of unbuffered pipes, which work in a synctest bubble: time advances
+// only when all goroutines are blocked, and no goroutine may be left.
+type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
-	open   atomic.Int32 // of the client's ends
+	open   atomic.Int32 // open client ends
 
 	mu     sync.Mutex
 	dialed []string // the addresses
 }
 
-// An end is the client's end of a connection.
-type end struct {
+// A pipeEnd is the client's end of a connection.
+type pipeEnd struct {
 	net.Conn
 	once  sync.Once
-	pipes *pipes
+	pipes *pipeListener
 }
 
-func (e *end) Close() error {
+func (e *pipeEnd) Close() error {
 	e.once.Do(func() { e.pipes.open.Add(-1) })
 	return e.Conn.Close()
 }
 
-func (p *pipes) Accept() (net.Conn, error) {
+func (p *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
 		return c, nil
@@ -58,10 +58,10 @@ func (p *pipes) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+func (p *pipeListener) Close() error   { close(p.closed); return nil }
+func (p *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-func (p *pipes) dial(ctx context.Context, _, address string) (net.Conn, error) {
+func (p *pipeListener) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	p.mu.Lock()
 	p.dialed = append(p.dialed, address)
 	p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *pipes) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	select {
 	case p.conns <- far:
 		p.open.Add(1)
-		return &end{Conn: near, pipes: p}, nil
+		return &pipeEnd{Conn: near, pipes: p}, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():
@@ -77,33 +77,33 @@ func (p *pipes) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	}
 }
 
-// A site is a scripted HTTP server, and what it was asked.
-type site struct {
-	pipes *pipes
+// A testServer is a scripted HTTP server that records its requests.
+type testServer struct {
+	pipes *pipeListener
 	http  *http.Client
 	url   string
 	o     streamable.Options
 	log   strings.Builder // of the clients
 
 	mu   sync.Mutex
-	seen []*seen
+	seen []*recordedRequest
 }
 
-// Write takes what clients log.
-func (s *site) Write(text []byte) (int, error) {
+// Write receives the log of the clients.
+func (s *testServer) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.Write(text)
 }
 
-func (s *site) logged() string {
+func (s *testServer) logged() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
 }
 
-// A seen is a request that came.
-type seen struct {
+// A recordedRequest is a request that the server has received.
+type recordedRequest struct {
 	*http.Request
 	body    string
 	message struct {
@@ -113,8 +113,8 @@ type seen struct {
 	}
 }
 
-// line shows a request: what was asked, by which session, in which revision, from where on.
-func (s *seen) line() string {
+// summary describes a request: method, session, revision and Last-Event-ID.
+func (s *recordedRequest) summary() string {
 	text := s.Method
 	if s.message.Method != "" {
 		text += " " + s.message.Method
@@ -129,19 +129,19 @@ func (s *seen) line() string {
 	return text
 }
 
-// lines shows all requests, when everybody has done what they can.
-func (s *site) lines() (lines []string) {
+// lines returns the summaries of all requests, once all goroutines are blocked.
+func (s *testServer) lines() (lines []string) {
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, request := range s.seen {
-		lines = append(lines, request.line())
+		lines = append(lines, request.summary())
 	}
 	return lines
 }
 
 // last returns the last request of a method.
-func (s *site) last(t *testing.T, method string) *seen {
+func (s *testServer) last(t *testing.T, method string) *recordedRequest {
 	t.Helper()
 	synctest.Wait()
 	s.mu.Lock()
@@ -155,8 +155,8 @@ func (s *site) last(t *testing.T, method string) *seen {
 	return nil
 }
 
-// count returns how many of the requests look like that.
-func (s *site) count(line string) (n int) {
+// count returns the number of requests with that summary.
+func (s *testServer) count(line string) (n int) {
 	for _, l := range s.lines() {
 		if strings.HasPrefix(l, line) {
 			n++
@@ -165,22 +165,27 @@ func (s *site) count(line string) (n int) {
 	return n
 }
 
-// inBubble runs a test with a site. When it ends, nothing may be left running, and no connection open.
-func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *seen), test func(t *testing.T, s *site)) {
+// inBubble runs a test with a server in a synctest bubble. When it ends, no goroutine may be
+// running and no connection open.
+func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *recordedRequest),
+	test func(t *testing.T, s *testServer)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &site{pipes: &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}, url: "http://pipe/mcp?key=secret"}
+		s := &testServer{
+			pipes: &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})},
+			url:   "http://pipe/mcp?key=secret"}
 		transport := &http.Transport{DialContext: s.pipes.dial}
 		s.http = &http.Client{Transport: transport}
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
-			request := &seen{Request: r, body: string(body)}
+			request := &recordedRequest{Request: r, body: string(body)}
 			_ = json.Unmarshal(body, &request.message)
 			s.mu.Lock()
 			s.seen = append(s.seen, request)
 			s.mu.Unlock()
 			answer(w, request)
 		})
-		server := &http.Server{Handler: handler, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+		server := &http.Server{Handler: handler,
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 		served := make(chan struct{})
 		go func() {
 			defer close(served)
@@ -197,15 +202,15 @@ func inBubble(t *testing.T, answer func(w http.ResponseWriter, r *seen), test fu
 	})
 }
 
-// connect returns a client of the site, that is closed when the test ends.
-func (s *site) connect(t *testing.T, o client.Options) *client.Client {
+// connect returns a client of the server, which is closed when the test ends.
+func (s *testServer) connect(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
-	c, err := s.try(t, o)
+	c, err := s.tryConnect(t, o)
 	assert.NilError(t, err)
 	return c
 }
 
-func (s *site) try(t *testing.T, o client.Options) (*client.Client, error) {
+func (s *testServer) tryConnect(t *testing.T, o client.Options) (*client.Client, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(s, nil))
 	}
@@ -230,7 +235,7 @@ func call(t *testing.T, c *client.Client, o ...client.CallOption) (string, error
 	return result.Content[0].(*mcp.TextContent).Text, nil
 }
 
-// check calls the tool "weather", which answers.
+// check calls the tool "weather", and requires success.
 func check(t *testing.T, c *client.Client) {
 	t.Helper()
 	answer, err := call(t, c)
@@ -244,26 +249,26 @@ const (
 	text        = `{"resultType":"complete","content":[{"type":"text","text":"mild"}]}`
 )
 
-// answerJSON answers a request with JSON.
-func answerJSON(w http.ResponseWriter, r *seen, result string) {
+// answerJSON responds to a request with JSON.
+func answerJSON(w http.ResponseWriter, r *recordedRequest, result string) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, r.message.ID, result)
 }
 
-// refuse answers with an error of the protocol.
+// refuse responds with a JSON-RPC error.
 func refuse(w http.ResponseWriter, status int, id string, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, message)
 }
 
-// A stream is an event stream as an answer.
+// A stream is a response that is an event stream.
 type stream struct {
 	http.ResponseWriter
-	r *seen
+	r *recordedRequest
 }
 
-func events(w http.ResponseWriter, r *seen) *stream {
+func events(w http.ResponseWriter, r *recordedRequest) *stream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	s := &stream{w, r}
@@ -273,7 +278,7 @@ func events(w http.ResponseWriter, r *seen) *stream {
 
 func (s *stream) flush() { s.ResponseWriter.(http.Flusher).Flush() }
 
-// raw writes text of the stream.
+// raw writes text to the stream.
 func (s *stream) raw(format string, args ...any) {
 	fmt.Fprintf(s, format, args...)
 	s.flush()
@@ -287,14 +292,14 @@ func (s *stream) notify(method, params string) {
 	s.raw("data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":%s}\n\n", method, params)
 }
 
-// hold keeps the stream open until the client closes it.
+// hold blocks until the client closes the stream.
 func (s *stream) hold() { <-s.r.Context().Done() }
 
-// hang gives no answer until the client goes.
-func hang(_ http.ResponseWriter, r *seen) { <-r.Context().Done() }
+// blockRequest blocks until the client disconnects.
+func blockRequest(_ http.ResponseWriter, r *recordedRequest) { <-r.Context().Done() }
 
-// wait lets time pass, and reports false when the client has gone.
-func wait(r *seen, d time.Duration) bool {
+// wait sleeps, and reports false if the client has disconnected.
+func wait(r *recordedRequest, d time.Duration) bool {
 	select {
 	case <-r.Context().Done():
 		return false
@@ -303,9 +308,9 @@ func wait(r *seen, d time.Duration) bool {
 	}
 }
 
-// plain answers with a status and text.
-func plain(status int, kind, body string) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, _ *seen) {
+// respondWith responds with a status, Content-Type and body.
+func respondWith(status int, kind, body string) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, _ *recordedRequest) {
 		if kind != "" {
 			w.Header().Set("Content-Type", kind)
 		}
@@ -314,12 +319,13 @@ func plain(status int, kind, body string) func(http.ResponseWriter, *seen) {
 	}
 }
 
-// mild answers any call.
-func mild(w http.ResponseWriter, r *seen) { answerJSON(w, r, text) }
+// answerCall responds to any call.
+func answerCall(w http.ResponseWriter, r *recordedRequest) { answerJSON(w, r, text) }
 
-// modern is a modern server, but for calls.
-func modern(call func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, r *seen) {
+// modern is a modern server that handles calls with call.
+func modern(call func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method != http.MethodPost:
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -331,9 +337,10 @@ func modern(call func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter,
 	}
 }
 
-// legacy is a legacy server with the session "s1", but for calls and what is asked with GET.
-func legacy(call, get func(w http.ResponseWriter, r *seen)) func(http.ResponseWriter, *seen) {
-	return func(w http.ResponseWriter, r *seen) {
+// legacy is a legacy server with the session "s1" that handles calls and GETs with these functions.
+func legacy(call, get func(w http.ResponseWriter, r *recordedRequest)) func(http.ResponseWriter,
+	*recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.Method == http.MethodDelete:
 		case r.Method == http.MethodGet && get == nil:
@@ -353,7 +360,9 @@ func legacy(call, get func(w http.ResponseWriter, r *seen)) func(http.ResponseWr
 	}
 }
 
-func contains(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
+func contains(err error, text string) bool {
+	return err != nil && strings.Contains(err.Error(), text)
+}
 
 func limitFrame(n int) rpc.Limits { return rpc.Limits{Limits: framing.Limits{MaxFrame: n}} }
 
@@ -361,8 +370,8 @@ func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
 
 func pad(n int) string { return strings.Repeat("x", n) }
 
-// bomb is much that is packed into little.
-func bomb(n int) []byte {
+// gzipBomb returns n bytes, compressed.
+func gzipBomb(n int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	for range n >> 20 {

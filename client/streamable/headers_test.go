@@ -16,8 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// header shows the headers of a request but for those of every client of HTTP.
-func (s *seen) header() (lines []string) {
+// headerLines returns the headers of a request, without those of every HTTP client.
+func (s *recordedRequest) headerLines() (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Header)) {
 		if !slices.Contains([]string{"Accept-Encoding", "Content-Length", "User-Agent"}, name) {
 			lines = append(lines, name+": "+strings.Join(s.Header[name], " | "))
@@ -26,69 +26,85 @@ func (s *seen) header() (lines []string) {
 	return lines
 }
 
-// custom are headers of the application, with all that the protocol keeps to itself.
+// custom are headers of the application, with all that the protocol reserves.
 var custom = http.Header{
 	"authorization": {"Bearer secret"}, "X-Two": {"1", "2"}, "Host": {"other.example"},
-	"mcp-method": {"evil"}, "MCP-Name": {"evil"}, "Mcp-Session-Id": {"evil"}, "Mcp-Protocol-Version": {"evil"}, "Mcp-Param-Region": {"evil"},
-	"mcp-param-zone": {"evil"}, "Last-Event-ID": {"evil"}, "Accept": {"evil"}, "Content-Type": {"evil"},
+	"mcp-method": {"evil"}, "MCP-Name": {"evil"}, "Mcp-Session-Id": {"evil"},
+	"Mcp-Protocol-Version": {"evil"}, "Mcp-Param-Region": {"evil"},
+	"mcp-param-zone": {"evil"}, "Last-Event-ID": {"evil"}, "Accept": {"evil"},
+	"Content-Type": {"evil"},
 }
 
 func TestModernHeaders(t *testing.T) {
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.o.Header = custom
 		check(t, s.connect(t, client.Options{}))
 		r := s.last(t, "tools/call")
-		assert.DeepEqual(t, r.header(), []string{
-			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
-			"Mcp-Method: tools/call", "Mcp-Name: weather", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
+		assert.DeepEqual(t, r.headerLines(), []string{
+			"Accept: application/json, text/event-stream", "Authorization: Bearer secret",
+			"Content-Type: application/json",
+			"Mcp-Method: tools/call", "Mcp-Name: weather", "Mcp-Protocol-Version: 2026-07-28",
+			"X-Two: 1 | 2",
 		})
 		assert.Equal(t, r.Host, "other.example")
-		assert.DeepEqual(t, s.last(t, "server/discover").header(), []string{
-			"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json",
+		assert.DeepEqual(t, s.last(t, "server/discover").headerLines(), []string{
+			"Accept: application/json, text/event-stream", "Authorization: Bearer secret",
+			"Content-Type: application/json",
 			"Mcp-Method: server/discover", "Mcp-Protocol-Version: 2026-07-28", "X-Two: 1 | 2",
 		})
 	})
 }
 
 func TestLegacyHeaders(t *testing.T) {
-	inBubble(t, legacy(mild, nil), func(t *testing.T, s *site) {
+	inBubble(t, legacy(answerCall, nil), func(t *testing.T, s *testServer) {
 		s.o.Header = custom
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
 		assert.NilError(t, c.Close())
-		own := []string{"Mcp-Param-Region: evil", "Mcp-Param-Zone: evil"} // which mean nothing there
-		post := []string{"Accept: application/json, text/event-stream", "Authorization: Bearer secret", "Content-Type: application/json"}
-		session := []string{"Mcp-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1", "X-Two: 1 | 2"}
+		// which have no meaning in that revision
+		own := []string{"Mcp-Param-Region: evil", "Mcp-Param-Zone: evil"}
+		post := []string{"Accept: application/json, text/event-stream",
+			"Authorization: Bearer secret", "Content-Type: application/json"}
+		session := []string{"Mcp-Protocol-Version: 2025-11-25", "Mcp-Session-Id: s1",
+			"X-Two: 1 | 2"}
 		s.lines()
 		want := map[string][]string{
 			"POST initialize":                slices.Concat(post, own, session[2:]),
 			"POST notifications/initialized": slices.Concat(post, own, session),
 			"POST tools/call":                slices.Concat(post, own, session),
-			"GET":                            slices.Concat([]string{"Accept: text/event-stream", "Authorization: Bearer secret", "Cache-Control: no-store", "Content-Type: evil"}, own, session),
-			"DELETE":                         slices.Concat([]string{"Accept: evil", "Authorization: Bearer secret", "Content-Type: evil"}, own, session),
+			"GET": slices.Concat(
+				[]string{"Accept: text/event-stream", "Authorization: Bearer secret",
+					"Cache-Control: no-store", "Content-Type: evil"}, own, session),
+			"DELETE": slices.Concat(
+				[]string{"Accept: evil", "Authorization: Bearer secret", "Content-Type: evil"}, own,
+				session),
 		}
 		for _, r := range s.seen {
 			line := strings.TrimSpace(r.Method + " " + r.message.Method)
 			slices.Sort(want[line])
-			assert.DeepEqual(t, r.header(), want[line])
+			assert.DeepEqual(t, r.headerLines(), want[line])
 			delete(want, line)
 		}
 		assert.Equal(t, len(want), 0, "%v", want)
 	})
 }
 
-// Mcp-Name is the tool's, the prompt's or the resource's, as a header can have it.
+// Mcp-Name is the name of the tool or prompt or the URI of the resource, encoded as a header value.
 func TestModernNames(t *testing.T) {
 	for name, want := range map[string]string{
-		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=", " padded ": "=?base64?IHBhZGRlZCA=?=", "line1\nline2": "=?base64?bGluZTEKbGluZTI=?=",
-		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "a b": "a b", "\x7f": "=?base64?fw==?=", "file:///a?b#c": "file:///a?b#c",
+		"weather": "weather", "Hello, 世界": "=?base64?SGVsbG8sIOS4lueVjA==?=",
+		" padded ": "=?base64?IHBhZGRlZCA=?=", "line1\nline2": "=?base64?bGluZTEKbGluZTI=?=",
+		"=?base64?literal?=": "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=", "a b": "a b",
+		"\x7f": "=?base64?fw==?=", "file:///a?b#c": "file:///a?b#c",
 	} {
-		inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
-			answerJSON(w, r, `{"resultType":"complete","content":[],"contents":[],"messages":[],"ttlMs":0,"cacheScope":"private"}`)
-		}), func(t *testing.T, s *site) {
+		inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+			answerJSON(w, r,
+				`{"resultType":"complete","content":[],"contents":[],"messages":[],"ttlMs":0,"cacheScope":"private"}`)
+		}), func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{})
 			for method, params := range map[string]string{
-				"tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+				"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+				"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
 			} {
 				_, err := c.Call(t.Context(), method, map[string]string{params: name})
 				assert.NilError(t, err)
@@ -103,22 +119,26 @@ func TestModernNames(t *testing.T) {
 	}
 }
 
-// listing is a modern server with one tool, whose schema is the latest of schemas for each time that it is listed.
-func listing(call func(http.ResponseWriter, *seen), schemas ...string) func(http.ResponseWriter, *seen) {
+// listing is a modern server with one tool. Each tools/list uses the next of schemas.
+func listing(call func(http.ResponseWriter, *recordedRequest),
+	schemas ...string) func(http.ResponseWriter, *recordedRequest) {
 	n := 0
-	return modern(func(w http.ResponseWriter, r *seen) {
+	return modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "tools/list" {
 			call(w, r)
 			return
 		}
 		schema := schemas[min(n, len(schemas)-1)]
 		n++
-		answerJSON(w, r, fmt.Sprintf(`{"resultType":"complete","tools":[%s],"ttlMs":0,"cacheScope":"private"}`, schema))
+		answerJSON(w, r,
+			fmt.Sprintf(`{"resultType":"complete","tools":[%s],"ttlMs":0,"cacheScope":"private"}`,
+				schema))
 	})
 }
 
 func tool(name, properties string) string {
-	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{%s}}}`, name, properties)
+	return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object","properties":{%s}}}`, name,
+		properties)
 }
 
 func TestModernParams(t *testing.T) {
@@ -137,34 +157,37 @@ func TestModernParams(t *testing.T) {
 		`{"s":{}}`:                                                    "! the argument s is neither",
 		`{"n":1.5}`:                                                   "! the argument n is neither",
 	} {
-		inBubble(t, listing(mild, tool("weather", properties)), func(t *testing.T, s *site) {
-			s.o.Header = custom
-			c := s.connect(t, client.Options{})
-			for _, err := range c.Tools(t.Context()) {
-				assert.NilError(t, err)
-			}
-			_, err := c.CallTool(t.Context(), "weather", rawJSON(args))
-			if text, fails := strings.CutPrefix(want, "! "); fails {
-				assert.ErrorContains(t, err, text)
-				assert.Equal(t, s.count("POST tools/call"), 0)
-				return
-			}
-			assert.NilError(t, err)
-			var got []string
-			for _, line := range s.last(t, "tools/call").header() {
-				if strings.HasPrefix(line, "Mcp-Param-") {
-					got = append(got, line)
+		inBubble(t, listing(answerCall, tool("weather", properties)),
+			func(t *testing.T, s *testServer) {
+				s.o.Header = custom
+				c := s.connect(t, client.Options{})
+				for _, err := range c.Tools(t.Context()) {
+					assert.NilError(t, err)
 				}
-			}
-			assert.Equal(t, strings.Join(got, ", "), want)
-		})
+				_, err := c.CallTool(t.Context(), "weather", rawJSON(args))
+				if text, fails := strings.CutPrefix(want, "! "); fails {
+					assert.ErrorContains(t, err, text)
+					assert.Equal(t, s.count("POST tools/call"), 0)
+					return
+				}
+				assert.NilError(t, err)
+				var got []string
+				for _, line := range s.last(t, "tools/call").headerLines() {
+					if strings.HasPrefix(line, "Mcp-Param-") {
+						got = append(got, line)
+					}
+				}
+				assert.Equal(t, strings.Join(got, ", "), want)
+			})
 	}
 }
 
-// A tool whose definition breaks the rules is left out, with a word in the log, and not called. In the legacy era there are no such rules, and no such headers.
-func TestBadToolsAreLeftOut(t *testing.T) {
-	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," + tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
-	inBubble(t, listing(mild, tools), func(t *testing.T, s *site) {
+// A tool with invalid x-mcp-header annotations is omitted from the list, logged, and cannot be
+// called. In the legacy era there are no such annotations.
+func TestInvalidToolsAreOmitted(t *testing.T) {
+	tools := tool("good", `"s":{"type":"string","x-mcp-header":"S"}`) + "," +
+		tool("bad", `"s":{"type":"number","x-mcp-header":"S"}`)
+	inBubble(t, listing(answerCall, tools), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{})
 		for range 2 {
 			var names []string
@@ -175,7 +198,8 @@ func TestBadToolsAreLeftOut(t *testing.T) {
 			assert.DeepEqual(t, names, []string{"good"})
 		}
 		assert.Equal(t, strings.Count(s.logged(), "a tool is left out"), 1)
-		assert.Assert(t, strings.Contains(s.logged(), "tool=bad") && strings.Contains(s.logged(), "is not string, integer or boolean"), s.logged())
+		assert.Assert(t, strings.Contains(s.logged(), "tool=bad") &&
+			strings.Contains(s.logged(), "is not string, integer or boolean"), s.logged())
 		_, err := c.CallTool(t.Context(), "bad", nil)
 		assert.ErrorContains(t, err, `tool "bad": its definition cannot be used over HTTP`)
 		assert.Assert(t, errors.Is(err, rpc.ErrProtocol))
@@ -186,13 +210,14 @@ func TestBadToolsAreLeftOut(t *testing.T) {
 }
 
 func TestLegacyHasNoParamHeaders(t *testing.T) {
-	inBubble(t, legacy(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, legacy(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "tools/list" {
-			answerJSON(w, r, `{"tools":[`+tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)+`]}`)
+			answerJSON(w, r, `{"tools":[`+
+				tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)+`]}`)
 			return
 		}
-		mild(w, r)
-	}, nil), func(t *testing.T, s *site) {
+		answerCall(w, r)
+	}, nil), func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		for _, err := range c.Tools(t.Context()) {
 			assert.NilError(t, err)
@@ -200,24 +225,28 @@ func TestLegacyHasNoParamHeaders(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "weather", rawJSON(`{"s":"x"}`))
 		assert.NilError(t, err)
 		for name := range s.last(t, "tools/call").Header {
-			assert.Assert(t, name != "Mcp-Method" && name != "Mcp-Name" && !strings.HasPrefix(name, "Mcp-Param"), name)
+			assert.Assert(t, name != "Mcp-Method" && name != "Mcp-Name" &&
+				!strings.HasPrefix(name, "Mcp-Param"), name)
 		}
 	})
 }
 
-// Where the server misses headers, the list is looked at again, and the call sent again once: if there is something new on it.
+// If the server refuses a call because of missing headers, the client lists the tools again, and
+// repeats the call once if the list has changed.
 func TestMissingHeaders(t *testing.T) {
-	before, after := tool("weather", `"s":{"type":"string"}`), tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)
-	strict := func(w http.ResponseWriter, r *seen) {
+	before, after := tool("weather", `"s":{"type":"string"}`),
+		tool("weather", `"s":{"type":"string","x-mcp-header":"S"}`)
+	strict := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.Header.Get("Mcp-Param-S") == "" {
-			refuse(w, http.StatusBadRequest, string(r.message.ID), mcp.CodeHeaderMismatch, "Header mismatch")
+			refuse(w, http.StatusBadRequest, string(r.message.ID), mcp.CodeHeaderMismatch,
+				"Header mismatch")
 			return
 		}
-		mild(w, r)
+		answerCall(w, r)
 	}
 	for _, tt := range []struct {
 		name         string
-		call         func(http.ResponseWriter, *seen)
+		call         func(http.ResponseWriter, *recordedRequest)
 		schemas      []string
 		lists, calls int
 		ok           bool
@@ -225,11 +254,14 @@ func TestMissingHeaders(t *testing.T) {
 		{"not looked at before", strict, []string{after}, 1, 2, true},
 		{"changed", strict, []string{before, after}, 2, 2, true},
 		{"not changed", strict, []string{before}, 2, 1, false},
-		{"become bad", strict, []string{before, tool("weather", `"s":{"type":"number","x-mcp-header":"S"}`)}, 2, 1, false},
-		{"refused again", refusing(400, mcp.CodeHeaderMismatch), []string{before, after, before}, 2, 2, false},
+		{"become bad", strict,
+			[]string{before, tool("weather", `"s":{"type":"number","x-mcp-header":"S"}`)}, 2, 1,
+			false},
+		{"refused again", refusing(400, mcp.CodeHeaderMismatch), []string{before, after, before}, 2,
+			2, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inBubble(t, listing(tt.call, tt.schemas...), func(t *testing.T, s *site) {
+			inBubble(t, listing(tt.call, tt.schemas...), func(t *testing.T, s *testServer) {
 				c := s.connect(t, client.Options{})
 				if tt.lists > 1 {
 					for _, err := range c.Tools(t.Context()) {
@@ -241,7 +273,8 @@ func TestMissingHeaders(t *testing.T) {
 					assert.NilError(t, err)
 				} else {
 					var refused *rpc.Error
-					assert.Assert(t, errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch, "%v", err)
+					assert.Assert(t, errors.As(err, &refused) &&
+						refused.Code == mcp.CodeHeaderMismatch, "%v", err)
 				}
 				assert.Equal(t, s.count("POST tools/list"), tt.lists)
 				assert.Equal(t, s.count("POST tools/call"), tt.calls)

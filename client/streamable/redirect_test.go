@@ -20,8 +20,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// hosts are the addresses that connections were made to, each once.
-func (p *pipes) hosts() (hosts []string) {
+// hosts returns the addresses of connections, each once.
+func (p *pipeListener) hosts() (hosts []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, address := range p.dialed {
@@ -32,7 +32,8 @@ func (p *pipes) hosts() (hosts []string) {
 	return hosts
 }
 
-// Redirects are followed at the same server if the request stays what it is. No other server gets to know anything.
+// Redirects are followed within one origin if the method stays the same. Other servers receive
+// nothing.
 func TestRedirects(t *testing.T) {
 	for _, tt := range []struct {
 		status   int
@@ -43,29 +44,32 @@ func TestRedirects(t *testing.T) {
 		{308, "/moved", ""},
 		{307, "http://PIPE:80/moved?key=secret", ""},
 		{308, "//pipe/moved", ""},
-		{301, "/moved", "redirected to http://pipe/moved in a way that makes a GET of a POST, and not followed"},
-		{302, "/moved", "makes a GET of a POST"},
-		{303, "/moved", "makes a GET of a POST"},
-		{307, "http://evil/moved?key=secret", "redirected to http://evil/moved, which is another server, and not followed: if that is right, use its URL"},
-		{308, "http://u:secret@pipe:81/moved", "redirected to http://pipe:81/moved, which is another server"},
-		{307, "https://pipe/moved", "redirected to https://pipe/moved, which is another server"},
-		{307, "http://pipe.evil/moved", "which is another server"},
-		{302, "http://evil/moved", "which is another server"},
+		{301, "/moved", "redirected to http://pipe/moved with GET instead of POST: not followed"},
+		{302, "/moved", "with GET instead of POST"},
+		{303, "/moved", "with GET instead of POST"},
+		{307, "http://evil/moved?key=secret",
+			"redirected to another server, http://evil/moved: not followed: if that is intended, use its URL"},
+		{308, "http://u:secret@pipe:81/moved",
+			"redirected to another server, http://pipe:81/moved"},
+		{307, "https://pipe/moved", "redirected to another server, https://pipe/moved"},
+		{307, "http://pipe.evil/moved", "another server"},
+		{302, "http://evil/moved", "another server"},
 		{307, "/mcp", "redirected too many times"},
-		{307, "ftp://pipe/", "which is another server"},
+		{307, "ftp://pipe/", "another server"},
 		{304, "", "304 Not Modified"},
 		{300, "", "300 Multiple Choices"},
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.location), func(t *testing.T) {
-			for _, era := range []func(func(http.ResponseWriter, *seen)) func(http.ResponseWriter, *seen){modern, stateless} {
-				inBubble(t, era(func(w http.ResponseWriter, r *seen) {
+			for _, era := range []func(func(http.ResponseWriter, *recordedRequest)) func(
+				http.ResponseWriter, *recordedRequest){modern, withoutHandshake} {
+				inBubble(t, era(func(w http.ResponseWriter, r *recordedRequest) {
 					if r.URL.Path == "/moved" {
-						mild(w, r)
+						answerCall(w, r)
 						return
 					}
 					w.Header().Set("Location", tt.location)
 					w.WriteHeader(tt.status)
-				}), func(t *testing.T, s *site) {
+				}), func(t *testing.T, s *testServer) {
 					s.o.Header = http.Header{"Authorization": {"Bearer secret"}}
 					c := s.connect(t, client.Options{})
 					answer, err := call(t, c)
@@ -86,15 +90,15 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// The user of the URL is the same behind a redirect.
+// The user of the URL is kept after a redirect.
 func TestRedirectsKeepTheUser(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
 		if r.URL.Path == "/moved" {
-			mild(w, r)
+			answerCall(w, r)
 			return
 		}
 		http.Redirect(w, r.Request, "http://evil:secret@pipe/moved", http.StatusPermanentRedirect)
-	}), func(t *testing.T, s *site) {
+	}), func(t *testing.T, s *testServer) {
 		s.url = "http://me:pass@pipe/mcp"
 		check(t, s.connect(t, client.Options{}))
 		user, password, _ := s.last(t, "tools/call").BasicAuth()
@@ -102,9 +106,11 @@ func TestRedirectsKeepTheUser(t *testing.T) {
 	})
 }
 
-// The application's own rule comes after that.
+// The application's CheckRedirect runs after the Conn's.
 func TestRedirectsOfTheApplication(t *testing.T) {
-	inBubble(t, modern(func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/moved", 307) }), func(t *testing.T, s *site) {
+	inBubble(t, modern(func(w http.ResponseWriter, r *recordedRequest) {
+		http.Redirect(w, r.Request, "/moved", 307)
+	}), func(t *testing.T, s *testServer) {
 		no := errors.New("not today")
 		s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return no }
 		_, err := call(t, s.connect(t, client.Options{}))
@@ -113,19 +119,29 @@ func TestRedirectsOfTheApplication(t *testing.T) {
 	})
 }
 
-// Whatever goes wrong, nothing that is secret is in an error or in the log.
-func TestSecretsAreNotTold(t *testing.T) {
-	for _, answer := range []func(http.ResponseWriter, *seen){
-		plain(400, "text/plain", "no"), plain(401, "", ""), plain(500, "text/html", "<p>"), plain(200, "text/html", "hi"), plain(202, "", ""), plain(200, "application/json", "{"),
-		func(http.ResponseWriter, *seen) { panic(http.ErrAbortHandler) },
-		func(w http.ResponseWriter, r *seen) { events(w, r) },
-		func(w http.ResponseWriter, r *seen) { events(w, r).raw("id: 1\ndata:\n\n") },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "http://evil/?key=secret", 307) },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/mcp?key=secret", 303) },
-		func(w http.ResponseWriter, r *seen) { http.Redirect(w, r.Request, "/mcp?key=secret", 307) },
-		refusing(400, -32000), hang,
+// Neither errors nor the log contain secrets.
+func TestSecretsAreNotInErrors(t *testing.T) {
+	for _, answer := range []func(http.ResponseWriter, *recordedRequest){
+		respondWith(400, "text/plain", "no"), respondWith(401, "", ""),
+		respondWith(500, "text/html", "<p>"), respondWith(200, "text/html", "hi"),
+		respondWith(202, "", ""), respondWith(200, "application/json", "{"),
+		func(http.ResponseWriter, *recordedRequest) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter, r *recordedRequest) { events(w, r) },
+		func(w http.ResponseWriter, r *recordedRequest) { events(w, r).raw("id: 1\ndata:\n\n") },
+		func(w http.ResponseWriter, r *recordedRequest) {
+			http.Redirect(w, r.Request, "http://evil/?key=secret", 307)
+		},
+		func(w http.ResponseWriter,
+			r *recordedRequest) {
+			http.Redirect(w, r.Request, "/mcp?key=secret", 303)
+		},
+		func(w http.ResponseWriter,
+			r *recordedRequest) {
+			http.Redirect(w, r.Request, "/mcp?key=secret", 307)
+		},
+		refusing(400, -32000), blockRequest,
 	} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.Method {
 			case "initialize":
 				w.Header().Set("Mcp-Session-Id", "session-secret")
@@ -135,7 +151,7 @@ func TestSecretsAreNotTold(t *testing.T) {
 			default:
 				legacy(nil, nil)(w, r)
 			}
-		}, func(t *testing.T, s *site) {
+		}, func(t *testing.T, s *testServer) {
 			s.url = "http://user-secret:password-secret@pipe/mcp?key=secret#secret"
 			s.o.Header = http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"secret"}}
 			c := s.connect(t, client.Options{Era: mcp.Legacy, CallTimeout: 40e9})
@@ -148,11 +164,11 @@ func TestSecretsAreNotTold(t *testing.T) {
 	}
 }
 
-// A header that cannot be sent is an error that does not say what is in it.
+// The error for an invalid header does not quote it.
 func TestHeadersThatCannotBeSent(t *testing.T) {
-	inBubble(t, modern(mild), func(t *testing.T, s *site) {
+	inBubble(t, modern(answerCall), func(t *testing.T, s *testServer) {
 		s.o.Header = http.Header{"X-Key": {"secret\n"}}
-		_, err := s.try(t, client.Options{})
+		_, err := s.tryConnect(t, client.Options{})
 		assert.ErrorContains(t, err, `invalid header field value for "X-Key"`)
 		assert.Assert(t, !contains(err, "secret"))
 		assert.Equal(t, len(s.lines()), 0)
@@ -172,7 +188,7 @@ func TestMain(m *testing.M) {
 	fmt.Println(err)
 }
 
-// The default client goes by the proxies of the environment, and does not tell what is in there.
+// The default client uses the proxies of the environment, and does not reveal their URLs.
 func TestProxy(t *testing.T) {
 	asked := make(chan string, 10)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -182,9 +198,11 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	address := strings.Replace(proxy.URL, "http://", "http://me:secret@", 1)
-	cmd.Env = append(os.Environ(), "STREAMABLE_TEST_PROXY=1", "HTTP_PROXY="+address, "NO_PROXY=", "no_proxy=")
+	cmd.Env = append(os.Environ(), "STREAMABLE_TEST_PROXY=1", "HTTP_PROXY="+address, "NO_PROXY=",
+		"no_proxy=")
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
-	assert.Equal(t, string(out), "server \"server\": POST http://mcp.test/mcp: 407 Proxy Authentication Required\n")
+	assert.Equal(t, string(out),
+		"server \"server\": POST http://mcp.test/mcp: 407 Proxy Authentication Required\n")
 	assert.Equal(t, <-asked, "POST http://mcp.test/mcp Basic bWU6c2VjcmV0")
 }

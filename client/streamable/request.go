@@ -13,31 +13,37 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ownHeader returns Options.Header as it goes with every request: without the headers that are the protocol's.
-func (c *Conn) ownHeader() http.Header {
-	own := make(http.Header, len(c.o.Header))
-	for name, values := range c.o.Header {
+// optionsHeader returns Options.Header without the headers of the protocol.
+func (c *Conn) optionsHeader() http.Header {
+	own := make(http.Header, len(c.options.Header))
+	for name, values := range c.options.Header {
 		own[http.CanonicalHeaderKey(name)] = values
 	}
-	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID, mcp.HeaderProtocolVersion, lastEventID} {
+	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderSessionID,
+		mcp.HeaderProtocolVersion, lastEventID} {
 		delete(own, name)
 	}
 	return own
 }
 
-// request makes an HTTP request as a legacy server wants it; modernHeaders adds what a modern one does.
-func (c *Conn) request(ctx context.Context, method string, body []byte, s *state) *http.Request {
+// request returns an HTTP request with the headers of legacy revisions; modernHeaders adds those of
+// modern ones.
+func (c *Conn) request(ctx context.Context, method string, body []byte,
+	s *legacyState) *http.Request {
 	target := c.url
 	if s.endpoint != nil && method == http.MethodPost {
 		target = s.endpoint
 	}
-	own := http.Request{Method: method, URL: target, Header: maps.Clone(c.own), Host: c.own.Get("Host")}
+	own := http.Request{Method: method, URL: target, Header: maps.Clone(c.header),
+		Host: c.header.Get("Host")}
 	if body != nil {
 		own.ContentLength = int64(len(body))
-		own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		own.GetBody = func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(body)), nil
+		}
 		own.Body, _ = own.GetBody()
 	}
-	req := own.WithContext(ctx) // http.NewRequest would parse the URL anew each time
+	req := own.WithContext(ctx) // http.NewRequest would parse the URL again
 	switch method {
 	case http.MethodPost:
 		req.Header["Content-Type"] = []string{"application/json"}
@@ -46,8 +52,8 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 		req.Header["Accept"] = []string{"text/event-stream"}
 		req.Header["Cache-Control"] = []string{"no-store"}
 	}
-	if s.session != "" {
-		req.Header[mcp.HeaderSessionID] = []string{s.session}
+	if s.sessionID != "" {
+		req.Header[mcp.HeaderSessionID] = []string{s.sessionID}
 	}
 	if s.revision != "" && s.endpoint == nil {
 		req.Header[mcp.HeaderProtocolVersion] = []string{s.revision}
@@ -57,23 +63,26 @@ func (c *Conn) request(ctx context.Context, method string, body []byte, s *state
 
 const lastEventID = "Last-Event-Id"
 
-// named are the parameters that Mcp-Name repeats (2026-07-28, Streamable HTTP, "Standard Request Headers"; those of tasks: the tasks extension).
-var named = map[string]string{
+// nameParams maps a method to the parameter that Mcp-Name repeats (2026-07-28, Streamable HTTP,
+// "Standard Request Headers"; for tasks, the tasks extension).
+var nameParams = map[string]string{
 	mcp.MethodCallTool: "name", mcp.MethodGetPrompt: "name", mcp.MethodReadResource: "uri",
 	mcp.MethodGetTask: "taskId", mcp.MethodUpdateTask: "taskId", mcp.MethodCancelTask: "taskId",
 }
 
-// modernHeaders mirrors a modern request into its headers (2026-07-28, Streamable HTTP, "Request Metadata").
+// modernHeaders sets the headers that repeat a modern request's metadata (2026-07-28, Streamable
+// HTTP, "Request Metadata").
 func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
 	h[mcp.HeaderProtocolVersion] = []string{revision}
 	h[mcp.HeaderMethod] = []string{mcp.EncodeHeaderValue(method)}
 	name := ""
-	if key := named[method]; key != "" {
+	if key := nameParams[method]; key != "" {
 		name, _ = jsonscan.Text(jsonscan.Member(params, key))
 		h[mcp.HeaderName] = []string{mcp.EncodeHeaderValue(name)}
 	}
+	const prefix = mcp.HeaderParamPrefix
 	for key := range h { // from Options.Header
-		if len(key) >= len(mcp.HeaderParamPrefix) && strings.EqualFold(key[:len(mcp.HeaderParamPrefix)], mcp.HeaderParamPrefix) {
+		if len(key) >= len(prefix) && strings.EqualFold(key[:len(prefix)], prefix) {
 			delete(h, key)
 		}
 	}
@@ -83,7 +92,8 @@ func (c *Conn) modernHeaders(h http.Header, revision, method string, params []by
 	for _, p := range c.link.HeaderParams(name) {
 		value, ok, err := p.Value(jsonscan.Member(params, "arguments"))
 		if err != nil {
-			return fmt.Errorf("not sent: %w, and the server wants it in the header %s", err, p.Header)
+			return fmt.Errorf("not sent: %w, but the tool requires it in the header %s", err,
+				p.Header)
 		}
 		if ok {
 			h[http.CanonicalHeaderKey(p.Header)] = []string{mcp.EncodeHeaderValue(value)}
@@ -92,11 +102,14 @@ func (c *Conn) modernHeaders(h http.Header, revision, method string, params []by
 	return nil
 }
 
-// repeatable are the requests that change nothing. They may be sent a second time, if a connection that was idle turns out to be gone.
-var repeatable = map[string]bool{
-	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true, mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
-	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true, mcp.MethodGetTask: true, mcp.MethodPing: true,
+// idempotentMethods are the requests without side effects. net/http may send them again if an idle
+// connection turns out to be closed.
+var idempotentMethods = map[string]bool{
+	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true,
+	mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
+	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true,
+	mcp.MethodGetTask: true, mcp.MethodPing: true,
 }
 
-// markRepeatable tells net/http. Without a value, the header is not sent.
-func markRepeatable(h http.Header) { h["Idempotency-Key"] = []string{} }
+// markIdempotent marks a request as idempotent for net/http. A header without values is not sent.
+func markIdempotent(h http.Header) { h["Idempotency-Key"] = []string{} }

@@ -15,11 +15,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// tellPatience is how long a message that gets no answer may take to be accepted.
-const tellPatience = 30 * time.Second
+// postTimeout limits the POST of a notification or response.
+const postTimeout = 30 * time.Second
 
-// Write implements [client.Transport]: each message becomes a request of its own. It blocks only while notifications/initialized is being accepted, as nothing
-// else may be sent before.
+// Write implements [client.Transport]. It sends each message as a POST of its own, and blocks only
+// until the server has accepted notifications/initialized, because nothing else may be sent before.
 func (c *Conn) Write(messages []byte) (int, error) {
 	for line := range bytes.Lines(messages) {
 		if err := c.send(bytes.Clone(bytes.TrimSuffix(line, []byte("\n")))); err != nil {
@@ -29,127 +29,131 @@ func (c *Conn) Write(messages []byte) (int, error) {
 	return len(messages), nil
 }
 
-// send sends one message of the client's, and owns its text.
+// send sends one message. It owns text.
 func (c *Conn) send(text []byte) error {
 	m, err := rpc.ParseMessage(text)
 	if err != nil {
-		return fmt.Errorf("the client sends what is no message: %w", err)
+		return fmt.Errorf("the client wrote an invalid message: %w", err)
 	}
 	s := c.snapshot()
 	switch {
 	case m.IsResponse():
 		if s.revision == "" {
-			return nil // to a request that a modern server must not have sent, and that must not be answered
+			return nil // modern servers send no requests, so there is nothing to respond to
 		}
-		return c.tell(&s, text, nil)
+		return c.postAsync(&s, text, nil)
 	case m.ID.IsZero() && m.Method == mcp.NotificationCancelled:
-		return c.cancelled(&s, text, m.Params)
+		return c.sendCancelled(&s, text, m.Params)
 	case m.ID.IsZero() && m.Method == mcp.NotificationInitialized:
-		return c.initialized(text)
+		return c.sendInitialized(text)
 	case m.ID.IsZero():
-		return c.tell(&s, text, nil)
+		return c.postAsync(&s, text, nil)
 	}
-	x := c.newExchange(&m, text)
+	r := c.newPostRequest(&m, text)
 	select {
-	case c.next <- x:
+	case c.requests <- r:
 		return nil
 	default:
 	}
-	if !c.begin(func() { c.work(x) }) {
+	if !c.startGoroutine(func() { c.worker(r) }) {
 		return errClosed
 	}
 	return nil
 }
 
-// cancelled passes on that a call was given up. A modern server notices that its answer is not wanted any more (2026-07-28, Streamable HTTP, "Cancellation"); a legacy one is
-// told, if it has got the request at all, and what it answers all the same is not waited for.
-func (c *Conn) cancelled(s *state, text, params []byte) error {
+// sendCancelled handles a notifications/cancelled of the client. For a modern server, closing the
+// response stream cancels the request (2026-07-28, Streamable HTTP, "Cancellation"). A legacy
+// server receives the notification if the request may have reached it, and its response is not
+// waited for.
+func (c *Conn) sendCancelled(s *legacyState, text, params []byte) error {
 	id, err := rpc.ParseID(jsonscan.Member(params, "requestId"))
 	if err != nil {
 		return nil
 	}
 	c.mu.Lock()
-	x := c.exchanges[id]
-	untold := x != nil && (x.modern || !x.sent)
+	r := c.inFlight[id]
+	closeOnly := r != nil && (r.modern || !r.sent)
 	c.mu.Unlock()
 	switch {
-	case untold:
-		x.cancel(context.Canceled)
+	case closeOnly:
+		r.cancel(context.Canceled)
 		return nil
-	case x == nil && s.endpoint == nil: // with HTTP+SSE, an exchange does not last until the answer
+	case r == nil && s.endpoint == nil:
+		// With HTTP+SSE, a request leaves inFlight before its response.
 		return nil
 	}
-	if x != nil {
-		x.unwanted.Store(true)
+	if r != nil {
+		r.cancelled.Store(true)
 	}
-	return c.tell(s, text, x)
+	return c.postAsync(s, text, r)
 }
 
-// abandon ends an exchange whose answer nobody wants any more, where there is nothing to tell the server.
+// abandon cancels a request whose result the client no longer needs, without a notification.
 func (c *Conn) abandon(id rpc.ID) {
 	c.mu.Lock()
-	x := c.exchanges[id]
+	r := c.inFlight[id]
 	c.mu.Unlock()
-	if x != nil {
-		x.cancel(context.Canceled)
+	if r != nil {
+		r.cancel(context.Canceled)
 	}
 }
 
-// tell sends a message to which there is no answer, without waiting until it was accepted. It waits while too many are under way. When the server has been told, the exchange
-// that is given up by that ends, if there is one.
-func (c *Conn) tell(s *state, text []byte, givenUp *exchange) error {
+// postAsync posts a notification or response in a goroutine. It blocks while too many are in
+// flight. The request cancelled, if not nil, ends after the POST.
+func (c *Conn) postAsync(s *legacyState, text []byte, cancelled *postRequest) error {
 	select {
-	case c.telling <- struct{}{}:
+	case c.postSlots <- struct{}{}:
 	case <-c.ctx.Done():
 		return errClosed
 	}
-	started := c.begin(func() {
-		defer func() { <-c.telling }()
+	started := c.startGoroutine(func() {
+		defer func() { <-c.postSlots }()
 		switch {
-		case givenUp != nil && s.lost:
-			givenUp.cancel(context.Canceled)
-		case givenUp != nil:
-			defer givenUp.linger()
+		case cancelled != nil && s.sessionLost:
+			cancelled.cancel(context.Canceled)
+		case cancelled != nil:
+			defer cancelled.cancelAfterStream()
 		}
-		if s.lost {
-			return // what it is about has gone with the session
+		if s.sessionLost {
+			return // the message belongs to the lost session
 		}
-		ctx, cancel := context.WithTimeout(c.parting, tellPatience)
+		ctx, cancel := context.WithTimeout(c.closeCtx, postTimeout)
 		defer cancel()
 		if err := c.post(ctx, s, text); err != nil && c.ctx.Err() == nil {
-			c.link.Warn("a message was not accepted", slog.Any("error", err))
+			c.link.Warn("the server did not accept a message", slog.Any("error", err))
 		}
 	})
 	if !started {
-		<-c.telling
+		<-c.postSlots
 		return errClosed
 	}
 	return nil
 }
 
-// initialized sends notifications/initialized, and begins to listen.
-func (c *Conn) initialized(text []byte) error {
+// sendInitialized sends notifications/initialized, and then opens the GET stream.
+func (c *Conn) sendInitialized(text []byte) error {
 	s := c.snapshot()
-	ctx, cancel := context.WithTimeout(c.ctx, tellPatience)
+	ctx, cancel := context.WithTimeout(c.ctx, postTimeout)
 	defer cancel()
 	err := c.post(ctx, &s, text)
 	switch {
 	case c.ctx.Err() != nil:
 		return errClosed
 	case err != nil:
-		c.link.Warn("a message was not accepted", slog.Any("error", err)) // whatever is wrong, the first call will show it
+		// the first call will fail and return the error
+		c.link.Warn("the server did not accept a message", slog.Any("error", err))
 	}
 	if !errors.Is(err, client.ErrSessionLost) {
 		c.mu.Lock()
-		c.state.lost = false
+		c.state.sessionLost = false
 		c.mu.Unlock()
 	}
-	c.listen(&s)
+	c.startGetStream(&s)
 	return nil
 }
 
-// post sends a message to which there is no answer, and waits until it was accepted.
-func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
+// post sends a message that has no response, and waits until the server accepts it.
+func (c *Conn) post(ctx context.Context, s *legacyState, text []byte) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req := c.request(ctx, http.MethodPost, text, s)
@@ -162,21 +166,5 @@ func (c *Conn) post(ctx context.Context, s *state, text []byte) error {
 		drain(resp.Body, cancel)
 		return nil
 	}
-	return c.refusal(resp, s)
-}
-
-// snapshot returns what is known of a legacy server now.
-func (c *Conn) snapshot() state {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.state
-}
-
-// lose notes that the server has forgotten a session; it may be an earlier one.
-func (c *Conn) lose(session string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.state.session == session {
-		c.state.lost = true
-	}
+	return c.responseError(resp, s)
 }

@@ -20,15 +20,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A forgetful server is a legacy one that knows only its latest session, s1, s2 and so on, and that not if told to forget it.
-type forgetful struct {
+// A sessionServer is a legacy server that knows only its latest session, s1, s2 and so on, and can
+// be told to lose it.
+type sessionServer struct {
 	sessions  atomic.Int64
 	forgotten atomic.Bool
-	call, get func(http.ResponseWriter, *seen)
+	call, get func(http.ResponseWriter, *recordedRequest)
 	result    string // of initialize
 }
 
-func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
+func (f *sessionServer) answer(w http.ResponseWriter, r *recordedRequest) {
 	id := r.Header.Get("Mcp-Session-Id")
 	switch {
 	case r.message.Method == "server/discover":
@@ -38,7 +39,7 @@ func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
 		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", f.sessions.Add(1)))
 		answerJSON(w, r, f.result)
 	case f.forgotten.Load() || id != fmt.Sprint("s", f.sessions.Load()):
-		plain(http.StatusNotFound, "text/plain", "Session not found")(w, r)
+		respondWith(http.StatusNotFound, "text/plain", "Session not found")(w, r)
 	case r.Method == http.MethodDelete:
 	case r.Method == http.MethodGet && f.get == nil:
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -51,9 +52,9 @@ func (f *forgetful) answer(w http.ResponseWriter, r *seen) {
 	}
 }
 
-func TestSessionIsBegunAgain(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+func TestSessionIsReplaced(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
 		f.forgotten.Store(true)
@@ -74,15 +75,16 @@ func TestSessionIsBegunAgain(t *testing.T) {
 	})
 }
 
-// Of all the calls that find out, one begins the session, and none is sent before the server knows that it has begun.
-func TestSessionIsBegunOnce(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	slow := func(w http.ResponseWriter, r *seen) {
+// When several calls notice the loss, one starts a new session, and none is sent before the server
+// has received notifications/initialized.
+func TestSessionIsReplacedOnce(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	slow := func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method != "notifications/initialized" || wait(r, time.Second) {
 			f.answer(w, r)
 		}
 	}
-	inBubble(t, slow, func(t *testing.T, s *site) {
+	inBubble(t, slow, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 7
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		check(t, c)
@@ -95,17 +97,20 @@ func TestSessionIsBegunOnce(t *testing.T) {
 		lines := s.lines()
 		assert.Equal(t, s.count("POST initialize"), 2)
 		assert.Equal(t, s.count("POST tools/call session-id=s2"), 50)
-		told := slices.Index(lines, "POST notifications/initialized session-id=s2 protocol-version=2025-11-25")
-		assert.Assert(t, told < slices.Index(lines, "POST tools/call session-id=s2 protocol-version=2025-11-25"))
-		assert.Assert(t, !slices.Contains(lines, "POST tools/call protocol-version=2025-11-25"), "%v", lines)
+		told := slices.Index(lines,
+			"POST notifications/initialized session-id=s2 protocol-version=2025-11-25")
+		assert.Assert(t,
+			told < slices.Index(lines, "POST tools/call session-id=s2 protocol-version=2025-11-25"))
+		assert.Assert(t, !slices.Contains(lines, "POST tools/call protocol-version=2025-11-25"),
+			"%v", lines)
 	})
 }
 
-// What the server was asked for in the session before it is asked for again: what it tells, and from which level on it logs, as last set.
+// Subscriptions and the log level of the old session are restored in the new one.
 func TestSessionIsRestored(t *testing.T) {
-	f := &forgetful{
+	f := &sessionServer{
 		result: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"logging":{}},"serverInfo":{"name":"site","version":"1"}}`,
-		call: func(w http.ResponseWriter, r *seen) {
+		call: func(w http.ResponseWriter, r *recordedRequest) {
 			switch r.message.Method {
 			case "tools/list":
 				answerJSON(w, r, `{"tools":[{"name":"weather","inputSchema":{"type":"object"}}]}`)
@@ -116,12 +121,13 @@ func TestSessionIsRestored(t *testing.T) {
 			}
 		},
 	}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		var lists atomic.Int64
 		updates := make(chan string, 10)
 		c := s.connect(t, client.Options{
 			Era: mcp.Legacy, LogLevel: "info", OnLog: func(mcp.LoggingMessageParams) {},
-			OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }, OnResourceUpdated: func(uri string) { updates <- uri },
+			OnToolsChanged:    func([]*mcp.Tool, error) { lists.Add(1) },
+			OnResourceUpdated: func(uri string) { updates <- uri },
 		})
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1", "a:2"))
 		synctest.Wait()
@@ -136,41 +142,45 @@ func TestSessionIsRestored(t *testing.T) {
 			}
 		}
 		slices.Sort(again)
-		assert.DeepEqual(t, again, []string{"logging/setLevel", "notifications/initialized", "resources/subscribe", "resources/subscribe", "tools/call"})
+		assert.DeepEqual(t, again,
+			[]string{"logging/setLevel", "notifications/initialized", "resources/subscribe",
+				"resources/subscribe", "tools/call"})
 		assert.Equal(t, string(s.last(t, "logging/setLevel").message.Params), `{"level":"error"}`)
 		told := []string{<-updates, <-updates}
 		slices.Sort(told)
-		assert.DeepEqual(t, told, []string{"a:1", "a:2"}) // they may have changed meanwhile
+		assert.DeepEqual(t, told, []string{"a:1", "a:2"}) // assumed changed in the meantime
 		time.Sleep(time.Second)
 		assert.Equal(t, lists.Load(), int64(1))
 	})
 }
 
-// A session that is lost again at once is an error, and no loop.
+// A session that is lost again at once is an error, not a loop.
 func TestSessionIsLostAgain(t *testing.T) {
-	f := &forgetful{result: initialized}
-	f.call = plain(http.StatusNotFound, "", "")
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	f := &sessionServer{result: initialized}
+	f.call = respondWith(http.StatusNotFound, "", "")
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		for range 3 {
 			_, err := call(t, c)
-			assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and the next one too`)
+			assert.Error(t, err,
+				`server "server": tool "weather": the server has forgotten the session, and the next one too`)
 			assert.Assert(t, errors.Is(err, client.ErrSessionLost))
 		}
-		assert.Equal(t, s.count("POST tools/call"), 4) // and twice not, as it is known that there is no session
+		// and two calls are not sent, because there is no session
+		assert.Equal(t, s.count("POST tools/call"), 4)
 		assert.Equal(t, s.count("POST initialize"), 4)
 	})
 }
 
-// So is one that is lost before it has begun: no call is sent in it.
+// So is a session that is lost before it has begun: no call is sent in it.
 func TestSessionIsLostAtOnce(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "notifications/initialized" {
 			f.forgotten.Store(true)
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		_, err := call(t, s.connect(t, client.Options{Era: mcp.Legacy}))
 		assert.Assert(t, errors.Is(err, client.ErrSessionLost), "%v", err)
 		assert.Equal(t, s.count("POST initialize"), 2)
@@ -178,39 +188,40 @@ func TestSessionIsLostAtOnce(t *testing.T) {
 	})
 }
 
-// A server that does not begin another session says why, and is asked again by the next call.
+// If a server refuses a new session, the error says why, and the next call tries again.
 func TestSessionIsRefused(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
+	f := &sessionServer{result: initialized, call: answerCall}
 	var busy atomic.Bool
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		switch {
 		case r.message.Method == "initialize" && busy.Load():
-			plain(http.StatusServiceUnavailable, "text/plain", "later")(w, r)
+			respondWith(http.StatusServiceUnavailable, "text/plain", "later")(w, r)
 		default:
 			f.answer(w, r)
 		}
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
 		busy.Store(true)
 		_, err := call(t, c)
-		assert.Error(t, err, `server "server": tool "weather": the server has forgotten the session, and does not begin another: POST http://pipe/mcp: 503 Service Unavailable: "later"`)
+		assert.Error(t, err,
+			`server "server": tool "weather": the server has forgotten the session, and does not begin another: POST http://pipe/mcp: 503 Service Unavailable: "later"`)
 		busy.Store(false)
 		check(t, c)
 	})
 }
 
-// A call whose time runs out while the server does not answer initialize takes no place with it.
-func TestSessionThatDoesNotBegin(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
+// A call that times out while the server does not answer initialize frees its slot.
+func TestSessionIsNotReplaced(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
 	var stuck atomic.Bool
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" && stuck.Load() {
-			hang(w, r)
+			blockRequest(w, r)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		s.o.MaxCalls = 2
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
@@ -229,43 +240,47 @@ func TestSessionThatDoesNotBegin(t *testing.T) {
 	})
 }
 
-// What has been answered in part may have been done: it is not sent again.
-func TestSessionIsLostInTheMiddle(t *testing.T) {
-	f := &forgetful{result: initialized}
-	f.call = once(func(w http.ResponseWriter, r *seen) {
+// A call with a partial response is not sent again: the server may have performed it.
+func TestSessionIsLostDuringResponse(t *testing.T) {
+	f := &sessionServer{result: initialized}
+	f.call = once(func(w http.ResponseWriter, r *recordedRequest) {
 		events(w, r).raw("id: 1\ndata:\n\n")
 		f.forgotten.Store(true)
 	})
-	f.get = func(w http.ResponseWriter, r *seen) { events(w, r).hold() }
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	f.get = func(w http.ResponseWriter, r *recordedRequest) { events(w, r).hold() }
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
-		assert.Assert(t, errors.Is(err, streamable.ErrCut) && !errors.Is(err, client.ErrSessionLost), "%v", err)
-		assert.ErrorContains(t, err, "and the server has forgotten the session")
+		assert.Assert(t, errors.Is(err, streamable.ErrDisconnected) &&
+			!errors.Is(err, client.ErrSessionLost), "%v", err)
+		assert.ErrorContains(t, err, "and the server no longer knows the session")
 		assert.Equal(t, s.count("POST tools/call"), 1)
 		check(t, c)
 		assert.Equal(t, s.count("POST initialize"), 2)
 	})
 }
 
-// A question of a session that is lost is not answered in the next, where the answer could be taken for that to another.
-func TestSessionTakesItsQuestions(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) {
+// The response to a request of a lost session is not sent in the next one, where it could be taken
+// for the response to another.
+func TestLostSessionCancelsServerRequests(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
 		stream := events(w, r)
 		if f.sessions.Load() == 1 {
 			stream.raw("data: %s\n\n", question)
 		}
 		stream.hold()
 	}
-	inBubble(t, f.answer, func(t *testing.T, s *site) {
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
 		asked := make(chan error)
-		c := s.connect(t, client.Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			asked <- nil
-			<-ctx.Done()
-			asked <- context.Cause(ctx)
-			return accept(ctx, p)
-		}})
+		c := s.connect(t,
+			client.Options{Era: mcp.Legacy,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					asked <- nil
+					<-ctx.Done()
+					asked <- context.Cause(ctx)
+					return accept(ctx, p)
+				}})
 		<-asked
 		f.forgotten.Store(true)
 		check(t, c)
@@ -274,16 +289,16 @@ func TestSessionTakesItsQuestions(t *testing.T) {
 	})
 }
 
-// What is about a session that is lost is not told to the server any more.
-func TestSessionTakesItsCancellations(t *testing.T) {
-	f := &forgetful{result: initialized, call: once(hang)}
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+// Messages that belong to a lost session are not sent.
+func TestLostSessionDropsCancellations(t *testing.T) {
+	f := &sessionServer{result: initialized, call: once(blockRequest)}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if f.forgotten.Load() && r.message.Method == "initialize" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		time.AfterFunc(time.Second, func() {
 			f.forgotten.Store(true)
@@ -297,17 +312,19 @@ func TestSessionTakesItsCancellations(t *testing.T) {
 	})
 }
 
-// Once there has been a session, the server is not taken for one of HTTP+SSE.
-func TestSessionIsOfOneTransport(t *testing.T) {
-	f := &forgetful{result: initialized, call: mild}
-	f.get = func(w http.ResponseWriter, r *seen) { events(w, r).raw("event: endpoint\ndata: /messages\n\n") }
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+// Once there has been a session, the client does not try HTTP+SSE.
+func TestSessionPerTransport(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
+		events(w, r).raw("event: endpoint\ndata: /messages\n\n")
+	}
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if f.forgotten.Load() && r.message.Method == "initialize" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		f.answer(w, r)
-	}, func(t *testing.T, s *site) {
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		f.forgotten.Store(true)
 		_, err := call(t, c)
@@ -316,16 +333,17 @@ func TestSessionIsOfOneTransport(t *testing.T) {
 	})
 }
 
-// Close tells the server, and waits no longer than it has to for one that does not listen.
-func TestSessionIsEnded(t *testing.T) {
+// Close deletes the session, and does not wait long for a server that does not respond.
+func TestSessionIsDeleted(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		inBubble(t, func(w http.ResponseWriter, r *seen) {
-			if stuck && (r.Method == http.MethodDelete || r.message.Method == "notifications/cancelled") {
-				hang(w, r)
+		inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
+			if stuck && (r.Method == http.MethodDelete ||
+				r.message.Method == "notifications/cancelled") {
+				blockRequest(w, r)
 				return
 			}
-			legacy(hang, nil)(w, r)
-		}, func(t *testing.T, s *site) {
+			legacy(blockRequest, nil)(w, r)
+		}, func(t *testing.T, s *testServer) {
 			c := s.connect(t, client.Options{Era: mcp.Legacy})
 			_, err := call(t, c, client.Timeout(time.Second))
 			assert.Assert(t, err != nil)
@@ -342,15 +360,15 @@ func TestSessionIsEnded(t *testing.T) {
 	}
 }
 
-// A server without sessions gets no id, and no DELETE.
+// For a server without sessions, no id and no DELETE are sent.
 func TestNoSession(t *testing.T) {
-	inBubble(t, func(w http.ResponseWriter, r *seen) {
+	inBubble(t, func(w http.ResponseWriter, r *recordedRequest) {
 		if r.message.Method == "initialize" {
 			answerJSON(w, r, initialized)
 			return
 		}
-		legacy(plain(http.StatusNotFound, "text/plain", "no such page"), nil)(w, r)
-	}, func(t *testing.T, s *site) {
+		legacy(respondWith(http.StatusNotFound, "text/plain", "no such page"), nil)(w, r)
+	}, func(t *testing.T, s *testServer) {
 		c := s.connect(t, client.Options{Era: mcp.Legacy})
 		_, err := call(t, c)
 		assert.ErrorContains(t, err, `POST http://pipe/mcp: 404 Not Found: "no such page"`)

@@ -198,7 +198,7 @@ func TestDoctorOverHTTP(t *testing.T) {
 		answering(http.StatusForbidden):             "broken it knows who is there, and refuses (",
 		answering(http.StatusTooManyRequests):       "broken it is asked too often (",
 		answering(http.StatusBadGateway):            "broken it has failed, or what stands before it does not reach it (",
-		elsewhere.URL:                               "redirected to http://127.0.0.1:1/mcp, which is another server",
+		elsewhere.URL:                               "redirected to another server, http://127.0.0.1:1/mcp",
 		secure.URL:                                  "broken its certificate is signed by nobody whom this machine trusts (",
 		"https" + strings.TrimPrefix(plain, "http"): "broken there is no TLS at that port (",
 		closed.URL:                                  "broken nothing listens there (",

@@ -104,7 +104,7 @@ func TestRemoteThatIsNone(t *testing.T) {
 		stderr string
 	}{
 		{"http://" + closed, 4, socket.Refused.Error()},
-		{page.URL, 4, `the Content-Type "text/html" in place of application/json or text/event-stream: is that the URL of an MCP server?`},
+		{page.URL, 4, `Content-Type "text/html" instead of application/json or text/event-stream: is this the URL of an MCP server?`},
 		{broken.URL, 4, "502 Bad Gateway"},
 		{"example.com", 2,
 			"--url: that is no URL\nhint: it looks like this: https://example.com/mcp"},

@@ -14,8 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An answerer is the server that clients are measured with: it does next to nothing, so that what is measured are they.
-type answerer struct{ modern bool }
+// An echoServer is the server that clients are measured with. It does as little as possible, so
+// that the client dominates the measurement.
+type echoServer struct{ modern bool }
 
 const (
 	helloLegacy = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"answers","version":"1"}}`
@@ -23,8 +24,9 @@ const (
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"answers","version":"1"}}}`
 )
 
-// append appends the answer to a message, if there is one: to tools/call what its argument "text" was.
-func (a answerer) append(dst, message []byte) []byte {
+// append appends the response to a message, if it has one. The result of tools/call is the argument
+// "text".
+func (a echoServer) append(dst, message []byte) []byte {
 	id := jsonscan.Member(message, "id")
 	if id == nil {
 		return dst
@@ -38,7 +40,9 @@ func (a answerer) append(dst, message []byte) []byte {
 			dst = append(dst, `"resultType":"complete",`...)
 		}
 		dst = append(dst, `"content":[{"type":"text","text":`...)
-		dst = append(dst, jsonscan.Member(jsonscan.Member(jsonscan.Member(message, "params"), "arguments"), "text")...)
+		dst = append(dst,
+			jsonscan.Member(jsonscan.Member(jsonscan.Member(message, "params"), "arguments"),
+				"text")...)
 		dst = append(dst, `}]}}`...)
 	case bytes.Equal(method, []byte(`"tools/list"`)):
 		dst = append(dst, `,"result":{`...)
@@ -57,23 +61,24 @@ func (a answerer) append(dst, message []byte) []byte {
 	return dst
 }
 
-// tools are as many and as long as those of the server that shows everything, of the official SDK.
-func (a answerer) tools() []byte {
+// tools returns a list as long as that of the official SDK's everything server.
+func (a echoServer) tools() []byte {
 	var all []byte
 	for i := range 13 {
 		name := "echo"
 		if i > 0 {
 			name = fmt.Sprint("another", i)
 		}
-		all = fmt.Appendf(all, `,{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"What to say."}},"required":["text"]}}`,
+		all = fmt.Appendf(all,
+			`,{"name":%q,"description":%q,"inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"What to say."}},"required":["text"]}}`,
 			name, strings.Repeat("Says what it is told, again. ", 12))
 	}
 	all[0] = '['
 	return append(all, ']')
 }
 
-// serveLines answers line by line, in one Write all that came in one Read.
-func (a answerer) serveLines(in io.Reader, out io.Writer) error {
+// serveLines responds to each line. It writes the responses to one Read with one Write.
+func (a echoServer) serveLines(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 1<<20)
 	var answers []byte
 	for {
@@ -97,7 +102,7 @@ func (a answerer) serveLines(in io.Reader, out io.Writer) error {
 	}
 }
 
-func (a answerer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a echoServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -115,9 +120,10 @@ func (a answerer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// answer is the process of the answerer: over stdio, or over HTTP until standard input ends.
-func answer(transport, era string) error {
-	a := answerer{modern: era == "modern"}
+// runEchoServer is the main function of the server process: over stdio, or over HTTP until standard
+// input ends.
+func runEchoServer(transport, era string) error {
+	a := echoServer{modern: era == "modern"}
 	if transport == "stdio" {
 		return a.serveLines(os.Stdin, os.Stdout)
 	}
@@ -129,5 +135,5 @@ func answer(transport, era string) error {
 	go func() { ended <- http.Serve(listener, a) }()
 	fmt.Printf("http://%s/mcp\n", listener.Addr())
 	_, err = io.Copy(io.Discard, os.Stdin)
-	return errors.Join(err, listener.Close(), ignore(<-ended, net.ErrClosed))
+	return errors.Join(err, listener.Close(), exceptError(<-ended, net.ErrClosed))
 }

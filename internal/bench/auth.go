@@ -27,8 +27,8 @@ const (
 	authAudience = "https://mcp.example.com/mcp"
 )
 
-// A signature is an access token of a usual size with one algorithm, and the check of its signature with nothing but the standard library, where the key, the hash and the
-// signature lie ready.
+// A signature is an access token of a typical size, signed with one algorithm, and a check of the
+// signature with only the standard library, given the parsed key, hash and signature.
 type signature struct {
 	alg     jose.Algorithm
 	private crypto.Signer
@@ -62,11 +62,13 @@ func signatures() ([]signature, error) {
 			sum := sha256.Sum256(signed)
 			return rsa.VerifyPSS(&large.PublicKey, crypto.SHA256, sum[:], check, salted) == nil
 		}},
-		{jose.EdDSA, private, func(signed, check []byte) bool { return ed25519.Verify(edwards, signed, check) }},
+		{jose.EdDSA, private, func(signed, check []byte) bool {
+			return ed25519.Verify(edwards, signed, check)
+		}},
 	}, nil
 }
 
-// authSuite measures what a server does with each token, from text to identity, beside the check of its signature alone.
+// authSuite measures the verification of an access token, beside the check of its signature alone.
 func authSuite(d time.Duration) ([]measure, error) {
 	signatures, err := signatures()
 	if err != nil {
@@ -82,7 +84,7 @@ func authSuite(d time.Duration) ([]measure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.alg, err)
 		}
-		pair, err := inTurns(d, [2]func() error{
+		pair, err := measureAlternately(d, [2]func() error{
 			func() error {
 				_, err := verify(context.Background(), token)
 				return err
@@ -105,8 +107,9 @@ func authSuite(d time.Duration) ([]measure, error) {
 	return all, nil
 }
 
-// inTurns measures the processor time of two things that take nearly the same, a little of the one and a little of the other, so that whatever else the machine does hits both.
-func inTurns(d time.Duration, do [2]func() error) (pair [2]measure, err error) {
+// measureAlternately measures the processor time of two functions of similar cost. It alternates
+// between them in small steps, so that other load on the machine affects both.
+func measureAlternately(d time.Duration, do [2]func() error) (pair [2]measure, err error) {
 	const turn = 50
 	var took [2]time.Duration
 	turns := 0
@@ -123,12 +126,13 @@ func inTurns(d time.Duration, do [2]func() error) (pair [2]measure, err error) {
 	}
 	for i, f := range do {
 		allocs := testing.AllocsPerRun(turn, func() { err = errors.Join(err, f()) })
-		pair[i] = measure{value: float64(took[i].Nanoseconds()) / float64(turns*turn) / 1000, unit: "µs", extra: fmt.Sprintf("%.0f allocs", allocs)}
+		pair[i] = measure{value: float64(took[i].Nanoseconds()) / float64(turns*turn) / 1000,
+			unit: "µs", extra: fmt.Sprintf("%.0f allocs", allocs)}
 	}
 	return pair, err
 }
 
-// verifier returns a token, and what verifies it.
+// verifier returns a token and its verifier.
 func (s *signature) verifier() (token string, verify auth.Verifier, err error) {
 	signer, err := jose.NewSigner(s.private, s.alg)
 	if err != nil {
@@ -136,23 +140,28 @@ func (s *signature) verifier() (token string, verify auth.Verifier, err error) {
 	}
 	now := time.Now()
 	token, err = signer.Sign(jose.Header{Type: "at+jwt", KeyID: "key-2026-11"}, map[string]any{
-		"iss": authIssuer, "sub": "248289761001", "aud": authAudience, "exp": now.Add(24 * time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(),
-		"jti": "8f3a7c2e-1b5d-4e6f", "client_id": "https://app.example.com/client.json", "scope": "files:read files:write",
+		"iss": authIssuer, "sub": "248289761001", "aud": authAudience,
+		"exp": now.Add(24 * time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(),
+		"jti": "8f3a7c2e-1b5d-4e6f", "client_id": "https://app.example.com/client.json",
+		"scope": "files:read files:write",
 	})
 	if err != nil {
 		return "", nil, err
 	}
-	keys, err := json.Marshal(map[string]any{"keys": []*jose.Key{signer.Key().WithID("key-2026-11")}})
+	keys, err := json.Marshal(
+		map[string]any{"keys": []*jose.Key{signer.Key().WithID("key-2026-11")}})
 	if err != nil {
 		return "", nil, err
 	}
 	verify, err = auth.JWTOptions{
-		Issuer: authIssuer, Audience: authAudience, KeysURL: authIssuer + "/keys", Client: &http.Client{Transport: document(keys)},
+		Issuer: authIssuer, Audience: authAudience, KeysURL: authIssuer + "/keys",
+		Client: &http.Client{Transport: document(keys)},
 	}.New()
 	return token, verify, err
 }
 
-// sign signs the same again, in the form that the standard library has for it.
+// sign signs the token's content with the standard library. check is the signature in the form that
+// the standard library verifies.
 func (s *signature) sign(token string) (signed, check []byte, err error) {
 	signed = []byte(token[:strings.LastIndexByte(token, '.')])
 	digest, options := signed, crypto.SignerOpts(crypto.Hash(0))
@@ -167,15 +176,16 @@ func (s *signature) sign(token string) (signed, check []byte, err error) {
 	return signed, check, err
 }
 
-// A document is what every request is answered with.
+// A document is a transport that responds to every request with its bytes.
 type document []byte
 
 // RoundTrip implements [http.RoundTripper].
 func (d document) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(d))), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{},
+		Body: io.NopCloser(strings.NewReader(string(d))), Request: r}, nil
 }
 
-// authBudgets: a token costs little more than its signature.
+// authBudgets require that verifying a token costs little more than checking its signature.
 func authBudgets() (all []budget) {
 	for _, alg := range []jose.Algorithm{jose.ES256, jose.RS256, jose.PS256, jose.EdDSA} {
 		all = append(all, budget{"token, " + string(alg), "signature alone", 1.2})

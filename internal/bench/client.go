@@ -22,14 +22,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A target is the server to be called.
-type target struct {
-	url string // "" is a process of the answerer, over stdio
+// A clientTarget is the server to call.
+type clientTarget struct {
+	url string // "" means a server process over stdio
 	era string
 }
 
-// command starts the answerer over stdio.
-func (t target) command() (path string, args []string) {
+// command returns the command line of the server over stdio.
+func (t clientTarget) command() (path string, args []string) {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -37,7 +37,7 @@ func (t target) command() (path string, args []string) {
 	return self, []string{"-answer", "stdio", "-era", t.era}
 }
 
-func (t target) revision() string {
+func (t clientTarget) revision() string {
 	if t.era == "modern" {
 		return "2026-07-28"
 	}
@@ -52,13 +52,15 @@ type session struct {
 
 type clientProgram struct {
 	name    string
-	connect func(ctx context.Context, t target) (*session, error)
+	connect func(ctx context.Context, t clientTarget) (*session, error)
 }
 
-// clientPrograms are the clients, each as its library makes it, but for room for the idle connections of all calls in flight.
+// clientPrograms are the clients with their library's defaults, except that they keep the idle
+// connections of all calls in flight.
 var clientPrograms = []clientProgram{
-	{"stdwire", func(ctx context.Context, t target) (*session, error) {
-		o := client.Options{Era: map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]}
+	{"stdwire", func(ctx context.Context, t clientTarget) (*session, error) {
+		o := client.Options{
+			Era: map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}[t.era]}
 		var c *client.Client
 		var err error
 		if t.url == "" {
@@ -78,8 +80,9 @@ var clientPrograms = []clientProgram{
 			return r.Content[0].(*mcp.TextContent).Text, nil
 		}, c.Close}, nil
 	}},
-	{"go-sdk", func(ctx context.Context, t target) (*session, error) {
-		var transport gosdk.Transport = &gosdk.StreamableClientTransport{Endpoint: t.url, HTTPClient: roomy()}
+	{"go-sdk", func(ctx context.Context, t clientTarget) (*session, error) {
+		var transport gosdk.Transport = &gosdk.StreamableClientTransport{Endpoint: t.url,
+			HTTPClient: newHTTPClient()}
 		if t.url == "" {
 			path, args := t.command()
 			transport = &gosdk.CommandTransport{Command: exec.Command(path, args...)}
@@ -90,14 +93,15 @@ var clientPrograms = []clientProgram{
 			return nil, err
 		}
 		return &session{func(ctx context.Context, text string) (string, error) {
-			r, err := c.CallTool(ctx, &gosdk.CallToolParams{Name: "echo", Arguments: echoText{text}})
+			r, err := c.CallTool(ctx,
+				&gosdk.CallToolParams{Name: "echo", Arguments: echoText{text}})
 			if err != nil {
 				return "", err
 			}
 			return r.Content[0].(*gosdk.TextContent).Text, nil
 		}, c.Close}, nil
 	}},
-	{"mcp-go", func(ctx context.Context, t target) (*session, error) {
+	{"mcp-go", func(ctx context.Context, t clientTarget) (*session, error) {
 		var c *mcpgoclient.Client
 		if t.url == "" {
 			path, args := t.command()
@@ -106,7 +110,8 @@ var clientPrograms = []clientProgram{
 				return nil, err
 			}
 		} else {
-			transport, err := mcpgotransport.NewStreamableHTTP(t.url, mcpgotransport.WithHTTPBasicClient(roomy()),
+			transport, err := mcpgotransport.NewStreamableHTTP(t.url,
+				mcpgotransport.WithHTTPBasicClient(newHTTPClient()),
 				mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
 			if err != nil {
 				return nil, err
@@ -132,18 +137,20 @@ var clientPrograms = []clientProgram{
 			return r.Content[0].(mcpgo.TextContent).Text, nil
 		}, c.Close}, nil
 	}},
-	{"net/http", func(_ context.Context, t target) (*session, error) { // the floor: it sends the same bytes each time
+	{"net/http", func(_ context.Context, t clientTarget) (*session, error) {
+		// the lower bound: it sends the same bytes each time
 		if t.url == "" {
 			return nil, errors.ErrUnsupported
 		}
-		c := roomy()
+		c := newHTTPClient()
 		return &session{func(ctx context.Context, text string) (string, error) {
 			params := `"name":"echo","arguments":{"text":"` + text + `"}`
 			if t.era == "modern" {
 				params += "," + modernMeta
 			}
 			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, strings.NewReader(body))
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url,
+				strings.NewReader(body))
 			if err != nil {
 				return "", err
 			}
@@ -151,7 +158,8 @@ var clientPrograms = []clientProgram{
 			r.Header["Accept"] = []string{"application/json, text/event-stream"}
 			r.Header["Mcp-Protocol-Version"] = []string{t.revision()}
 			if t.era == "modern" {
-				r.Header["Mcp-Method"], r.Header["Mcp-Name"] = []string{"tools/call"}, []string{"echo"}
+				r.Header["Mcp-Method"], r.Header["Mcp-Name"] = []string{"tools/call"},
+					[]string{"echo"}
 			}
 			response, err := c.Do(r)
 			if err != nil {
@@ -167,8 +175,8 @@ var clientPrograms = []clientProgram{
 	}},
 }
 
-// roomy is an HTTP client that keeps the connections of all calls in flight.
-func roomy() *http.Client {
+// newHTTPClient returns an HTTP client that keeps the connections of all calls in flight.
+func newHTTPClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 64
 	return &http.Client{Transport: transport}

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// clientBudgets are for what a call costs: at most this part of what it costs the other clients.
+// clientBudgets limit the cost of a call to a part of what it costs with other clients.
 func clientBudgets(transport string) (budgets []budget) {
 	for _, era := range []string{"legacy", "modern"} {
 		for _, callers := range clientCallers {
@@ -33,7 +33,7 @@ func clientWhat(transport, era string, callers int, cost string) string {
 	return fmt.Sprintf("%s %s, %d in flight: %s", transport, era, callers, cost)
 }
 
-// A clientCost is what the calls of one client have cost its process.
+// A clientCost is the total cost of the calls in a client's process.
 type clientCost struct {
 	Calls         int
 	Took, CPU     time.Duration
@@ -42,7 +42,8 @@ type clientCost struct {
 
 func (c clientCost) per(total float64) float64 { return total / float64(c.Calls) }
 
-// clientSuite measures the clients, 64 B a call, each in a process of its own, with the same server in another one.
+// clientSuite measures the clients with calls of 64 B. Each client and its server run in processes
+// of their own.
 func clientSuite(transport string) func(o options) ([]measure, error) {
 	return func(o options) ([]measure, error) {
 		var all []measure
@@ -59,11 +60,15 @@ func clientSuite(transport string) func(o options) ([]measure, error) {
 						return nil, fmt.Errorf("%s, %s: %w", p.name, era, err)
 					}
 					add := func(kind string, value float64, unit, extra string) {
-						costs[kind] = append(costs[kind], measure{clientWhat(transport, era, callers, kind), p.name, value, unit, false, extra})
+						costs[kind] = append(costs[kind],
+							measure{clientWhat(transport, era, callers, kind), p.name, value, unit,
+								false, extra})
 					}
-					add("time", cost.per(microseconds(cost.Took)), "µs", fmt.Sprintf("%.0f calls/s", float64(cost.Calls)/cost.Took.Seconds()))
+					add("time", cost.per(microseconds(cost.Took)), "µs",
+						fmt.Sprintf("%.0f calls/s", float64(cost.Calls)/cost.Took.Seconds()))
 					add("CPU", cost.per(microseconds(cost.CPU)), "µs", "of the client")
-					add("bytes", cost.per(float64(cost.Bytes)), "B", fmt.Sprintf("%.0f allocs", cost.per(float64(cost.Allocs))))
+					add("bytes", cost.per(float64(cost.Bytes)), "B",
+						fmt.Sprintf("%.0f allocs", cost.per(float64(cost.Allocs))))
 				}
 				for _, kind := range kinds {
 					all = append(all, costs[kind]...)
@@ -74,8 +79,10 @@ func clientSuite(transport string) func(o options) ([]measure, error) {
 	}
 }
 
-// measureClient runs a client's process.
-func measureClient(name, transport, era string, callers int, o options) (cost clientCost, err error) {
+// measureClient runs a client process.
+func measureClient(
+	name, transport, era string, callers int, o options,
+) (cost clientCost, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return cost, err
@@ -93,7 +100,8 @@ func measureClient(name, transport, era string, callers int, o options) (cost cl
 	} else if name == "net/http" {
 		return cost, errors.ErrUnsupported
 	}
-	c, err := start(self, "-client", name, "-url", url, "-era", era, "-callers", fmt.Sprint(callers), "-time", o.time.String(), "-profile", o.profiles)
+	c, err := start(self, "-client", name, "-url", url, "-era", era, "-callers",
+		fmt.Sprint(callers), "-time", o.time.String(), "-profile", o.profiles)
 	if err != nil {
 		return cost, err
 	}
@@ -105,21 +113,23 @@ func measureClient(name, transport, era string, callers int, o options) (cost cl
 	return cost, err
 }
 
-// runClient is the process that is measured: it calls for a fifth of the time to warm up, and then for all of it, and prints what that has cost.
+// runClient is the main function of a client process. It calls for a fifth of the time to warm up,
+// then for the whole time, and prints the cost.
 func runClient(name, url, era string, callers int, o options) error {
 	i := slices.IndexFunc(clientPrograms, func(p clientProgram) bool { return p.name == name })
 	if i < 0 {
 		return fmt.Errorf("there is no client %q", name)
 	}
 	ctx := context.Background()
-	s, err := clientPrograms[i].connect(ctx, target{url, era})
+	s, err := clientPrograms[i].connect(ctx, clientTarget{url, era})
 	if err != nil {
 		return err
 	}
 	if _, err := s.run(ctx, callers, o.time/5); err != nil {
 		return err
 	}
-	stop, err := profile(o.profiles, fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(name, "/", "-"), era, callers))
+	stop, err := profile(o.profiles,
+		fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(name, "/", "-"), era, callers))
 	if err != nil {
 		return err
 	}
@@ -130,12 +140,14 @@ func runClient(name, url, era string, callers int, o options) error {
 	if err := errors.Join(stop(), json.NewEncoder(os.Stdout).Encode(cost)); err != nil {
 		return err
 	}
-	_ = s.close() // some say that there was no session to end
+	_ = s.close() // some clients return an error if there is no session to end
 	return nil
 }
 
-// run keeps as many calls in flight for about d.
-func (s *session) run(ctx context.Context, callers int, d time.Duration) (cost clientCost, err error) {
+// run keeps callers calls in flight for about d.
+func (s *session) run(
+	ctx context.Context, callers int, d time.Duration,
+) (cost clientCost, err error) {
 	text := strings.Repeat("x", 64)
 	counts, errs := make([]int, callers), make([]error, callers)
 	var before, after runtime.MemStats
@@ -161,10 +173,10 @@ func (s *session) run(ctx context.Context, callers int, d time.Duration) (cost c
 		cost.Calls += n
 	}
 	cost.Bytes, cost.Allocs = after.TotalAlloc-before.TotalAlloc, after.Mallocs-before.Mallocs
-	return cost, firstOf(errs)
+	return cost, firstError(errs)
 }
 
-// cpuTime is the processor time of this process so far.
+// cpuTime returns the processor time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// benchmarkFor is testing.Benchmark, for a time.
+// benchmarkFor is testing.Benchmark with a duration.
 func benchmarkFor(d time.Duration, f func(b *testing.B)) testing.BenchmarkResult {
 	if err := flag.Set("test.benchtime", d.String()); err != nil {
-		panic(err) // testing.Init has made the flag
+		panic(err) // testing.Init has defined the flag
 	}
 	return testing.Benchmark(f)
 }

@@ -13,33 +13,36 @@ import (
 	"time"
 )
 
-// A scene is who calls whom through the gateway: a legacy client always, a server of an era.
-type scene struct{ name, era, capabilities string }
+// A scenario is a legacy client with some capabilities that calls a server of one era through the
+// gateway.
+type scenario struct{ name, era, capabilities string }
 
-var scenes = []scene{
+var scenarios = []scenario{
 	{"legacy server", "legacy", `{}`},
-	{"legacy server, client that can be asked", "legacy", `{"elicitation":{},"sampling":{}}`}, // whose calls can be interrupted by questions
+	// the server may send requests during a call
+	{"legacy server, client that can be asked", "legacy", `{"elicitation":{},"sampling":{}}`},
 	{"modern server", "modern", `{}`},
 }
 
-func (s *scene) oneByOne() string { return "64 B, one at a time, " + s.name }
+func (s *scenario) latencyRow() string { return "64 B, one at a time, " + s.name }
 
-// The ways to the server, which is the answerer: its own pipes, the pipes of a program in between that only copies bytes, and a gateway. Both in between start it.
+// The routes to the server: directly over its pipes, through a process that only copies bytes, and
+// through a gateway. Both of these start the server.
 const (
 	direct = "direct"
 	copied = "copied"
 )
 
 var gatewayBudgets = func() (budgets []budget) {
-	for _, s := range scenes {
-		budgets = append(budgets, budget{s.oneByOne() + ": added", "hop and decode", 2})
+	for _, s := range scenarios {
+		budgets = append(budgets, budget{s.latencyRow() + ": added", "hop and decode", 2})
 	}
 	return append(budgets, budget{listed, "limit", 1})
 }()
 
 const listed = "tools/list of 20 servers, remembered"
 
-// A gatewayBinary is stdwire as it would be shipped, and what it keeps.
+// A gatewayBinary is stdwire, built as for a release, and the folder with its state.
 type gatewayBinary struct{ dir string }
 
 func buildGateway() (*gatewayBinary, error) {
@@ -48,7 +51,8 @@ func buildGateway() (*gatewayBinary, error) {
 		return nil, err
 	}
 	g := &gatewayBinary{dir}
-	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", g.path(), "github.com/stdwire/stdwire/cmd/stdwire").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", g.path(),
+		"github.com/stdwire/stdwire/cmd/stdwire").CombinedOutput(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: %s", err, out), g.remove())
 	}
 	return g, nil
@@ -57,7 +61,7 @@ func buildGateway() (*gatewayBinary, error) {
 func (g *gatewayBinary) path() string  { return filepath.Join(g.dir, "stdwire") }
 func (g *gatewayBinary) remove() error { return os.RemoveAll(g.dir) }
 
-// configure writes a configuration of servers, each a command line.
+// configure writes a configuration with servers, given as command lines.
 func (g *gatewayBinary) configure(servers map[string][]string) (path string, err error) {
 	type definition struct {
 		Command string   `json:"command"`
@@ -75,22 +79,23 @@ func (g *gatewayBinary) configure(servers map[string][]string) (path string, err
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// command is a gateway in front of what is configured there.
+// command returns the command of a gateway with that configuration.
 func (g *gatewayBinary) command(config string, args ...string) *exec.Cmd {
 	cmd := exec.Command(g.path(), append([]string{"serve", "--config", config}, args...)...)
 	cmd.Env = append(os.Environ(), "HOME="+g.dir, "XDG_CACHE_HOME=", "XDG_STATE_HOME=")
 	return cmd
 }
 
-// answererCommand is the command line of the server.
-func answererCommand(era string) ([]string, error) {
+// echoServerCommand returns the command line of the server.
+func echoServerCommand(era string) ([]string, error) {
 	self, err := os.Executable()
 	return []string{self, "-answer", "stdio", "-era", era}, err
 }
 
-// copyBytes is the process that only copies bytes between its client and the server that it starts.
+// copyBytes is the main function of a process that starts the server, and copies bytes between it
+// and standard input and output.
 func copyBytes(era string) error {
-	words, err := answererCommand(era)
+	words, err := echoServerCommand(era)
 	if err != nil {
 		return err
 	}
@@ -109,16 +114,16 @@ func copyBytes(era string) error {
 	return err
 }
 
-// A way is a server, called over one of the ways to it.
-type way struct {
+// A route is a running server and the way in which it is reached.
+type route struct {
 	*process
 	program string
 	tool    string
 }
 
-// ways starts the server once for every way to it.
-func (g *gatewayBinary) ways(s *scene) (all []*way, err error) {
-	words, err := answererCommand(s.era)
+// startRoutes starts the server once for each route.
+func (g *gatewayBinary) startRoutes(s *scenario) (all []*route, err error) {
+	words, err := echoServerCommand(s.era)
 	if err != nil {
 		return nil, err
 	}
@@ -127,18 +132,18 @@ func (g *gatewayBinary) ways(s *scene) (all []*way, err error) {
 		return nil, err
 	}
 	for _, w := range []struct {
-		way
+		route
 		cmd *exec.Cmd
 	}{
-		{way{program: direct, tool: "echo"}, exec.Command(words[0], words[1:]...)},
-		{way{program: copied, tool: "echo"}, exec.Command(words[0], "-copy", "-era", s.era)},
-		{way{program: "stdwire", tool: "up__echo"}, g.command(config)},
+		{route{program: direct, tool: "echo"}, exec.Command(words[0], words[1:]...)},
+		{route{program: copied, tool: "echo"}, exec.Command(words[0], "-copy", "-era", s.era)},
+		{route{program: "stdwire", tool: "up__echo"}, g.command(config)},
 	} {
 		if w.process, err = startCommand(w.cmd); err != nil {
 			return all, err
 		}
-		all = append(all, &w.way)
-		if w.program == "stdwire" || s.era == "legacy" { // a modern server does not know the handshake, nor wants one
+		all = append(all, &w.route)
+		if w.program == "stdwire" || s.era == "legacy" { // a modern server has no handshake
 			if err := w.openWith(s.capabilities); err != nil {
 				return all, fmt.Errorf("%s: %w", w.program, err)
 			}
@@ -147,14 +152,15 @@ func (g *gatewayBinary) ways(s *scene) (all []*way, err error) {
 	return all, nil
 }
 
-func stopAll(all []*way) {
+func stopAll(all []*route) {
 	for _, w := range all {
 		w.stop()
 	}
 }
 
-// gatewaySuite measures what a gateway adds to a call over stdio, as clients of the legacy era see it, beside what the pipes and a process in between cost; and how soon it says what
-// servers have that it need not start for that.
+// gatewaySuite measures the latency and throughput of a gateway over stdio for legacy clients,
+// beside that of pipes alone and of a process that copies bytes; and how soon it lists the
+// remembered tools of servers that it need not start.
 func gatewaySuite(o options) ([]measure, error) {
 	g, err := buildGateway()
 	if err != nil {
@@ -162,33 +168,34 @@ func gatewaySuite(o options) ([]measure, error) {
 	}
 	defer g.remove()
 	var all []measure
-	for _, s := range scenes {
-		added, err := g.added(&s, o.time)
+	for _, s := range scenarios {
+		added, err := g.measureLatency(&s, o.time)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
-		rates, err := g.rates(&s, o.time)
+		rates, err := g.measureRates(&s, o.time)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
 		}
 		all = append(append(all, added...), rates...)
 	}
-	lists, err := g.lists()
+	lists, err := g.measureLists()
 	return append(all, lists...), err
 }
 
-// added measures calls one at a time. The ways take turns, so that a busy moment hits all of them.
-func (g *gatewayBinary) added(s *scene, d time.Duration) ([]measure, error) {
-	ways, err := g.ways(s)
-	defer stopAll(ways)
+// measureLatency measures calls one at a time. It alternates between the routes, so that other load
+// on the machine affects all.
+func (g *gatewayBinary) measureLatency(s *scenario, d time.Duration) ([]measure, error) {
+	routes, err := g.startRoutes(s)
+	defer stopAll(routes)
 	if err != nil {
 		return nil, err
 	}
 	const turn = 500 // calls
 	text := strings.Repeat("x", 64)
-	times := make([][]time.Duration, len(ways))
+	times := make([][]time.Duration, len(routes))
 	for begin := time.Now(); time.Since(begin) < 3*d; {
-		for i, w := range ways {
+		for i, w := range routes {
 			frame := callFrame(w.tool, 1, text)
 			for range turn {
 				before := time.Now()
@@ -208,51 +215,59 @@ func (g *gatewayBinary) added(s *scene, d time.Duration) ([]measure, error) {
 	}
 	var all []measure
 	p50 := map[string]float64{}
-	for i, w := range ways {
+	for i, w := range routes {
 		slices.Sort(times[i])
 		p50[w.program] = microseconds(times[i][len(times[i])/2])
-		all = append(all, measure{s.oneByOne(), w.program, p50[w.program], "µs (p50)", false,
+		all = append(all, measure{s.latencyRow(), w.program, p50[w.program], "µs (p50)", false,
 			fmt.Sprintf("p99 %.0f µs", microseconds(times[i][len(times[i])*99/100]))})
 	}
 	hop := p50[copied] - p50[direct]
 	if hop <= 0 {
-		return nil, fmt.Errorf("a process in between takes %.1f µs: the machine is too busy to measure it", hop)
+		return nil, fmt.Errorf(
+			"a process in between takes %.1f µs: the machine is too busy to measure it", hop)
 	}
 	return append(all,
-		measure{s.oneByOne() + ": added", "stdwire", p50["stdwire"] - p50[direct], "µs (p50)", false, ""},
-		measure{s.oneByOne() + ": added", "hop and decode", hop + decode.value, "µs (p50)", false, fmt.Sprintf("%.1f µs and %.1f µs", hop, decode.value)}), nil
+		measure{s.latencyRow() + ": added", "stdwire", p50["stdwire"] - p50[direct], "µs (p50)",
+			false, ""},
+		measure{s.latencyRow() + ": added", "hop and decode", hop + decode.value, "µs (p50)", false,
+			fmt.Sprintf("%.1f µs and %.1f µs", hop, decode.value)}), nil
 }
 
-// rates measures calls with 64 of them in flight.
-func (g *gatewayBinary) rates(s *scene, d time.Duration) (all []measure, err error) {
-	ways, err := g.ways(s)
-	defer func() { stopAll(ways) }()
+// measureRates measures calls with 64 in flight.
+func (g *gatewayBinary) measureRates(s *scenario, d time.Duration) (all []measure, err error) {
+	routes, err := g.startRoutes(s)
+	defer func() { stopAll(routes) }()
 	if err != nil {
 		return nil, err
 	}
-	for len(ways) > 0 {
-		w := ways[0]
-		ways = ways[1:]
+	for len(routes) > 0 {
+		w := routes[0]
+		routes = routes[1:]
 		calls, took, cpu, err := w.inFlight(64, callFrame(w.tool, 1, strings.Repeat("x", 64)), d)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", w.program, err)
 		}
-		all = append(all, measure{"64 B, 64 in flight, " + s.name, w.program, float64(calls) / took.Seconds(), "calls/s", true,
-			fmt.Sprintf("%.1f µs CPU a call, with the server's", float64(cpu.Microseconds())/float64(calls))})
+		all = append(all,
+			measure{"64 B, 64 in flight, " + s.name, w.program, float64(calls) / took.Seconds(),
+				"calls/s", true,
+				fmt.Sprintf("%.1f µs CPU a call, with the server's",
+					float64(cpu.Microseconds())/float64(calls))})
 	}
 	return all, nil
 }
 
-// lists measures tools/list of a gateway that remembers what its servers have, which it must not start.
-func (g *gatewayBinary) lists() ([]measure, error) {
-	words, err := answererCommand("legacy")
+// measureLists measures tools/list of a gateway that remembers the tools of its servers, and checks
+// that it starts none.
+func (g *gatewayBinary) measureLists() ([]measure, error) {
+	words, err := echoServerCommand("legacy")
 	if err != nil {
 		return nil, err
 	}
 	mark := filepath.Join(g.dir, "started")
 	servers := map[string][]string{}
 	for i := range 20 {
-		servers[fmt.Sprint("server", i)] = append([]string{"/bin/sh", "-c", `echo >> "$0" && exec "$@"`, mark}, words...)
+		servers[fmt.Sprint("server", i)] = append(
+			[]string{"/bin/sh", "-c", `echo >> "$0" && exec "$@"`, mark}, words...)
 	}
 	config, err := g.configure(servers)
 	if err != nil {
@@ -281,7 +296,9 @@ func (g *gatewayBinary) lists() ([]measure, error) {
 	}
 	started, err := os.ReadFile(mark)
 	if err != nil || len(started) != len(servers) || size < 100_000 {
-		return nil, fmt.Errorf("of %d servers %d were started at first, which have %d bytes of tools: %w", len(servers), len(started), size, err)
+		return nil, fmt.Errorf(
+			"of %d servers %d were started at first, which have %d bytes of tools: %w",
+			len(servers), len(started), size, err)
 	}
 	if err := os.Remove(mark); err != nil {
 		return nil, err
@@ -301,7 +318,8 @@ func (g *gatewayBinary) lists() ([]measure, error) {
 	slices.Sort(answers)
 	return []measure{
 		{listed, "stdwire", milliseconds(answers[len(answers)/2]), "ms (p50)", false,
-			fmt.Sprintf("%d KiB, in a gateway %.1f ms after its start; none of the servers started", size>>10, milliseconds(ups[len(ups)/2]))},
+			fmt.Sprintf("%d KiB, in a gateway %.1f ms after its start; none of the servers started",
+				size>>10, milliseconds(ups[len(ups)/2]))},
 		{listed, "limit", 5, "ms", false, ""},
 	}, nil
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// proxyVariable names the environment variable that has the path of TBXark's mcp-proxy, built from its source. Without it, that is not measured.
+// proxyVariable is the environment variable with the path of TBXark's mcp-proxy, built from source.
+// If it is not set, mcp-proxy is not measured.
 const proxyVariable = "STDWIRE_BENCH_MCP_PROXY"
 
 const (
@@ -23,7 +24,7 @@ const (
 	gatewayModern = "gateway, HTTP, 64 B, 32 connections, modern clients"
 )
 
-// gatewayHTTPBudgets are for what can be measured.
+// gatewayHTTPBudgets returns the budgets for the programs that are measured.
 func gatewayHTTPBudgets() []budget {
 	if os.Getenv(proxyVariable) == "" {
 		return nil
@@ -31,48 +32,49 @@ func gatewayHTTPBudgets() []budget {
 	return []budget{{gatewayLegacy, "mcp-proxy", 5}}
 }
 
-// A front is a gateway over HTTP, in front of the answerer as a legacy server over stdio, which both start.
-type front struct {
+// A gatewayServer is a gateway over HTTP that starts a legacy server over stdio.
+type gatewayServer struct {
 	*httpProcess
 	path, tool string
 }
 
-// startFront starts a gateway, and waits until it takes connections.
-func startFront(cmd *exec.Cmd, address, path, tool string) (*front, error) {
+// startGatewayServer starts a gateway, and waits until it accepts connections.
+func startGatewayServer(cmd *exec.Cmd, address, path, tool string) (*gatewayServer, error) {
 	said := new(bytes.Buffer)
 	cmd.Stderr = said
 	p, err := startCommand(cmd)
 	if err != nil {
 		return nil, err
 	}
-	f := &front{&httpProcess{p, address}, path, tool}
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	f := &gatewayServer{&httpProcess{p, address}, path, tool}
+	for deadline := time.Now().Add(responseTimeout); ; time.Sleep(10 * time.Millisecond) {
 		clients, err := dialAll(address, 1, f.open)
 		closeAll(clients)
 		if err == nil {
 			return f, nil
 		}
 		if time.Now().After(deadline) {
-			f.end()
+			f.stop()
 			return nil, fmt.Errorf("%s does not answer: %w: %s", cmd.Path, err, said)
 		}
 	}
 }
 
-// end ends the gateway, which waits for a signal.
-func (f *front) end() {
+// stop interrupts the gateway and waits until it exits.
+func (f *gatewayServer) stop() {
 	_ = f.cmd.Process.Signal(os.Interrupt)
 	f.stop()
 }
 
-func (f *front) post(head, body string) []byte {
-	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s",
+func (f *gatewayServer) post(head, body string) []byte {
+	return fmt.Appendf(nil,
+		"POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%sContent-Length: %d\r\n\r\n%s",
 		f.path, f.address, head, len(body), body)
 }
 
-// open begins a session, if there is one to begin, and makes the client ready to call.
-func (f *front) open(c *httpClient) error {
-	answer, err := c.exchange(f.post("", hello))
+// open initializes a connection, and prepares the request for calls.
+func (f *gatewayServer) open(c *httpClient) error {
+	answer, err := c.exchange(f.post("", initializeFrame))
 	if err != nil {
 		return err
 	}
@@ -85,15 +87,16 @@ func (f *front) open(c *httpClient) error {
 	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) {
 		return fmt.Errorf("the gateway says %.300s", answer)
 	}
-	if answer, err = c.exchange(f.post(head, ready)); err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 202 ")) {
+	if answer, err = c.exchange(f.post(head, initializedFrame)); err != nil ||
+		!bytes.HasPrefix(answer, []byte("HTTP/1.1 202 ")) {
 		return fmt.Errorf("the gateway says %.300s: %w", answer, err)
 	}
 	c.call = f.post(head, string(callFrame(f.tool, 1, string(httpEcho))))
 	return nil
 }
 
-// result returns what a call comes back with.
-func (f *front) result() (result any, err error) {
+// result returns the result of one call.
+func (f *gatewayServer) result() (result any, err error) {
 	clients, err := dialAll(f.address, 1, f.open)
 	defer closeAll(clients)
 	if err != nil {
@@ -115,9 +118,9 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// front starts stdwire.
-func (g *gatewayBinary) front() (*front, error) {
-	words, err := answererCommand("legacy")
+// startOverHTTP starts the gateway over HTTP.
+func (g *gatewayBinary) startOverHTTP() (*gatewayServer, error) {
+	words, err := echoServerCommand("legacy")
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +132,13 @@ func (g *gatewayBinary) front() (*front, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startFront(g.command(config, "--http", address, "--no-auth"), address, "/mcp", "up__echo")
+	return startGatewayServer(g.command(config, "--http", address, "--no-auth"), address, "/mcp",
+		"up__echo")
 }
 
-// proxy starts mcp-proxy.
-func (g *gatewayBinary) proxy(binary string) (*front, error) {
-	words, err := answererCommand("legacy")
+// startMCPProxy starts mcp-proxy.
+func (g *gatewayBinary) startMCPProxy(binary string) (*gatewayServer, error) {
+	words, err := echoServerCommand("legacy")
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +147,8 @@ func (g *gatewayBinary) proxy(binary string) (*front, error) {
 		return nil, err
 	}
 	text, err := json.Marshal(map[string]any{
-		"mcpProxy":   map[string]any{"baseURL": "http://" + address, "addr": address, "name": "proxy", "version": "1", "type": "streamable-http"},
+		"mcpProxy": map[string]any{"baseURL": "http://" + address, "addr": address,
+			"name": "proxy", "version": "1", "type": "streamable-http"},
 		"mcpServers": map[string]any{"up": map[string]any{"command": words[0], "args": words[1:]}},
 	})
 	if err != nil {
@@ -153,30 +158,33 @@ func (g *gatewayBinary) proxy(binary string) (*front, error) {
 	if err := os.WriteFile(config, text, 0o600); err != nil {
 		return nil, err
 	}
-	return startFront(exec.Command(binary, "-config", config), address, "/up/", "echo")
+	return startGatewayServer(exec.Command(binary, "-config", config), address, "/up/", "echo")
 }
 
-// gatewayHTTPSuite measures calls through gateways over HTTP, of a legacy server over stdio behind them.
+// gatewayHTTPSuite measures calls over HTTP through gateways to a legacy server over stdio.
 func gatewayHTTPSuite(o options) (all []measure, err error) {
 	g, err := buildGateway()
 	if err != nil {
 		return nil, err
 	}
 	defer g.remove()
-	add := func(what, program string, f *front, open func(*httpClient) error) error {
+	add := func(what, program string, f *gatewayServer, open func(*httpClient) error) error {
 		r, err := f.runClients(32, o.time, open)
 		if err != nil {
 			return fmt.Errorf("%s: %w", program, err)
 		}
-		all = append(all, measure{what, program, r.rate(), "calls/s", true, fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
-			milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)), r.cpuPerCall(), r.late)})
+		all = append(all,
+			measure{what, program, r.rate(), "calls/s", true,
+				fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
+					milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)), r.cpuPerCall(),
+					r.lateRSS)})
 		return nil
 	}
-	ours, err := g.front()
+	ours, err := g.startOverHTTP()
 	if err != nil {
 		return nil, err
 	}
-	defer ours.end()
+	defer ours.stop()
 	if err := add(gatewayLegacy, "stdwire", ours, ours.open); err != nil {
 		return nil, err
 	}
@@ -187,15 +195,17 @@ func gatewayHTTPSuite(o options) (all []measure, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	floor, err := startHTTP("net/http", "") // what HTTP alone costs, in the same process as a handler
+	// the cost of HTTP alone, with a handler in the server process
+	floor, err := startHTTP("net/http", "")
 	if err != nil {
 		return nil, err
 	}
 	defer floor.stop()
-	if err := add(gatewayLegacy, "net/http", &front{floor, "", ""}, func(c *httpClient) error {
-		c.call = httpCall(floor.address)
-		return nil
-	}); err != nil {
+	if err := add(gatewayLegacy, "net/http", &gatewayServer{floor, "", ""},
+		func(c *httpClient) error {
+			c.call = httpCall(floor.address)
+			return nil
+		}); err != nil {
 		return nil, err
 	}
 	binary := os.Getenv(proxyVariable)
@@ -203,15 +213,16 @@ func gatewayHTTPSuite(o options) (all []measure, err error) {
 		fmt.Fprintf(os.Stderr, "bench: %s is not set: mcp-proxy is not measured\n", proxyVariable)
 		return all, nil
 	}
-	theirs, err := g.proxy(binary)
+	theirs, err := g.startMCPProxy(binary)
 	if err != nil {
 		return nil, err
 	}
-	defer theirs.end()
+	defer theirs.stop()
 	got, err1 := ours.result()
 	want, err2 := theirs.result()
 	if err := errors.Join(err1, err2); err != nil || !reflect.DeepEqual(got, want) {
-		return nil, fmt.Errorf("the result of a call is %v, and %v through mcp-proxy: %w", got, want, err)
+		return nil, fmt.Errorf("the result of a call is %v, and %v through mcp-proxy: %w", got,
+			want, err)
 	}
 	return all, add(gatewayLegacy, "mcp-proxy", theirs, theirs.open)
 }

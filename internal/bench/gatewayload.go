@@ -8,7 +8,8 @@ import (
 
 const gatewayCalls = 1_000_000
 
-// gatewayLoadSuite makes a million calls through a gateway, in each scene, and sees that it keeps no memory. What does not hold is an error.
+// gatewayLoadSuite makes a million calls through a gateway in each scenario. It fails if the memory
+// of the gateway grows.
 func gatewayLoadSuite(options) ([]measure, error) {
 	g, err := buildGateway()
 	if err != nil {
@@ -16,7 +17,7 @@ func gatewayLoadSuite(options) ([]measure, error) {
 	}
 	defer g.remove()
 	var all []measure
-	for _, s := range scenes {
+	for _, s := range scenarios {
 		m, err := g.load(&s)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -26,14 +27,14 @@ func gatewayLoadSuite(options) ([]measure, error) {
 	return all, nil
 }
 
-func (g *gatewayBinary) load(s *scene) (m measure, err error) {
-	ways, err := g.ways(s)
-	defer stopAll(ways)
+func (g *gatewayBinary) load(s *scenario) (m measure, err error) {
+	routes, err := g.startRoutes(s)
+	defer stopAll(routes)
 	if err != nil {
 		return m, err
 	}
-	w := ways[len(ways)-1] // stdwire
-	if err := w.batches(gatewayCalls / 20); err != nil {
+	w := routes[len(routes)-1] // stdwire
+	if err := w.callInBatches(gatewayCalls / 20); err != nil {
 		return m, err
 	}
 	early, err := w.memory("VmRSS")
@@ -41,7 +42,7 @@ func (g *gatewayBinary) load(s *scene) (m measure, err error) {
 		return m, err
 	}
 	begin := time.Now()
-	if err := w.batches(gatewayCalls); err != nil {
+	if err := w.callInBatches(gatewayCalls); err != nil {
 		return m, err
 	}
 	took := time.Since(begin)
@@ -50,18 +51,21 @@ func (g *gatewayBinary) load(s *scene) (m measure, err error) {
 		return m, err
 	}
 	if late > 1.25*early+4 {
-		return m, fmt.Errorf("the gateway took %.1f MiB after %d calls, and %.1f MiB after %d more", early, gatewayCalls/20, late, gatewayCalls)
+		return m, fmt.Errorf("the gateway took %.1f MiB after %d calls, and %.1f MiB after %d more",
+			early, gatewayCalls/20, late, gatewayCalls)
 	}
-	return measure{"64 B, batches of 64, " + s.name, w.program, gatewayCalls / took.Seconds(), "calls/s", true,
-		fmt.Sprintf("RSS %.1f MiB after %d calls, %.1f MiB after %d more", early, gatewayCalls/20, late, gatewayCalls)}, nil
+	return measure{"64 B, batches of 64, " + s.name, w.program, gatewayCalls / took.Seconds(),
+		"calls/s", true,
+		fmt.Sprintf("RSS %.1f MiB after %d calls, %.1f MiB after %d more", early, gatewayCalls/20,
+			late, gatewayCalls)}, nil
 }
 
-// batches makes so many calls, 64 at a time.
-func (w *way) batches(calls int) error {
+// callInBatches makes calls, 64 at a time.
+func (w *route) callInBatches(calls int) error {
 	const batch = 64
 	frames := []byte(strings.Repeat(string(callFrame(w.tool, 1, strings.Repeat("x", 64))), batch))
 	for sent := batch; sent-batch < calls; sent += batch {
-		if _, err := w.out.Write(number(frames, sent)); err != nil {
+		if _, err := w.out.Write(numberRequests(frames, sent)); err != nil {
 			return err
 		}
 		for range batch {

@@ -17,7 +17,7 @@ const (
 
 var httpBudgets = []budget{{http32, "go-sdk", 15}, {http32, "mcp-go", 3}, {http32, "net/http", 0.5}}
 
-// An httpProcess is a server being measured: this program, once more.
+// An httpProcess is a server process of this program.
 type httpProcess struct {
 	*process
 	address string
@@ -40,8 +40,8 @@ func startHTTP(name, profiles string) (*httpProcess, error) {
 	return &httpProcess{p, address}, nil
 }
 
-// tell has the server do something, and returns what it says.
-func (p *process) tell(command string) (string, error) {
+// command sends a command to the server, and returns its output.
+func (p *process) command(command string) (string, error) {
 	if _, err := p.out.Write([]byte(command + "\n")); err != nil {
 		return "", err
 	}
@@ -53,7 +53,7 @@ func (p *process) line() (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// cpu is the processor time that the server took so far.
+// cpu returns the processor time of the server so far.
 func (p *process) cpu() (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -65,24 +65,29 @@ func (p *process) cpu() (time.Duration, error) {
 	if err1 != nil || err2 != nil {
 		return 0, fmt.Errorf("/proc: %q", stat)
 	}
-	return time.Duration(user+system) * 10 * time.Millisecond, nil // in ticks, of which Linux has 100 a second on every platform of Go
+	// in clock ticks, of which Linux has 100 a second on all platforms of Go
+	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }
 
-// An httpRun is a server under load for a while.
+// An httpRun is the result of calling a server for some time.
 type httpRun struct {
-	times       []time.Duration // sorted
-	took        time.Duration
-	cpu         time.Duration
-	early, late float64 // RSS in MiB, after a fifth of the time and at the end
+	times             []time.Duration // sorted
+	took              time.Duration
+	cpu               time.Duration
+	earlyRSS, lateRSS float64 // RSS in MiB after a fifth of the time and at the end
 }
 
 func (r *httpRun) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
 
-func (r *httpRun) quantile(q float64) time.Duration { return r.times[int(q*float64(len(r.times)-1))] }
+func (r *httpRun) quantile(q float64) time.Duration {
+	return r.times[int(q*float64(len(r.times)-1))]
+}
 
-func (r *httpRun) cpuPerCall() float64 { return float64(r.cpu.Microseconds()) / float64(len(r.times)) }
+func (r *httpRun) cpuPerCall() float64 {
+	return float64(r.cpu.Microseconds()) / float64(len(r.times))
+}
 
-// run has connections call, a fifth of d to warm up and then d.
+// run calls over several connections: for a fifth of d to warm up, and then for d.
 func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err error) {
 	request := httpCall(p.address)
 	return p.runClients(connections, d, func(c *httpClient) error {
@@ -91,8 +96,9 @@ func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err err
 	})
 }
 
-// runClients is run for clients that open makes ready.
-func (p *httpProcess) runClients(connections int, d time.Duration, open func(*httpClient) error) (r *httpRun, err error) {
+// runClients is like run, with connections that open prepares.
+func (p *httpProcess) runClients(connections int, d time.Duration,
+	open func(*httpClient) error) (r *httpRun, err error) {
 	clients, err := dialAll(p.address, connections, open)
 	defer closeAll(clients)
 	if err != nil {
@@ -102,7 +108,7 @@ func (p *httpProcess) runClients(connections int, d time.Duration, open func(*ht
 	if _, _, err = load(clients, d/5); err != nil {
 		return nil, err
 	}
-	if r.early, err = p.memory("VmRSS"); err != nil {
+	if r.earlyRSS, err = p.memory("VmRSS"); err != nil {
 		return nil, err
 	}
 	before, err := p.cpu()
@@ -118,11 +124,12 @@ func (p *httpProcess) runClients(connections int, d time.Duration, open func(*ht
 	}
 	r.cpu = after - before
 	slices.Sort(r.times)
-	r.late, err = p.memory("VmRSS")
+	r.lateRSS, err = p.memory("VmRSS")
 	return r, err
 }
 
-// httpSuite measures tools/call of 2026-07-28 over loopback, by connections that are kept, of servers in processes of their own.
+// httpSuite measures tools/call of 2026-07-28 over loopback and persistent connections, with
+// servers in processes of their own.
 func httpSuite(o options) ([]measure, error) {
 	var many, single []measure
 	for _, program := range httpPrograms {
@@ -139,10 +146,15 @@ func httpSuite(o options) ([]measure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", program.name, err)
 		}
-		many = append(many, measure{http32, program.name, loaded.rate(), "calls/s", true, fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
-			milliseconds(loaded.quantile(0.5)), milliseconds(loaded.quantile(0.99)), loaded.cpuPerCall(), loaded.late)})
-		single = append(single, measure{http1, program.name, microseconds(alone.quantile(0.5)), "µs (p50)", false,
-			fmt.Sprintf("p99 %.0f µs, %.0f calls/s", microseconds(alone.quantile(0.99)), alone.rate())})
+		many = append(many,
+			measure{http32, program.name, loaded.rate(), "calls/s", true,
+				fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
+					milliseconds(loaded.quantile(0.5)), milliseconds(loaded.quantile(0.99)),
+					loaded.cpuPerCall(), loaded.lateRSS)})
+		single = append(single,
+			measure{http1, program.name, microseconds(alone.quantile(0.5)), "µs (p50)", false,
+				fmt.Sprintf("p99 %.0f µs, %.0f calls/s", microseconds(alone.quantile(0.99)),
+					alone.rate())})
 	}
 	return slices.Concat(many, single), nil
 }

@@ -12,29 +12,34 @@ import (
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
-const patience = 30 * time.Second // for an answer
+const responseTimeout = 30 * time.Second // for a response
 
 var httpEcho = []byte(strings.Repeat("x", 64))
 
-// httpRequest is a whole modern request; params end with a comma.
+// httpRequest returns a complete modern request. params ends with a comma.
 func httpRequest(address, method, name, params string) []byte {
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta + `}}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta +
+		`}}`
 	if name != "" {
 		name = "Mcp-Name: " + name + "\r\n"
 	}
-	return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
-		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%sContent-Length: %d\r\n\r\n%s", address, method, name, len(body), body)
+	return fmt.Appendf(nil,
+		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"+
+			"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+		address, method, name, len(body), body)
 }
 
 func httpCall(address string) []byte {
-	return httpRequest(address, "tools/call", "echo", fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, httpEcho))
+	return httpRequest(address, "tools/call", "echo",
+		fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, httpEcho))
 }
 
-// An httpClient sends one request at a time over one connection, and does as little with the answer as can be done to know that it is right.
+// An httpClient sends one request at a time over one connection, and only checks that the response
+// is correct.
 type httpClient struct {
 	conn net.Conn
 	buf  []byte
-	call []byte // the request of [load]
+	call []byte // the request that [load] sends
 }
 
 func dialHTTP(address string) (*httpClient, error) {
@@ -45,7 +50,7 @@ func dialHTTP(address string) (*httpClient, error) {
 	return &httpClient{conn: conn, buf: make([]byte, 4<<10)}, nil
 }
 
-// exchange returns the whole answer to a request, that is good until the next one.
+// exchange sends a request and returns the response, which is valid until the next call.
 func (c *httpClient) exchange(request []byte) ([]byte, error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return nil, err
@@ -56,31 +61,31 @@ func (c *httpClient) exchange(request []byte) ([]byte, error) {
 			return nil, err
 		}
 		have += n
-		if whole(c.buf[:have]) {
+		if isComplete(c.buf[:have]) {
 			return c.buf[:have], nil
 		}
 	}
 	return nil, fmt.Errorf("the answer is long: %.300s", c.buf)
 }
 
-// echo makes a call, and sees that the answer is right.
+// echo makes a call and checks the response.
 func (c *httpClient) echo() error {
 	answer, err := c.exchange(c.call)
 	if err == nil {
-		err = right(answer)
+		err = checkResponse(answer)
 	}
 	return err
 }
 
-// whole reports whether an answer is there to its last byte.
-func whole(answer []byte) bool {
+// isComplete reports whether answer is a complete HTTP response.
+func isComplete(answer []byte) bool {
 	head, body, ok := bytes.Cut(answer, []byte("\r\n\r\n"))
 	if !ok {
 		return false
 	}
 	const lengthIs = "\r\nContent-Length: "
 	at := bytes.Index(head, []byte(lengthIs))
-	if at < 0 { // in chunks
+	if at < 0 { // chunked
 		return bytes.HasSuffix(body, []byte("\r\n0\r\n\r\n"))
 	}
 	length := 0
@@ -93,14 +98,15 @@ func whole(answer []byte) bool {
 	return len(body) == length
 }
 
-func right(answer []byte) error {
-	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) || !bytes.Contains(answer, httpEcho) || bytes.Contains(answer, []byte(`"isError":true`)) {
+func checkResponse(answer []byte) error {
+	if !bytes.HasPrefix(answer, []byte("HTTP/1.1 200 ")) || !bytes.Contains(answer, httpEcho) ||
+		bytes.Contains(answer, []byte(`"isError":true`)) {
 		return fmt.Errorf("the server says %.600s", answer)
 	}
 	return nil
 }
 
-// dialAll opens connections, eight at a time, and lets f do something with each.
+// dialAll opens n connections, eight at a time, and calls f with each.
 func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, error) {
 	clients, errs := make([]*httpClient, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -118,10 +124,10 @@ func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, e
 		})
 	}
 	wg.Wait()
-	return clients, firstOf(errs)
+	return clients, firstError(errs)
 }
 
-func firstOf(errs []error) error {
+func firstError(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -138,14 +144,17 @@ func closeAll(clients []*httpClient) {
 	}
 }
 
-// load keeps one call in flight on each connection for about d, and returns how long each call took.
-func load(clients []*httpClient, d time.Duration) (times []time.Duration, took time.Duration, err error) {
+// load keeps one call in flight on each connection for about d, and returns the duration of each
+// call.
+func load(
+	clients []*httpClient, d time.Duration,
+) (times []time.Duration, took time.Duration, err error) {
 	each, errs := make([][]time.Duration, len(clients)), make([]error, len(clients))
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for i, c := range clients {
 		wg.Go(func() {
-			errs[i] = c.conn.SetDeadline(begin.Add(d + patience))
+			errs[i] = c.conn.SetDeadline(begin.Add(d + responseTimeout))
 			for before := begin; errs[i] == nil && before.Sub(begin) < d; {
 				if errs[i] = c.echo(); errs[i] != nil {
 					return
@@ -161,5 +170,5 @@ func load(clients []*httpClient, d time.Duration) (times []time.Duration, took t
 	for _, part := range each {
 		times = append(times, part...)
 	}
-	return times, took, firstOf(errs)
+	return times, took, firstError(errs)
 }

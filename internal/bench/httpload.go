@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// httpLoadSuite is for long times: a server under load and with many listeners loses no call and no change, and keeps neither memory nor goroutines. What
-// does not hold is an error.
+// httpLoadSuite runs for a long time. It fails if a server under load and with many subscriptions
+// loses calls or notifications, or if its memory or goroutines grow.
 func httpLoadSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, connections := range []int{32, 1000} {
@@ -36,7 +36,7 @@ func httpLoad(connections int, o options) (m measure, err error) {
 		return m, err
 	}
 	defer p.stop()
-	before, err := p.tell("goroutines")
+	before, err := p.command("goroutines")
 	if err != nil {
 		return m, err
 	}
@@ -44,31 +44,38 @@ func httpLoad(connections int, o options) (m measure, err error) {
 	if err != nil {
 		return m, err
 	}
-	if r.late > 1.25*r.early+4 {
-		return m, fmt.Errorf("the server took %.1f MiB after a fifth of the time, and %.1f MiB at the end", r.early, r.late)
+	if r.lateRSS > 1.25*r.earlyRSS+4 {
+		return m, fmt.Errorf(
+			"the server took %.1f MiB after a fifth of the time, and %.1f MiB at the end",
+			r.earlyRSS, r.lateRSS)
 	}
-	m = measure{fmt.Sprintf("HTTP, 64 B, %d connections", connections), "stdwire", r.rate(), "calls/s", true, fmt.Sprintf(
-		"%d calls, no error, p50 %.2f ms, p99 %.2f ms, max %.1f ms, %.1f µs CPU a call, RSS %.1f MiB after a fifth of the time, %.1f MiB at the end, goroutines %s as before",
-		len(r.times), milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)), milliseconds(r.quantile(1)), r.cpuPerCall(), r.early, r.late, before)}
-	return m, p.settles(before)
+	m = measure{fmt.Sprintf("HTTP, 64 B, %d connections", connections), "stdwire", r.rate(),
+		"calls/s", true, fmt.Sprintf(
+			"%d calls, no error, p50 %.2f ms, p99 %.2f ms, max %.1f ms, %.1f µs CPU a call, RSS %.1f MiB after a fifth of the time, %.1f MiB at the end, goroutines %s as before",
+			len(r.times), milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)),
+			milliseconds(r.quantile(1)), r.cpuPerCall(), r.earlyRSS, r.lateRSS, before)}
+	return m, p.waitForGoroutines(before)
 }
 
-// settles waits until the server has as many goroutines as before.
-func (p *process) settles(want string) error {
+// waitForGoroutines waits until the server has as many goroutines as before.
+func (p *process) waitForGoroutines(want string) error {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		got, err := p.tell("goroutines")
+		got, err := p.command("goroutines")
 		if err != nil || got == want {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the server had %s goroutines before, and has %s 10 s after its clients have gone", want, got)
+			return fmt.Errorf(
+				"the server had %s goroutines before, and has %s 10 s after its clients have gone",
+				want, got)
 		}
 	}
 }
 
-// httpListeners opens as many subscriptions as it may, leaves them alone for a while, and then changes the list of tools.
+// httpListeners opens as many subscriptions as allowed, keeps them idle for some time, and then
+// changes the list of tools.
 func httpListeners(o options) (all []measure, err error) {
-	n, err := mayListen()
+	n, err := allowedListeners()
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +84,7 @@ func httpListeners(o options) (all []measure, err error) {
 		return nil, err
 	}
 	defer p.stop()
-	goroutines, err := p.tell("goroutines")
+	goroutines, err := p.command("goroutines")
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +92,15 @@ func httpListeners(o options) (all []measure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	request := httpRequest(p.address, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`)
+	request := httpRequest(p.address, "subscriptions/listen", "",
+		`"notifications":{"toolsListChanged":true},`)
 	begin := time.Now()
 	clients, err := dialAll(p.address, n, func(c *httpClient) error {
 		c.buf = c.buf[:512]
 		if _, err := c.conn.Write(request); err != nil {
 			return err
 		}
-		return c.hears("notifications/subscriptions/acknowledged", patience)
+		return c.waitForMethod("notifications/subscriptions/acknowledged", responseTimeout)
 	})
 	defer closeAll(clients)
 	if err != nil {
@@ -108,7 +116,7 @@ func httpListeners(o options) (all []measure, err error) {
 	var wg sync.WaitGroup
 	for i, c := range clients {
 		wg.Go(func() {
-			errs[i] = c.hears("notifications/tools/list_changed", o.time+patience)
+			errs[i] = c.waitForMethod("notifications/tools/list_changed", o.time+responseTimeout)
 			heard[i] = time.Now()
 		})
 	}
@@ -116,7 +124,7 @@ func httpListeners(o options) (all []measure, err error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(o.time) // what is measured is that nothing happens
+	time.Sleep(o.time) // measures the cost of idle subscriptions
 	idle, err := p.cpu()
 	if err != nil {
 		return nil, err
@@ -126,11 +134,11 @@ func httpListeners(o options) (all []measure, err error) {
 		return nil, err
 	}
 	changed := time.Now()
-	if _, err := p.tell("change"); err != nil {
+	if _, err := p.command("change"); err != nil {
 		return nil, err
 	}
 	wg.Wait()
-	if err := firstOf(errs); err != nil {
+	if err := firstError(errs); err != nil {
 		return nil, err
 	}
 	told, err := p.memory("VmRSS")
@@ -141,16 +149,21 @@ func httpListeners(o options) (all []measure, err error) {
 	closeAll(clients)
 	what := fmt.Sprintf("HTTP, %d idle listeners", n)
 	all = []measure{
-		{what + ", RSS of each", "stdwire", (full - empty) * 1024 / float64(n), "KiB", false, fmt.Sprintf("%.0f MiB with none, %.0f when all were open (after %.1f s), %.0f after %v, %.0f after the change; %.2f %% CPU idle",
-			empty, first, opened.Seconds(), full, o.time, told, 100*(idle-cpu).Seconds()/o.time.Seconds())},
-		{what + ", change told to all", "stdwire", milliseconds(heard[n-1].Sub(changed)), "ms", false,
-			fmt.Sprintf("to the first in %.1f ms, to half in %.1f; goroutines %s as before", milliseconds(heard[0].Sub(changed)), milliseconds(heard[n/2].Sub(changed)), goroutines)},
+		{what + ", RSS of each", "stdwire", (full - empty) * 1024 / float64(n), "KiB", false,
+			fmt.Sprintf("%.0f MiB with none, %.0f when all were open (after %.1f s), %.0f after %v, %.0f after the change; %.2f %% CPU idle",
+				empty, first, opened.Seconds(), full, o.time, told,
+				100*(idle-cpu).Seconds()/o.time.Seconds())},
+		{what + ", change told to all", "stdwire", milliseconds(heard[n-1].Sub(changed)), "ms",
+			false,
+			fmt.Sprintf("to the first in %.1f ms, to half in %.1f; goroutines %s as before",
+				milliseconds(heard[0].Sub(changed)), milliseconds(heard[n/2].Sub(changed)),
+				goroutines)},
 	}
-	return all, p.settles(goroutines)
+	return all, p.waitForGoroutines(goroutines)
 }
 
-// hears reads until the server has said something.
-func (c *httpClient) hears(method string, within time.Duration) error {
+// waitForMethod reads until the server has sent a method.
+func (c *httpClient) waitForMethod(method string, within time.Duration) error {
 	if err := c.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
 		return err
 	}
@@ -165,14 +178,16 @@ func (c *httpClient) hears(method string, within time.Duration) error {
 			return nil
 		case have == len(c.buf):
 			return fmt.Errorf("the server says %q, rather than %s", c.buf, method)
-		case bytes.HasSuffix(c.buf[:have], []byte("\n\n\r\n")): // a chunk of whole events, such as comments
+		case bytes.HasSuffix(c.buf[:have], []byte("\n\n\r\n")):
+			// a chunk of complete events, such as comments
 			have = 0
 		}
 	}
 }
 
-// mayListen returns how many listeners the limit of open files allows, which is the same for both processes. The runtime of Go raises it as far as it may.
-func mayListen() (int, error) {
+// allowedListeners returns how many subscriptions the limit of open files allows, which is the same
+// for both processes. The Go runtime has raised it to the maximum.
+func allowedListeners() (int, error) {
 	limits, err := os.ReadFile("/proc/self/limits")
 	if err != nil {
 		return 0, err
@@ -180,7 +195,7 @@ func mayListen() (int, error) {
 	for line := range strings.Lines(string(limits)) {
 		if rest, ok := strings.CutPrefix(line, "Max open files"); ok {
 			files, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil { // unlimited
+			if err != nil { // "unlimited"
 				return maxListeners, nil
 			}
 			n := min(maxListeners, files-100)

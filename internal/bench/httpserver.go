@@ -24,27 +24,33 @@ import (
 
 const maxListeners = 10_000
 
-// An httpProgram is a typed and validated echo over Streamable HTTP, as its library does it fastest: without sessions, and answered in JSON.
+// An httpProgram is a typed and validated echo over Streamable HTTP in its library's fastest
+// configuration: without sessions, with JSON responses.
 type httpProgram struct {
 	name string
-	make func() (h http.Handler, change func()) // change adds a tool; nil if that is not measured
+	make func() (h http.Handler, change func()) // change adds a tool; nil if not measured
 }
 
 var httpPrograms = []httpProgram{
 	{"stdwire", func() (http.Handler, func()) {
 		catalog := dispatch.NewCatalog()
 		echo := func(_ context.Context, in echoText) (echoText, error) { return in, nil }
-		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}, echo)
+		dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
+			echo)
 		added := 0
-		return streamable.Options{MaxStreams: maxListeners}.New(server.New(server.Info{Name: "echo", Version: "1"}, catalog)), func() {
-			added++
-			dispatch.Add(catalog, dispatch.Spec{Name: fmt.Sprintf("echo.more%d", added), Summary: "Echo.", Kind: dispatch.Read}, echo)
-		}
+		return streamable.Options{MaxStreams: maxListeners}.New(
+				server.New(server.Info{Name: "echo", Version: "1"}, catalog)), func() {
+				added++
+				dispatch.Add(catalog,
+					dispatch.Spec{Name: fmt.Sprintf("echo.more%d", added), Summary: "Echo.",
+						Kind: dispatch.Read}, echo)
+			}
 	}},
 	{"go-sdk", func() (http.Handler, func()) {
 		s := gosdk.NewServer(&gosdk.Implementation{Name: "echo", Version: "1"}, nil)
 		gosdk.AddTool(s, &gosdk.Tool{Name: "echo", Description: "Echo."},
-			func(_ context.Context, _ *gosdk.CallToolRequest, in echoText) (*gosdk.CallToolResult, echoText, error) {
+			func(_ context.Context, _ *gosdk.CallToolRequest, in echoText) (*gosdk.CallToolResult,
+				echoText, error) {
 				return nil, in, nil
 			})
 		return gosdk.NewStreamableHTTPHandler(func(*http.Request) *gosdk.Server { return s },
@@ -53,11 +59,15 @@ var httpPrograms = []httpProgram{
 	{"mcp-go", func() (http.Handler, func()) {
 		s := mcpgoserver.NewMCPServer("echo", "1", mcpgoserver.WithToolCapabilities(true),
 			mcpgoserver.WithInputSchemaValidation(), mcpgoserver.WithOutputSchemaValidation())
-		s.AddTool(mcpgo.NewTool("echo", mcpgo.WithDescription("Echo."), mcpgo.WithInputSchema[echoText](), mcpgo.WithOutputSchema[echoText]()),
-			mcpgo.NewStructuredToolHandler(func(_ context.Context, _ mcpgo.CallToolRequest, in echoText) (echoText, error) { return in, nil }))
+		s.AddTool(mcpgo.NewTool("echo", mcpgo.WithDescription("Echo."),
+			mcpgo.WithInputSchema[echoText](), mcpgo.WithOutputSchema[echoText]()),
+			mcpgo.NewStructuredToolHandler(
+				func(_ context.Context, _ mcpgo.CallToolRequest, in echoText) (echoText, error) {
+					return in, nil
+				}))
 		return mcpgoserver.NewStreamableHTTPServer(s, mcpgoserver.WithStateLess(true)), nil
 	}},
-	{"net/http", func() (http.Handler, func()) { // the floor: it gives back what it gets
+	{"net/http", func() (http.Handler, func()) { // the lower bound: it echoes the body
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -70,7 +80,8 @@ var httpPrograms = []httpProgram{
 	}},
 }
 
-// serveHTTP is the process that is measured. It says its address, does what it is told by lines, and ends with its input.
+// serveHTTP is the main function of a server process. It prints its address, obeys commands, one a
+// line, and ends with its input.
 func serveHTTP(name, profiles string) error {
 	for _, p := range httpPrograms {
 		if p.name != name {
@@ -98,19 +109,20 @@ func serveHTTP(name, profiles string) error {
 			}
 		}
 		listener.Close()
-		return errors.Join(stop(), ignore(<-ended, net.ErrClosed))
+		return errors.Join(stop(), exceptError(<-ended, net.ErrClosed))
 	}
 	return fmt.Errorf("there is no server %q", name)
 }
 
-func ignore(err, expected error) error {
+func exceptError(err, expected error) error {
 	if errors.Is(err, expected) {
 		return nil
 	}
 	return err
 }
 
-// profile writes profiles of the processor and of allocations into a folder, if there is one, until it is stopped.
+// profile writes processor and allocation profiles to dir until stop is called. It does nothing if
+// dir is "".
 func profile(dir, name string) (stop func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil

@@ -32,8 +32,9 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 		return newGoSDK(ctx, revision, &gosdk.StreamableClientTransport{Endpoint: url})
 	},
 	"mcp-go": func(ctx context.Context, revision, url string) (*peer, error) {
-		// In the modern era there is no stream to open: what is listened to, a subscription says.
-		options := []mcpgotransport.StreamableHTTPCOption{mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
+		// In the modern era there is no stream to open: a subscription says what to watch.
+		options := []mcpgotransport.StreamableHTTPCOption{
+			mcpgotransport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
 		if !mcpgotypes.IsModernProtocol(revision) {
 			options = append(options, mcpgotransport.WithContinuousListening())
 		}
@@ -42,30 +43,39 @@ var httpPeers = map[string]func(ctx context.Context, revision, url string) (*pee
 			return nil, err
 		}
 		h := mcpGoHandlers{}
-		return newMCPGo(ctx, revision, mcpgo.NewClient(t, mcpgo.WithSamplingHandler(h), mcpgo.WithElicitationHandler(h), mcpgo.WithRootsHandler(h)))
+		return newMCPGo(ctx, revision,
+			mcpgo.NewClient(t, mcpgo.WithSamplingHandler(h), mcpgo.WithElicitationHandler(h),
+				mcpgo.WithRootsHandler(h)))
 	},
 }
 
-// asked is what the user says to every question.
-var asked = map[string]any{"name": "Ada", "username": "ada", "email": "ada@example.com", "color": "red"}
+// asked is the user's response to every elicitation.
+var asked = map[string]any{"name": "Ada", "username": "ada", "email": "ada@example.com",
+	"color": "red"}
 
 type mcpGoHandlers struct{}
 
-func (mcpGoHandlers) CreateMessage(context.Context, mcpgotypes.CreateMessageRequest) (*mcpgotypes.CreateMessageResult, error) {
+func (mcpGoHandlers) CreateMessage(context.Context,
+	mcpgotypes.CreateMessageRequest) (*mcpgotypes.CreateMessageResult, error) {
 	return &mcpgotypes.CreateMessageResult{
-		SamplingMessage: mcpgotypes.SamplingMessage{Role: "assistant", Content: mcpgotypes.NewTextContent("Paris")}, Model: "none",
+		SamplingMessage: mcpgotypes.SamplingMessage{Role: "assistant",
+			Content: mcpgotypes.NewTextContent("Paris")}, Model: "none",
 	}, nil
 }
 
-func (mcpGoHandlers) Elicit(context.Context, mcpgotypes.ElicitationRequest) (*mcpgotypes.ElicitationResult, error) {
-	return &mcpgotypes.ElicitationResult{ElicitationResponse: mcpgotypes.ElicitationResponse{Action: "accept", Content: asked}}, nil
+func (mcpGoHandlers) Elicit(context.Context,
+	mcpgotypes.ElicitationRequest) (*mcpgotypes.ElicitationResult, error) {
+	return &mcpgotypes.ElicitationResult{
+		ElicitationResponse: mcpgotypes.ElicitationResponse{Action: "accept", Content: asked}}, nil
 }
 
-func (mcpGoHandlers) ListRoots(context.Context, mcpgotypes.ListRootsRequest) (*mcpgotypes.ListRootsResult, error) {
-	return &mcpgotypes.ListRootsResult{Roots: []mcpgotypes.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}}, nil
+func (mcpGoHandlers) ListRoots(context.Context,
+	mcpgotypes.ListRootsRequest) (*mcpgotypes.ListRootsResult, error) {
+	return &mcpgotypes.ListRootsResult{
+		Roots: []mcpgotypes.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}}}, nil
 }
 
-// The clients of the other Go libraries over Streamable HTTP, in both eras, all on one endpoint.
+// The clients of the other Go libraries over Streamable HTTP, in both eras, on one endpoint.
 func TestInteropHTTP(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -87,7 +97,7 @@ func TestInteropHTTP(t *testing.T) {
 					if err := tap.Close(); err != nil {
 						t.Error(err)
 					}
-					wellSaid(t, record)
+					checkRecord(t, record)
 				})
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				t.Cleanup(cancel)
@@ -109,7 +119,8 @@ func TestInteropHTTP(t *testing.T) {
 func serveEverything(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(dir, "everything-server")
-	build := exec.Command("go", "build", "-o", path, "github.com/stdwire/stdwire/internal/conformance/everything-server")
+	build := exec.Command("go", "build", "-o", path,
+		"github.com/stdwire/stdwire/internal/conformance/everything-server")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -142,8 +153,8 @@ func serveEverything(t *testing.T, dir string) string {
 	return strings.TrimSpace(line)
 }
 
-// wellSaid checks both sides of a record.
-func wellSaid(t *testing.T, record string) {
+// checkRecord checks both sides of a recording.
+func checkRecord(t *testing.T, record string) {
 	schemas := conformance.OpenSchemas()
 	if schemas == nil {
 		return
@@ -166,10 +177,11 @@ func (i *interop) everything(record string) {
 	if err != nil || !slices.Contains(names, "test_simple_text") {
 		i.t.Fatalf("%v, %v", names, err)
 	}
-	if _, _, err := i.peer.call(i.ctx, "nothing", map[string]any{}); err == nil || i.code(err) != -32602 {
+	if _, _, err := i.peer.call(i.ctx, "nothing", map[string]any{}); err == nil ||
+		i.code(err) != -32602 {
 		i.t.Errorf("%v", err)
 	}
-	none := map[string]any{} // nil would be sent as null, which no revision has
+	none := map[string]any{} // nil would be sent as null, which no revision allows
 	for _, c := range []struct {
 		tool string
 		args map[string]any
@@ -192,26 +204,30 @@ func (i *interop) everything(record string) {
 			i.t.Errorf("%s: %q, %v, %v; want %q", c.tool, text, failed, err, c.want)
 		}
 	}
-	if text, err := i.read(i.ctx, "test://template/7/data"); err != nil || !json.Valid([]byte(text)) || !strings.Contains(text, "Data for ID: 7") {
+	if text, err := i.read(i.ctx, "test://template/7/data"); err != nil ||
+		!json.Valid([]byte(text)) || !strings.Contains(text, "Data for ID: 7") {
 		i.t.Errorf("%q, %v", text, err)
 	}
-	text, err := i.prompt(i.ctx, "test_prompt_with_arguments", map[string]string{"arg1": "a", "arg2": "b"})
+	text, err := i.prompt(i.ctx, "test_prompt_with_arguments",
+		map[string]string{"arg1": "a", "arg2": "b"})
 	if err != nil || !strings.Contains(text, "arg1='a'") {
 		i.t.Errorf("%q, %v", text, err)
 	}
 	if err := i.watch(i.ctx, "test://watched-resource"); err != nil {
 		i.t.Fatal(err)
 	}
-	i.hears(i.updated, "test_trigger_resource_update")
-	i.hears(i.changed, "test_trigger_tool_change")
+	i.callUntilNotified(i.updated, "test_trigger_resource_update")
+	i.callUntilNotified(i.changed, "test_trigger_tool_change")
 	i.cancelledHTTP(record)
-	if text, _, err := i.peer.call(i.ctx, "greet", map[string]any{"name": "Ada"}); err != nil || text != "Hello, Ada!" {
+	if text, _, err := i.peer.call(i.ctx, "greet", map[string]any{"name": "Ada"}); err != nil ||
+		text != "Hello, Ada!" {
 		i.t.Errorf("%q, %v", text, err)
 	}
 }
 
-// hears calls a tool until what it causes is heard: not all of these clients tell when they have begun to listen.
-func (i *interop) hears(what chan struct{}, tool string) {
+// callUntilNotified calls a tool until its notification arrives: not all of these clients report
+// when their stream is open.
+func (i *interop) callUntilNotified(what chan struct{}, tool string) {
 	i.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -227,7 +243,7 @@ func (i *interop) hears(what chan struct{}, tool string) {
 	}
 }
 
-// cancelledHTTP calls a tool that takes long, and cancels it when it is on its way.
+// cancelledHTTP calls a slow tool, and cancels the call once it has started.
 func (i *interop) cancelledHTTP(record string) {
 	i.t.Helper()
 	ctx, cancel := context.WithCancel(i.ctx)
@@ -252,7 +268,7 @@ func (i *interop) cancelledHTTP(record string) {
 	}
 }
 
-// recorded reports whether a client has said that.
+// recorded reports whether the client has sent that.
 func recorded(t *testing.T, record, part string) bool {
 	t.Helper()
 	talks, err := conformance.ReadRecords(record)

@@ -29,27 +29,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A peer is a client of another library, connected. Its calls return the text of the result.
+// A peer is a connected client of another library. Its calls return the text of the result.
 type peer struct {
-	server   string // the name that the server gives itself
-	tools    func(ctx context.Context) ([]string, error)
-	call     func(ctx context.Context, tool string, args map[string]any) (text string, isError bool, err error)
-	watch    func(ctx context.Context, uri string) error // of which updated hears
+	server string // the server's name
+	tools  func(ctx context.Context) ([]string, error)
+	call   func(ctx context.Context, tool string, args map[string]any) (text string, isError bool,
+		err error)
+	watch    func(ctx context.Context, uri string) error // changes arrive on updated
 	read     func(ctx context.Context, uri string) (text string, err error)
 	prompt   func(ctx context.Context, name string, args map[string]string) (text string, err error)
-	code     func(err error) int64 // of an error that the server answered with
+	code     func(err error) int64 // of a JSON-RPC error
 	progress chan float64
-	changed  chan struct{} // the list of tools
-	updated  chan struct{} // what is watched
+	changed  chan struct{} // signals tools/list_changed
+	updated  chan struct{} // signals resources/updated
 	close    func() error
 }
 
-var peers = map[string]func(ctx context.Context, revision, dir string, server []string) (*peer, error){
+var peers = map[string]func(ctx context.Context, revision, dir string, server []string) (*peer,
+	error){
 	"go-sdk": connectGoSDK,
 	"mcp-go": connectMCPGo,
 }
 
-// notify sends without waiting: what nobody takes is lost.
+// notify sends without blocking. Signals that nobody receives are dropped.
 func notify[T any](c chan T, v T) {
 	select {
 	case c <- v:
@@ -58,7 +60,8 @@ func notify[T any](c chan T, v T) {
 }
 
 func newPeer() *peer {
-	return &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1), updated: make(chan struct{}, 1)}
+	return &peer{progress: make(chan float64, 1), changed: make(chan struct{}, 1),
+		updated: make(chan struct{}, 1)}
 }
 
 func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*peer, error) {
@@ -70,15 +73,25 @@ func connectGoSDK(ctx context.Context, revision, dir string, server []string) (*
 func newGoSDK(ctx context.Context, revision string, transport gosdk.Transport) (*peer, error) {
 	p := newPeer()
 	c := gosdk.NewClient(&gosdk.Implementation{Name: "interop", Version: "1"}, &gosdk.ClientOptions{
-		ProgressNotificationHandler: func(_ context.Context, r *gosdk.ProgressNotificationClientRequest) {
+		ProgressNotificationHandler: func(_ context.Context,
+			r *gosdk.ProgressNotificationClientRequest) {
 			notify(p.progress, r.Params.Progress)
 		},
-		ToolListChangedHandler: func(context.Context, *gosdk.ToolListChangedRequest) { notify(p.changed, struct{}{}) },
-		ResourceUpdatedHandler: func(context.Context, *gosdk.ResourceUpdatedNotificationRequest) { notify(p.updated, struct{}{}) },
-		CreateMessageHandler: func(context.Context, *gosdk.CreateMessageRequest) (*gosdk.CreateMessageResult, error) {
-			return &gosdk.CreateMessageResult{Role: "assistant", Model: "none", Content: &gosdk.TextContent{Text: "Paris"}}, nil
+		ToolListChangedHandler: func(context.Context,
+			*gosdk.ToolListChangedRequest) {
+			notify(p.changed, struct{}{})
 		},
-		ElicitationHandler: func(context.Context, *gosdk.ElicitRequest) (*gosdk.ElicitResult, error) {
+		ResourceUpdatedHandler: func(context.Context,
+			*gosdk.ResourceUpdatedNotificationRequest) {
+			notify(p.updated, struct{}{})
+		},
+		CreateMessageHandler: func(context.Context,
+			*gosdk.CreateMessageRequest) (*gosdk.CreateMessageResult, error) {
+			return &gosdk.CreateMessageResult{Role: "assistant", Model: "none",
+				Content: &gosdk.TextContent{Text: "Paris"}}, nil
+		},
+		ElicitationHandler: func(context.Context, *gosdk.ElicitRequest) (*gosdk.ElicitResult,
+			error) {
 			return &gosdk.ElicitResult{Action: "accept", Content: asked}, nil
 		},
 	})
@@ -106,7 +119,9 @@ func newGoSDK(ctx context.Context, revision string, transport gosdk.Transport) (
 		}
 		return r.Content[0].(*gosdk.TextContent).Text, r.IsError, nil
 	}
-	p.watch = func(ctx context.Context, uri string) error { return s.Subscribe(ctx, &gosdk.SubscribeParams{URI: uri}) }
+	p.watch = func(ctx context.Context, uri string) error {
+		return s.Subscribe(ctx, &gosdk.SubscribeParams{URI: uri})
+	}
 	p.read = func(ctx context.Context, uri string) (string, error) {
 		r, err := s.ReadResource(ctx, &gosdk.ReadResourceParams{URI: uri})
 		if err != nil {
@@ -131,12 +146,13 @@ func newGoSDK(ctx context.Context, revision string, transport gosdk.Transport) (
 }
 
 func connectMCPGo(ctx context.Context, revision, dir string, server []string) (*peer, error) {
-	c, err := mcpgo.NewStdioMCPClientWithOptions(server[0], nil, server[1:], mcpgotransport.WithCommandFunc(
-		func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
-			cmd := exec.CommandContext(ctx, command, args...)
-			cmd.Dir, cmd.Env, cmd.Stderr = dir, env, nil
-			return cmd, nil
-		}))
+	c, err := mcpgo.NewStdioMCPClientWithOptions(server[0], nil, server[1:],
+		mcpgotransport.WithCommandFunc(
+			func(ctx context.Context, command string, env, args []string) (*exec.Cmd, error) {
+				cmd := exec.CommandContext(ctx, command, args...)
+				cmd.Dir, cmd.Env, cmd.Stderr = dir, env, nil
+				return cmd, nil
+			}))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +172,7 @@ func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, err
 			notify(p.updated, struct{}{})
 		}
 	})
-	if err := c.Start(ctx); err != nil { // or it hears no notifications
+	if err := c.Start(ctx); err != nil { // otherwise it receives no notifications
 		return nil, errors.Join(err, c.Close())
 	}
 	var request mcpgotypes.InitializeRequest
@@ -179,8 +195,10 @@ func newMCPGo(ctx context.Context, revision string, c *mcpgo.Client) (*peer, err
 		}
 		p.close = func() error { stop(); return c.Close() }
 		p.watch = func(ctx context.Context, uri string) error {
-			// One takes the place of another.
-			both, err := c.ListenAsync(ctx, mcpgotypes.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{uri}}, nil)
+			// A new one replaces the old.
+			both, err := c.ListenAsync(ctx,
+				mcpgotypes.SubscriptionFilter{ToolsListChanged: true,
+					ResourceSubscriptions: []string{uri}}, nil)
 			p.close = func() error { stop(); both(); return c.Close() }
 			return err
 		}
@@ -238,14 +256,15 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "stdwire")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/stdwire/stdwire/cmd/stdwire").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", path,
+		"github.com/stdwire/stdwire/cmd/stdwire").CombinedOutput()
 	if err != nil {
 		err = errors.Join(err, errors.New(string(out)))
 	}
 	return path, err
 })
 
-// The clients of the other Go libraries, on the binary and on the fixture, in both eras.
+// The clients of the other Go libraries with the binary and the fixture, in both eras.
 func TestInterop(t *testing.T) {
 	binary, err := buildBinary()
 	if err != nil {
@@ -268,7 +287,8 @@ func TestInterop(t *testing.T) {
 				i.files()
 			})
 			t.Run(name+" "+revision+" fixture", func(t *testing.T) {
-				i := newInterop(t, connect, revision, func(string) []string { return []string{self, conformance.RoleFixture} })
+				i := newInterop(t, connect, revision,
+					func(string) []string { return []string{self, conformance.RoleFixture} })
 				i.fixture()
 			})
 		}
@@ -281,8 +301,11 @@ type interop struct {
 	*peer
 }
 
-// newInterop connects a client to a server, with the tap in between, and when the test ends checks what the server said.
-func newInterop(t *testing.T, connect func(context.Context, string, string, []string) (*peer, error), revision string, server func(dir string) []string) *interop {
+// newInterop connects a client to a server through the tap. When the test ends, it checks the
+// recorded messages of the server.
+func newInterop(t *testing.T,
+	connect func(context.Context, string, string, []string) (*peer, error), revision string,
+	server func(dir string) []string) *interop {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -307,7 +330,9 @@ func newInterop(t *testing.T, connect func(context.Context, string, string, []st
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	p, err := connect(ctx, revision, dir, append([]string{"env", "GORACE=atexit_sleep_ms=0", self, conformance.RoleTap, filepath.Join(dir, "record")}, server(dir)...))
+	p, err := connect(ctx, revision, dir,
+		append([]string{"env", "GORACE=atexit_sleep_ms=0", self, conformance.RoleTap,
+			filepath.Join(dir, "record")}, server(dir)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,11 +353,12 @@ func (i *interop) list(want ...string) {
 	}
 }
 
-// wants calls a tool, and wants that in the text of the result.
+// wants calls a tool, and requires the text in the result.
 func (i *interop) wants(part string, isError bool, tool string, args map[string]any) {
 	i.t.Helper()
 	text, failed, err := i.peer.call(i.ctx, tool, args)
-	if err != nil || failed != isError || !strings.Contains(text, part) || !json.Valid([]byte(text)) {
+	if err != nil || failed != isError || !strings.Contains(text, part) ||
+		!json.Valid([]byte(text)) {
 		i.t.Fatalf("%s: %q, %v, %v; want %q", tool, text, failed, err, part)
 	}
 }
@@ -344,7 +370,7 @@ func (i *interop) unknown() {
 	}
 }
 
-// cancelled calls a tool that takes long, waits for its progress, and cancels it.
+// cancelled calls a slow tool, waits for progress, and cancels the call.
 func (i *interop) cancelled(tool string, args map[string]any) {
 	i.t.Helper()
 	ctx, cancel := context.WithCancel(i.ctx)

@@ -1,11 +1,16 @@
-// Command bench measures stdwire beside its peers, in one run on one machine, and prints a table with the ratios.
+// Command bench measures stdwire beside other libraries, in one run on one machine, and prints a
+// table with the ratios.
 //
-//	go run . [-suite rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http] [-time 1s] [-repeat 3] [-profile DIR]
+//	go run . [-suite rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http] \
+//		[-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
 //
-// The absolute numbers are the machine's; the ratios are what to look at. Each number is the median of the repeats, which take turns, so that
-// a busy moment hits all programs alike. The suite gateway-http measures TBXark's mcp-proxy too, if STDWIRE_BENCH_MCP_PROXY has the path of its binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles: NAME.cpu and NAME.allocs.
+// Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
+// repeats. The programs take turns, so that other load on the machine affects all. The suite
+// gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
+// binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles:
+// NAME.cpu and NAME.allocs.
 package main
 
 import (
@@ -19,27 +24,28 @@ import (
 	"time"
 )
 
-// A measure is one number of one program: lower is better, unless rate is set.
+// A measure is one number of one program. Lower is better, unless rate is set.
 type measure struct {
 	what, program string
 	value         float64
 	unit          string
 	rate          bool
-	extra         string // shown as it is, such as allocations
+	extra         string // further columns, such as allocations
 }
 
-// A budget is how many times another program's rate stdwire's has to be at least, or what part of its cost stdwire's may be at most.
+// A budget bounds the ratio of stdwire's number to another program's: from below for rates, from
+// above for costs.
 type budget struct {
 	what, program string
 	ratio         float64
 }
 
 type options struct {
-	time     time.Duration // to measure each number
-	profiles string        // a folder for profiles of the servers, "" for none
+	time     time.Duration // for each number
+	profiles string        // the folder for profiles; "" for none
 }
 
-// A suite measures all its programs once.
+// A suite measures its programs once.
 type suite struct {
 	name    string
 	run     func(o options) ([]measure, error)
@@ -47,13 +53,13 @@ type suite struct {
 }
 
 var suites = []suite{
-	{"rpc", timed(rpcSuite), nil},
-	{"pipe", timed(pipeSuite), nil},
-	{"stdio", timed(stdioSuite), nil},
+	{"rpc", withTime(rpcSuite), nil},
+	{"pipe", withTime(pipeSuite), nil},
+	{"stdio", withTime(stdioSuite), nil},
 	{"client", clientSuite("stdio"), clientBudgets("stdio")},
 	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
-	{"start", timed(startSuite), nil},
-	{"auth", timed(authSuite), authBudgets()},
+	{"start", withTime(startSuite), nil},
+	{"auth", withTime(authSuite), authBudgets()},
 	{"http", httpSuite, httpBudgets},
 	{"gateway", gatewaySuite, gatewayBudgets},
 	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
@@ -61,24 +67,31 @@ var suites = []suite{
 	{"gateway-load", gatewayLoadSuite, nil},
 }
 
-// timed is a suite that needs to know no more than the time.
-func timed(run func(d time.Duration) ([]measure, error)) func(options) ([]measure, error) {
+// withTime adapts a suite that needs only the time.
+func withTime(run func(d time.Duration) ([]measure, error)) func(options) ([]measure, error) {
 	return func(o options) ([]measure, error) { return run(o.time) }
 }
 
 func main() {
-	only := flag.String("suite", "rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http", "the suites to run, separated by commas")
+	only := flag.String("suite",
+		"rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http",
+		"the suites to run, separated by commas")
 	var o options
-	flag.DurationVar(&o.time, "time", time.Second, "how long to measure each number")
-	repeat := flag.Int("repeat", 3, "how often")
-	flag.StringVar(&o.profiles, "profile", "", "a folder for profiles of the HTTP servers and the clients")
-	httpServer := flag.String("http-server", "", "be this server of the HTTP suites, until standard input ends")
-	answers := flag.String("answer", "", "be the server that clients are measured with: stdio, or http until standard input ends")
-	clientName := flag.String("client", "", "be this client, and print what its calls cost")
-	copying := flag.Bool("copy", false, "copy bytes between standard input and output and that server over stdio, until standard input ends")
-	url := flag.String("url", "", "the server of that client; one over stdio if there is none")
-	era := flag.String("era", "modern", "of that server or client")
-	callers := flag.Int("callers", 1, "how many calls of that client are in flight")
+	flag.DurationVar(&o.time, "time", time.Second, "duration of each measurement")
+	repeat := flag.Int("repeat", 3, "number of rounds")
+	flag.StringVar(&o.profiles, "profile", "",
+		"a folder for profiles of the HTTP servers and the clients")
+	httpServer := flag.String("http-server", "",
+		"run this server of the HTTP suites, until standard input ends")
+	answers := flag.String("answer", "",
+		"run the server that clients are measured with: stdio, or http until standard input ends")
+	clientName := flag.String("client", "", "run this client, and print the cost of its calls")
+	copying := flag.Bool("copy", false,
+		"start the server, and copy bytes between it and standard input and output")
+	url := flag.String("url", "",
+		"the URL of that client's server; without it, a server over stdio")
+	era := flag.String("era", "modern", "era of that server or client")
+	callers := flag.Int("callers", 1, "calls in flight of that client")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: unused argument %q\n", flag.Arg(0))
@@ -89,7 +102,7 @@ func main() {
 	case *httpServer != "":
 		role = func() error { return serveHTTP(*httpServer, o.profiles) }
 	case *answers != "":
-		role = func() error { return answer(*answers, *era) }
+		role = func() error { return runEchoServer(*answers, *era) }
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
@@ -102,9 +115,9 @@ func main() {
 		}
 		return
 	}
-	wanted := strings.Split(*only, ",")
+	selected := strings.Split(*only, ",")
 	for _, s := range suites {
-		if !slices.Contains(wanted, s.name) {
+		if !slices.Contains(selected, s.name) {
 			continue
 		}
 		var rounds [][]measure
@@ -120,7 +133,7 @@ func main() {
 	}
 }
 
-// medians takes the middle one of each measure over all rounds.
+// medians returns the median of each measure over all rounds.
 func medians(rounds [][]measure) []measure {
 	result := slices.Clone(rounds[0])
 	for i := range result {
@@ -134,7 +147,7 @@ func medians(rounds [][]measure) []measure {
 	return result
 }
 
-// print shows all measures; the ratio is stdwire's to that program: its time as a part of theirs, or its rate as a multiple of theirs.
+// print prints the measures. The ratio is stdwire's number divided by the program's.
 func print(s suite, all []measure) {
 	ours := map[string]float64{}
 	for _, m := range all {
@@ -149,11 +162,13 @@ func print(s suite, all []measure) {
 		if m.program != "stdwire" && m.value > 0 {
 			ratio = fmt.Sprintf("stdwire: %.2f×", ours[m.what]/m.value)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%.4g %s\t%s\t%s\n", m.what, m.program, m.value, m.unit, m.extra, ratio)
+		fmt.Fprintf(w, "%s\t%s\t%.4g %s\t%s\t%s\n", m.what, m.program, m.value, m.unit, m.extra,
+			ratio)
 	}
 	w.Flush()
 	for _, b := range s.budgets {
-		i := slices.IndexFunc(all, func(m measure) bool { return m.what == b.what && m.program == b.program })
+		i := slices.IndexFunc(all,
+			func(m measure) bool { return m.what == b.what && m.program == b.program })
 		ratio, verdict, bound := ours[b.what]/all[i].value, "kept", "at most"
 		missed := ratio > b.ratio
 		if all[i].rate {
@@ -162,6 +177,7 @@ func print(s suite, all []measure) {
 		if missed {
 			verdict = "MISSED"
 		}
-		fmt.Printf("budget: %s, %s %g× %s: %.2f×, %s\n", b.what, bound, b.ratio, b.program, ratio, verdict)
+		fmt.Printf("budget: %s, %s %g× %s: %.2f×, %s\n", b.what, bound, b.ratio, b.program, ratio,
+			verdict)
 	}
 }

@@ -23,7 +23,7 @@ type echoText struct {
 	Text string `json:"text"`
 }
 
-// pipePrograms serve a stream until it ends. raw is a tool without schema and types.
+// pipePrograms serve a stream until it ends. raw selects a tool without schema and types.
 var pipePrograms = []struct {
 	name  string
 	serve func(raw bool, stream io.ReadWriteCloser)
@@ -32,52 +32,73 @@ var pipePrograms = []struct {
 		catalog := dispatch.NewCatalog()
 		spec := dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read}
 		if raw {
-			dispatch.Add(catalog, spec, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+			dispatch.Add(catalog, spec,
+				func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+					return in, nil
+				})
 		} else {
-			dispatch.Add(catalog, spec, func(_ context.Context, in echoText) (echoText, error) { return in, nil })
+			dispatch.Add(catalog, spec,
+				func(_ context.Context, in echoText) (echoText, error) { return in, nil })
 		}
-		_ = server.New(server.Info{Name: "echo", Version: "1"}, catalog).Serve(context.Background(), stream)
+		_ = server.New(server.Info{Name: "echo", Version: "1"}, catalog).Serve(context.Background(),
+			stream)
 	}},
 	{"go-sdk", func(raw bool, stream io.ReadWriteCloser) {
 		s := gosdk.NewServer(&gosdk.Implementation{Name: "echo", Version: "1"}, nil)
 		tool := &gosdk.Tool{Name: "echo", Description: "Echo."}
 		if raw {
 			tool.InputSchema = json.RawMessage(`{"type":"object"}`)
-			s.AddTool(tool, func(_ context.Context, r *gosdk.CallToolRequest) (*gosdk.CallToolResult, error) {
-				return &gosdk.CallToolResult{Content: []gosdk.Content{&gosdk.TextContent{Text: string(r.Params.Arguments)}}}, nil
+			s.AddTool(tool, func(_ context.Context,
+				r *gosdk.CallToolRequest) (*gosdk.CallToolResult, error) {
+				return &gosdk.CallToolResult{
+						Content: []gosdk.Content{
+							&gosdk.TextContent{Text: string(r.Params.Arguments)}}},
+					nil
 			})
 		} else {
-			gosdk.AddTool(s, tool, func(_ context.Context, _ *gosdk.CallToolRequest, in echoText) (*gosdk.CallToolResult, echoText, error) {
-				return nil, in, nil
-			})
+			gosdk.AddTool(s, tool,
+				func(_ context.Context, _ *gosdk.CallToolRequest,
+					in echoText) (*gosdk.CallToolResult, echoText, error) {
+					return nil, in, nil
+				})
 		}
 		_ = s.Run(context.Background(), &gosdk.IOTransport{Reader: stream, Writer: stream})
 	}},
 	{"mcp-go", func(raw bool, stream io.ReadWriteCloser) {
 		options := []mcpgoserver.ServerOption{mcpgoserver.WithToolCapabilities(true)}
 		if !raw {
-			options = append(options, mcpgoserver.WithInputSchemaValidation(), mcpgoserver.WithOutputSchemaValidation())
+			options = append(options, mcpgoserver.WithInputSchemaValidation(),
+				mcpgoserver.WithOutputSchemaValidation())
 		}
 		s := mcpgoserver.NewMCPServer("echo", "1", options...)
 		if raw {
-			s.AddTool(mcpgo.NewTool("echo"), func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-				text, err := r.RequireString("text")
-				return mcpgo.NewToolResultText(text), err
-			})
+			s.AddTool(mcpgo.NewTool("echo"),
+				func(_ context.Context, r mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+					text, err := r.RequireString("text")
+					return mcpgo.NewToolResultText(text), err
+				})
 		} else {
-			s.AddTool(mcpgo.NewTool("echo", mcpgo.WithInputSchema[echoText](), mcpgo.WithOutputSchema[echoText]()),
-				mcpgo.NewStructuredToolHandler(func(_ context.Context, _ mcpgo.CallToolRequest, in echoText) (echoText, error) { return in, nil }))
+			s.AddTool(mcpgo.NewTool("echo", mcpgo.WithInputSchema[echoText](),
+				mcpgo.WithOutputSchema[echoText]()),
+				mcpgo.NewStructuredToolHandler(
+					func(_ context.Context, _ mcpgo.CallToolRequest, in echoText) (echoText,
+						error) {
+						return in, nil
+					}))
 		}
 		_ = mcpgoserver.NewStdioServer(s).Listen(context.Background(), stream, stream)
 	}},
 }
 
-// pipeSuite measures tools/call in one process, over io.Pipe, one at a time, by a client that only writes and reads lines.
+// pipeSuite measures tools/call in one process over io.Pipe, one call at a time, with a client that
+// only writes and reads lines.
 func pipeSuite(d time.Duration) ([]measure, error) {
 	var all []measure
 	for _, kind := range []string{"raw", "typed and validated"} {
 		for _, p := range pipePrograms {
-			m, err := measurePipe(func(stream io.ReadWriteCloser) { p.serve(kind == "raw", stream) }, d)
+			m, err := measurePipe(func(stream io.ReadWriteCloser) {
+				p.serve(kind == "raw", stream)
+			}, d)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -111,30 +132,30 @@ func measurePipe(serve func(io.ReadWriteCloser), d time.Duration) (measure, erro
 	return m, err
 }
 
-// A lineClient is an MCP client of the legacy era at its cheapest.
+// A lineClient is a minimal MCP client of the legacy era.
 type lineClient struct {
 	in  *bufio.Reader
 	out io.Writer
 }
 
-const hello = helloBegin + "{}" + helloEnd
-const helloBegin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"bench","version":"1"},"capabilities":`
-const helloEnd = "}}\n"
-const ready = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+const initializeFrame = initializeBegin + "{}" + initializeEnd
+const initializeBegin = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"bench","version":"1"},"capabilities":`
+const initializeEnd = "}}\n"
+const initializedFrame = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
 func (c lineClient) open() error { return c.openWith("{}") }
 
-// openWith opens for a client with these capabilities.
+// openWith performs the handshake with these client capabilities.
 func (c lineClient) openWith(capabilities string) error {
-	if _, err := c.exchange([]byte(helloBegin + capabilities + helloEnd)); err != nil {
+	if _, err := c.exchange([]byte(initializeBegin + capabilities + initializeEnd)); err != nil {
 		return err
 	}
-	_, err := io.WriteString(c.out, ready)
+	_, err := io.WriteString(c.out, initializedFrame)
 	return err
 }
 
 func (c lineClient) exchange(frame []byte) ([]byte, error) {
-	if len(frame) < 32<<10 { // fits into a pipe
+	if len(frame) < 32<<10 { // fits into the buffer of a pipe
 		if _, err := c.out.Write(frame); err != nil {
 			return nil, err
 		}
@@ -149,7 +170,7 @@ func (c lineClient) exchange(frame []byte) ([]byte, error) {
 	return line, errors.Join(err, <-written)
 }
 
-// response reads up to the next response; its bytes are good until the next read.
+// response reads up to the next response, which is valid until the next read.
 func (c lineClient) response() ([]byte, error) {
 	for {
 		line, err := c.in.ReadSlice('\n')
@@ -166,7 +187,8 @@ func (c lineClient) response() ([]byte, error) {
 		switch {
 		case bytes.Contains(head, []byte(`"method":"notifications/`)):
 			continue
-		case bytes.Contains(head, []byte(`"error":{`)), bytes.HasSuffix(bytes.TrimSpace(line), []byte(`"isError":true}}`)):
+		case bytes.Contains(head, []byte(`"error":{`)),
+			bytes.HasSuffix(bytes.TrimSpace(line), []byte(`"isError":true}}`)):
 			return nil, fmt.Errorf("the server says %.300s", line)
 		}
 		return line, nil
@@ -174,5 +196,7 @@ func (c lineClient) response() ([]byte, error) {
 }
 
 func callFrame(tool string, id int, text string) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`+"\n", id, tool, text)
+	return fmt.Appendf(nil,
+		`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"text":%q}}}`+
+			"\n", id, tool, text)
 }

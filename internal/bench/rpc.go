@@ -16,19 +16,20 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 	"github.com/creachadair/jrpc2/handler"
 	sgrpc "github.com/sourcegraph/jsonrpc2"
+	lsprpc "go.lsp.dev/jsonrpc2"
 	exprpc "golang.org/x/exp/jsonrpc2"
 
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// payload is what is echoed: the handler decodes and returns it, the caller decodes the answer.
+// payload is what is echoed: the handler decodes and returns it, and the caller decodes the result.
 type payload struct {
 	Text string `json:"text"`
 	N    int    `json:"n"`
 }
 
-// A connection is a pair of peers of one library, connected by two pipes of the system.
+// A connection is a pair of peers of one library, connected by two os.Pipes.
 type connection struct {
 	call  func(ctx context.Context, in *payload) (payload, error)
 	close func()
@@ -42,6 +43,8 @@ var rpcPrograms = []struct {
 	{"x/exp/jsonrpc2", expRPC},
 	{"creachadair/jrpc2", jrpc2RPC},
 	{"sourcegraph/jsonrpc2", sourcegraphRPC},
+	{"go.lsp.dev/jsonrpc2", lspRPC(lsprpc.AsyncHandler)},
+	{"go.lsp.dev/jsonrpc2, serial", lspRPC(func(h lsprpc.Handler) lsprpc.Handler { return h })},
 	{"encoding/json alone", jsonAlone},
 }
 
@@ -65,7 +68,8 @@ func rpcSuite(d time.Duration) ([]measure, error) {
 	return all, nil
 }
 
-func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), text string, callers int, d time.Duration) (measure, error) {
+func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), text string,
+	callers int, d time.Duration) (measure, error) {
 	near, far, err := pipes()
 	if err != nil {
 		return measure{}, err
@@ -84,7 +88,7 @@ func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), 
 	})
 }
 
-// benchmark calls f from as many goroutines as said, and returns the time per call.
+// benchmark calls f from several goroutines, and returns the time per call.
 func benchmark(d time.Duration, callers int, f func() error) (measure, error) {
 	var failure error
 	var once sync.Once
@@ -122,14 +126,16 @@ func benchmark(d time.Duration, callers int, f func() error) (measure, error) {
 	}, failure
 }
 
-// duplex is a reader and a writer as one stream.
+// duplex combines a reader and a writer.
 type duplex struct {
 	io.ReadCloser
 	w io.WriteCloser
 }
 
 func (d duplex) Write(p []byte) (int, error) { return d.w.Write(p) }
-func (d duplex) Close() error                { return errors.Join(d.ReadCloser.Close(), d.w.Close()) }
+func (d duplex) Close() error {
+	return errors.Join(d.ReadCloser.Close(), d.w.Close())
+}
 
 func pipes() (near, far io.ReadWriteCloser, err error) {
 	r1, w1, err := os.Pipe()
@@ -141,11 +147,13 @@ func pipes() (near, far io.ReadWriteCloser, err error) {
 }
 
 func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
-	server := rpc.NewPeer(far, rpc.Options{Framing: framing.ContentLength, Handler: func(_ context.Context, req *rpc.Request) (any, error) {
-		var p payload
-		err := json.Unmarshal(req.Params, &p)
-		return &p, err
-	}})
+	server := rpc.NewPeer(far,
+		rpc.Options{Framing: framing.ContentLength,
+			Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+				var p payload
+				err := json.Unmarshal(req.Params, &p)
+				return &p, err
+			}})
 	client := rpc.NewPeer(near, rpc.Options{Framing: framing.ContentLength})
 	return connection{
 		call: func(ctx context.Context, in *payload) (out payload, err error) {
@@ -156,30 +164,33 @@ func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
 	}, nil
 }
 
-// dialed is a stream that is there already.
-type dialed struct{ stream io.ReadWriteCloser }
+// existingStream is an x/exp dialer for a stream that is open already.
+type existingStream struct{ stream io.ReadWriteCloser }
 
-func (d dialed) Dial(context.Context) (io.ReadWriteCloser, error) { return d.stream, nil }
+func (d existingStream) Dial(context.Context) (io.ReadWriteCloser, error) { return d.stream, nil }
 
-// bound is an x/exp binder.
-type bound struct{ o exprpc.ConnectionOptions }
+// fixedBinder is an x/exp binder that returns the same options for each connection.
+type fixedBinder struct{ o exprpc.ConnectionOptions }
 
-func (b bound) Bind(context.Context, *exprpc.Connection) (exprpc.ConnectionOptions, error) {
+func (b fixedBinder) Bind(context.Context, *exprpc.Connection) (exprpc.ConnectionOptions, error) {
 	return b.o, nil
 }
 
 func expRPC(near, far io.ReadWriteCloser) (connection, error) {
 	ctx := context.Background()
-	server, err := exprpc.Dial(ctx, dialed{far}, bound{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer(), Handler: exprpc.HandlerFunc(
-		func(_ context.Context, req *exprpc.Request) (any, error) {
-			var p payload
-			err := json.Unmarshal(req.Params, &p)
-			return &p, err
-		})}})
+	server, err := exprpc.Dial(ctx, existingStream{far},
+		fixedBinder{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer(),
+			Handler: exprpc.HandlerFunc(
+				func(_ context.Context, req *exprpc.Request) (any, error) {
+					var p payload
+					err := json.Unmarshal(req.Params, &p)
+					return &p, err
+				})}})
 	if err != nil {
 		return connection{}, err
 	}
-	client, err := exprpc.Dial(ctx, dialed{near}, bound{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer()}})
+	client, err := exprpc.Dial(ctx, existingStream{near},
+		fixedBinder{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer()}})
 	return connection{
 		call: func(ctx context.Context, in *payload) (out payload, err error) {
 			err = client.Call(ctx, "echo", in).Await(ctx, &out)
@@ -190,7 +201,10 @@ func expRPC(near, far io.ReadWriteCloser) (connection, error) {
 }
 
 func jrpc2RPC(near, far io.ReadWriteCloser) (connection, error) {
-	server := jrpc2.NewServer(handler.Map{"echo": handler.New(func(_ context.Context, p *payload) (*payload, error) { return p, nil })},
+	server := jrpc2.NewServer(
+		handler.Map{"echo": handler.New(func(_ context.Context, p *payload) (*payload, error) {
+			return p, nil
+		})},
 		&jrpc2.ServerOptions{Concurrency: 64}).Start(channel.LSP(far, far))
 	client := jrpc2.NewClient(channel.LSP(near, near), nil)
 	return connection{
@@ -204,14 +218,16 @@ func jrpc2RPC(near, far io.ReadWriteCloser) (connection, error) {
 
 func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
 	ctx := context.Background()
-	server := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(far, sgrpc.VSCodeObjectCodec{}), sgrpc.AsyncHandler(sgrpc.HandlerWithError(
-		func(_ context.Context, _ *sgrpc.Conn, req *sgrpc.Request) (any, error) {
-			var p payload
-			err := json.Unmarshal(*req.Params, &p)
-			return &p, err
-		})))
-	client := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(near, sgrpc.VSCodeObjectCodec{}), sgrpc.HandlerWithError(
-		func(context.Context, *sgrpc.Conn, *sgrpc.Request) (any, error) { return nil, nil }))
+	server := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(far, sgrpc.VSCodeObjectCodec{}),
+		sgrpc.AsyncHandler(sgrpc.HandlerWithError(
+			func(_ context.Context, _ *sgrpc.Conn, req *sgrpc.Request) (any, error) {
+				var p payload
+				err := json.Unmarshal(*req.Params, &p)
+				return &p, err
+			})))
+	client := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(near, sgrpc.VSCodeObjectCodec{}),
+		sgrpc.HandlerWithError(
+			func(context.Context, *sgrpc.Conn, *sgrpc.Request) (any, error) { return nil, nil }))
 	return connection{
 		call: func(ctx context.Context, in *payload) (out payload, err error) {
 			err = client.Call(ctx, "echo", in, &out)
@@ -221,7 +237,33 @@ func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
 	}, nil
 }
 
-// jsonAlone is what every echo costs at least: the payload encoded twice and decoded twice.
+// lspRPC connects two peers of go.lsp.dev/jsonrpc2. wrap selects whether requests are handled
+// concurrently, as by all others, or one by one on the goroutine that reads, which is its default.
+// The handler decodes with the library's codec.
+func lspRPC(wrap func(lsprpc.Handler) lsprpc.Handler) func(near,
+	far io.ReadWriteCloser) (connection, error) {
+	return func(near, far io.ReadWriteCloser) (connection, error) {
+		ctx := context.Background()
+		server := lsprpc.NewConn(lsprpc.NewHeaderStream(far))
+		server.Go(ctx, wrap(func(_ context.Context, req *lsprpc.Request) (any, error) {
+			var p payload
+			err := lsprpc.DefaultCodec.Unmarshal(req.Params(), &p)
+			return &p, err
+		}))
+		client := lsprpc.NewConn(lsprpc.NewHeaderStream(near))
+		client.Go(ctx, lsprpc.MethodNotFoundHandler)
+		return connection{
+			call: func(ctx context.Context, in *payload) (out payload, err error) {
+				_, err = client.Call(ctx, "echo", in, &out)
+				return out, err
+			},
+			close: func() { client.Close(); server.Close() },
+		}, nil
+	}
+}
+
+// jsonAlone is the minimum cost of an echo with encoding/json: the payload is encoded and decoded
+// twice.
 func jsonAlone(near, far io.ReadWriteCloser) (connection, error) {
 	return connection{
 		call: func(_ context.Context, in *payload) (out payload, err error) {

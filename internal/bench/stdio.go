@@ -16,19 +16,20 @@ import (
 
 var stdioPrograms = []string{"stdwire", "gosdk", "mcpgo", "floor"}
 
-// build makes the servers, as they would be shipped.
+// build builds the servers as for a release.
 func build() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "stdwire-bench-"); err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+string(filepath.Separator), "./servers/...")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+
+		string(filepath.Separator), "./servers/...")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return dir, nil
 }
 
-// A process is a server being measured.
+// A process is a server process.
 type process struct {
 	lineClient
 	cmd   *exec.Cmd
@@ -55,14 +56,14 @@ func startCommand(cmd *exec.Cmd) (*process, error) {
 	return &process{lineClient{bufio.NewReaderSize(out, 4<<20), in}, cmd, in}, nil
 }
 
-// stop ends the server and returns the processor time that it took.
+// stop ends the server and returns its processor time.
 func (p *process) stop() time.Duration {
 	p.stdin.Close()
 	_ = p.cmd.Wait()
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// stdioSuite measures typed and validated calls of server processes.
+// stdioSuite measures typed and validated calls to server processes.
 func stdioSuite(d time.Duration) ([]measure, error) {
 	dir, err := build()
 	if err != nil {
@@ -78,25 +79,29 @@ func stdioSuite(d time.Duration) ([]measure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		add("64 B, 64 in flight", name, float64(calls)/took.Seconds(), "calls/s", true, fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
+		add("64 B, 64 in flight", name, float64(calls)/took.Seconds(), "calls/s", true,
+			fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
 	}
 	for _, size := range []struct {
 		name  string
 		bytes int
 	}{{"64 B", 64}, {"64 KiB", 64 << 10}, {"1 MiB", 1 << 20}} {
 		for _, name := range stdioPrograms {
-			median, err := oneByOne(filepath.Join(dir, name), size.bytes, d)
+			median, err := measureLatency(filepath.Join(dir, name), size.bytes, d)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			add(size.name+", one at a time", name, float64(median.Nanoseconds())/1000, "µs (p50)", false, fmt.Sprintf("%.0f calls/s", 1/median.Seconds()))
+			add(size.name+", one at a time", name, float64(median.Nanoseconds())/1000, "µs (p50)",
+				false, fmt.Sprintf("%.0f calls/s", 1/median.Seconds()))
 		}
 	}
 	return all, nil
 }
 
 // inFlight keeps n calls in flight for about d.
-func inFlight(path string, n, size int, d time.Duration) (calls int, took, cpu time.Duration, err error) {
+func inFlight(
+	path string, n, size int, d time.Duration,
+) (calls int, took, cpu time.Duration, err error) {
 	p, err := start(path)
 	if err != nil {
 		return 0, 0, 0, err
@@ -107,9 +112,12 @@ func inFlight(path string, n, size int, d time.Duration) (calls int, took, cpu t
 	return p.inFlight(n, callFrame("echo", 1, strings.Repeat("x", size)), d)
 }
 
-// inFlight keeps n calls in flight for about d, and ends the server. The frame has the id 1.
-func (p *process) inFlight(n int, frame []byte, d time.Duration) (calls int, took, cpu time.Duration, err error) {
-	// A writer keeps the places filled, the reader gives them back; what is written together goes in one Write.
+// inFlight keeps n calls in flight for about d, and ends the server. The id in frame is 1.
+func (p *process) inFlight(
+	n int, frame []byte, d time.Duration,
+) (calls int, took, cpu time.Duration, err error) {
+	// One goroutine writes requests up to n in flight, with one Write for several; the other reads
+	// responses.
 	places := make(chan struct{}, n)
 	failed := make(chan error, 1)
 	stop := make(chan struct{})
@@ -130,8 +138,8 @@ func (p *process) inFlight(n int, frame []byte, d time.Duration) (calls int, too
 				batch = append(batch, frame...)
 				sent++
 			}
-			// The same id again and again would be refused while it is in flight.
-			if _, err := p.out.Write(number(batch, sent)); err != nil {
+			// The server refuses an id that is in flight.
+			if _, err := p.out.Write(numberRequests(batch, sent)); err != nil {
 				failed <- err
 				return
 			}
@@ -159,18 +167,19 @@ func (p *process) inFlight(n int, frame []byte, d time.Duration) (calls int, too
 	return calls, took, p.stop(), nil
 }
 
-// number gives each frame of a batch its own id; last is that of the last one.
-func number(batch []byte, last int) []byte {
+// numberRequests sets the id of each frame of a batch; last is that of the last one.
+func numberRequests(batch []byte, last int) []byte {
 	frames := strings.SplitAfter(string(batch), "\n")
 	frames = frames[:len(frames)-1]
 	var out []byte
 	for i, frame := range frames {
-		out = append(out, strings.Replace(frame, `"id":1,`, fmt.Sprintf(`"id":%d,`, last-len(frames)+i+1), 1)...)
+		out = append(out,
+			strings.Replace(frame, `"id":1,`, fmt.Sprintf(`"id":%d,`, last-len(frames)+i+1), 1)...)
 	}
 	return out
 }
 
-func oneByOne(path string, size int, d time.Duration) (median time.Duration, err error) {
+func measureLatency(path string, size int, d time.Duration) (median time.Duration, err error) {
 	p, err := start(path)
 	if err != nil {
 		return 0, err
@@ -192,7 +201,8 @@ func oneByOne(path string, size int, d time.Duration) (median time.Duration, err
 	return times[len(times)/2], nil
 }
 
-// startSuite measures the size of the binary, the time from start to first answer, and the resident memory at its peak.
+// startSuite measures the size of the binary, the time from start to the first response, and the
+// peak resident memory.
 func startSuite(time.Duration) ([]measure, error) {
 	dir, err := build()
 	if err != nil {
@@ -213,7 +223,7 @@ func startSuite(time.Duration) ([]measure, error) {
 			if err != nil {
 				return nil, err
 			}
-			if _, err := p.exchange([]byte(hello)); err != nil && name != "floor" {
+			if _, err := p.exchange([]byte(initializeFrame)); err != nil && name != "floor" {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			all = append(all, time.Since(before))
@@ -224,14 +234,17 @@ func startSuite(time.Duration) ([]measure, error) {
 		if err != nil {
 			return nil, err
 		}
-		sizes = append(sizes, measure{"size of the binary", name, float64(info.Size()) / (1 << 20), "MiB", false, ""})
-		times = append(times, measure{"start to first answer", name, float64(all[len(all)/2].Microseconds()) / 1000, "ms", false, ""})
+		sizes = append(sizes,
+			measure{"size of the binary", name, float64(info.Size()) / (1 << 20), "MiB", false, ""})
+		times = append(times,
+			measure{"start to first answer", name, float64(all[len(all)/2].Microseconds()) / 1000,
+				"ms", false, ""})
 		memory = append(memory, measure{"peak RSS after 1000 calls", name, peak, "MiB", false, ""})
 	}
 	return slices.Concat(times, memory, sizes), nil
 }
 
-// peakMemory returns the most resident memory that a server had, in MiB.
+// peakMemory returns the peak resident memory of a server in MiB.
 func peakMemory(path string) (float64, error) {
 	p, err := start(path)
 	if err != nil {
@@ -253,7 +266,7 @@ func peakMemory(path string) (float64, error) {
 	return p.memory("VmHWM")
 }
 
-// memory returns what Linux says of the memory of a server, in MiB: VmRSS, or VmHWM for the most that there was.
+// memory returns VmRSS or VmHWM of a server in MiB, as Linux reports it.
 func (p *process) memory(what string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

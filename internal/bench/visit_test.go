@@ -24,14 +24,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// holds are the calls of the tool hold that wait.
+// holds are the waiting calls of the tool hold.
 type holds struct {
 	mu        sync.Mutex
 	released  chan struct{}
 	cancelled atomic.Int32
 }
 
-// hold says that it holds, and waits until it is released. The error is that of saying so, or that it was cancelled before.
+// hold reports that it holds, and waits until it is released. The error is that of the report, or
+// the cancellation.
 func (h *holds) hold(ctx context.Context, say func() error) error {
 	h.mu.Lock()
 	if h.released == nil {
@@ -58,7 +59,8 @@ func (h *holds) release() {
 	h.released = nil
 }
 
-// Our client at the servers of the other Go libraries over Streamable HTTP, in each of their eras.
+// stdwire's client with servers of the other Go libraries over Streamable HTTP, in each of their
+// eras.
 func TestVisitHTTP(t *testing.T) {
 	for _, c := range []struct {
 		library  string
@@ -117,11 +119,12 @@ func TestVisitHTTP(t *testing.T) {
 				Strays:  c.library == "mcp-go",
 			}
 			if v.Strays && legacy && !v.Resumes {
-				v.Cut = nil // what is cut is then up to chance
+				v.Cut = nil // truncation is then a matter of chance
 			}
 			v.Run(t)
 			if schemas := conformance.OpenSchemas(); schemas != nil {
-				if checked, err := schemas.CheckClient(record); err != nil || checked["tools/call"] == 0 {
+				if checked, err := schemas.CheckClient(record); err != nil ||
+					checked["tools/call"] == 0 {
 					t.Errorf("%v\n%v", checked, err)
 				}
 			}
@@ -129,11 +132,13 @@ func TestVisitHTTP(t *testing.T) {
 	}
 }
 
-// The same over pipes.
+// The same over stdio.
 func TestVisitStream(t *testing.T) {
-	for library, serve := range map[string]func(ctx context.Context, stream io.ReadWriteCloser) error{
+	for library, serve := range map[string]func(ctx context.Context,
+		stream io.ReadWriteCloser) error{
 		"go-sdk": func(ctx context.Context, stream io.ReadWriteCloser) error {
-			return newGoSDKVisited(new(sync.Map)).Run(ctx, &gosdk.IOTransport{Reader: stream, Writer: stream})
+			return newGoSDKVisited(new(sync.Map)).Run(ctx,
+				&gosdk.IOTransport{Reader: stream, Writer: stream})
 		},
 		"mcp-go": func(ctx context.Context, stream io.ReadWriteCloser) error {
 			s := mcpgoserver.NewStdioServer(newMCPGoVisited(nil))
@@ -153,9 +158,9 @@ func TestVisitStream(t *testing.T) {
 				defer func() {
 					cancel()
 					far.Close()
-					<-ended // with whatever it says of that
+					<-ended // whatever the error
 				}()
-				var mu sync.Mutex // hooks are called several at once
+				var mu sync.Mutex // hooks run concurrently
 				var talk *conformance.Conversation
 				if schemas := conformance.OpenSchemas(); schemas != nil {
 					talk = schemas.Client()

@@ -30,7 +30,7 @@ type agent struct {
 func (f *front) agent(b *browser, o auth.Options) *agent {
 	b.t.Helper()
 	if o.Grant == nil {
-		o.Grant = auth.AuthorizationCode{Show: b.show, Patience: 20 * time.Second}
+		o.Grant = auth.AuthorizationCode{OpenBrowser: b.show, Timeout: 20 * time.Second}
 	}
 	a, err := o.New(f.url)
 	assert.NilError(b.t, err)

@@ -379,7 +379,7 @@ func (r *visit) cuts() {
 		switch {
 		case r.Resumes && (err != nil || got != "held"):
 			r.Errorf("a call whose stream was cut: %q, %v", got, err)
-		case !r.Resumes && !errors.Is(err, streamable.ErrCut):
+		case !r.Resumes && !errors.Is(err, streamable.ErrDisconnected):
 			r.Errorf("a call whose stream was cut: %q, %v", got, err)
 		}
 		r.hearsAgain("the streams were cut")

@@ -94,7 +94,7 @@ func trustedIssuer(endpoint string) (string, error) {
 func byCode(t told) (auth.Options, error) {
 	o := auth.Options{
 		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
-		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", Follow: follow},
+		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", FetchRedirect: follow},
 	}
 	if t.ClientID != "" {
 		o.Clients = t.client()
@@ -149,12 +149,12 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 
 // refusing are the scenarios in which something is wrong with the authorization server, or the server is never content: what the client says of it, and then ends.
 var refusing = map[string]string{
-	"auth/resource-mismatch":        "the metadata is not that of this server: it calls itself https://evil.example.com/mcp",
-	"auth/metadata-issuer-mismatch": "the metadata is that of another authorization server: it calls itself https://attacker.example.com",
-	"auth/iss-supported-missing":    "the answer does not say who it is from",
-	"auth/iss-wrong-issuer":         "the answer is from another authorization server",
-	"auth/iss-unexpected":           "the answer is from another authorization server",
-	"auth/iss-normalized":           "the answer is from another authorization server",
+	"auth/resource-mismatch":        "the metadata is of another resource: https://evil.example.com/mcp",
+	"auth/metadata-issuer-mismatch": "the metadata is of another authorization server: issuer https://attacker.example.com",
+	"auth/iss-supported-missing":    "the answer the authorization response has no iss",
+	"auth/iss-wrong-issuer":         "the authorization response is from another authorization server",
+	"auth/iss-unexpected":           "the authorization response is from another authorization server",
+	"auth/iss-normalized":           "the authorization response is from another authorization server",
 	"auth/scope-retry-limit":        "403 Forbidden",
 }
 

@@ -54,9 +54,9 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	pages := elicit.LoginPages{Std: std, Browse: l.browse}
-	grant := auth.AuthorizationCode{Show: pages.Show, Patience: l.timeout}
-	if grant.Patience < 0 {
-		grant.Patience = 365 * 24 * time.Hour // for ever
+	grant := auth.AuthorizationCode{OpenBrowser: pages.Show, Timeout: l.timeout}
+	if grant.Timeout < 0 {
+		grant.Timeout = 365 * 24 * time.Hour // for ever
 	}
 	if l.oauth != nil {
 		grant.RedirectURL = l.oauth.RedirectURI

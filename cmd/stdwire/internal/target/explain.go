@@ -36,7 +36,7 @@ var causes = []struct {
 	{IsError[*client.ExitError], "start_exit", "server_died", ""},
 	{unauthorized, "auth_required", "auth_required", hintAuthorization},
 	{IsError[*streamable.StatusError], "unreachable", "server_died", ""},
-	{MatchesError(streamable.ErrCut), "unreachable", "server_died", ""},
+	{MatchesError(streamable.ErrDisconnected), "unreachable", "server_died", ""},
 	{IsError[*net.OpError], "unreachable", "server_died", ""},
 	{MatchesError(framing.ErrTooLarge), "too_large", "too_large", ""},
 	{MatchesError(rpc.ErrClosed), "unreachable", "server_died", ""},

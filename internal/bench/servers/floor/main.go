@@ -1,4 +1,5 @@
-// Command floor only copies bytes: what it costs is what pipes and processes cost.
+// Command floor copies standard input to standard output. It measures the cost of pipes and
+// processes alone.
 package main
 
 import (
@@ -8,7 +9,8 @@ import (
 )
 
 func main() {
-	if _, err := io.Copy(struct{ io.Writer }{os.Stdout}, struct{ io.Reader }{os.Stdin}); err != nil {
+	if _, err := io.Copy(struct{ io.Writer }{os.Stdout},
+		struct{ io.Reader }{os.Stdin}); err != nil {
 		log.Fatal(err)
 	}
 }

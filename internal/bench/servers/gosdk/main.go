@@ -1,4 +1,4 @@
-// Command gosdk is the echo server on the official Go SDK.
+// Command gosdk is an echo server with the official Go SDK.
 package main
 
 import (
@@ -15,7 +15,8 @@ type text struct {
 func main() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Returns its text."},
-		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, text, error) {
+		func(_ context.Context, _ *mcp.CallToolRequest, in text) (*mcp.CallToolResult, text,
+			error) {
 			return nil, in, nil
 		})
 	if err := s.Run(context.Background(), &mcp.StdioTransport{}); err != nil {

@@ -1,4 +1,4 @@
-// Command mcpgo is the echo server on mcp-go.
+// Command mcpgo is an echo server with mcp-go.
 package main
 
 import (
@@ -14,9 +14,14 @@ type text struct {
 }
 
 func main() {
-	s := server.NewMCPServer("echo", "1", server.WithToolCapabilities(true), server.WithInputSchemaValidation(), server.WithOutputSchemaValidation())
-	s.AddTool(mcp.NewTool("echo", mcp.WithDescription("Returns its text."), mcp.WithInputSchema[text](), mcp.WithOutputSchema[text]()),
-		mcp.NewStructuredToolHandler(func(_ context.Context, _ mcp.CallToolRequest, in text) (text, error) { return in, nil }))
+	s := server.NewMCPServer("echo", "1", server.WithToolCapabilities(true),
+		server.WithInputSchemaValidation(), server.WithOutputSchemaValidation())
+	s.AddTool(mcp.NewTool("echo", mcp.WithDescription("Returns its text."),
+		mcp.WithInputSchema[text](), mcp.WithOutputSchema[text]()),
+		mcp.NewStructuredToolHandler(
+			func(_ context.Context, _ mcp.CallToolRequest, in text) (text, error) {
+				return in, nil
+			}))
 	if err := server.ServeStdio(s); err != nil {
 		log.Fatal(err)
 	}

@@ -1,0 +1,66 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// legacyState is the state of a connection to a legacy server. The modern protocol is stateless.
+type legacyState struct {
+	// revision is the negotiated revision, "" before initialize and in the modern era.
+	revision  string
+	sessionID string // Mcp-Session-Id; "" if there is none
+	// sessionLost means that the server no longer knows the session, and requests wait for a new
+	// one.
+	sessionLost   bool
+	endpoint      *url.URL           // the POST URL of HTTP+SSE; nil otherwise
+	stopGetStream context.CancelFunc // closes the GET stream; nil if there is none
+}
+
+// endSession deletes the session if there is one (2025-11-25, Transports, "Session Management"). A
+// server may refuse that.
+func (c *Conn) endSession() {
+	s := c.snapshot()
+	if s.sessionID == "" || s.sessionLost {
+		return
+	}
+	req := c.request(c.closeCtx, http.MethodDelete, nil, &s)
+	if resp, err := c.httpClient.Do(req); err == nil {
+		drain(resp.Body, c.closeCancel)
+		_ = resp.Body.Close()
+	}
+}
+
+// snapshot returns the current state.
+func (c *Conn) snapshot() legacyState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
+}
+
+// markSessionLost records that the server no longer knows a session, unless it has been replaced.
+func (c *Conn) markSessionLost(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state.sessionID == session {
+		c.state.sessionLost = true
+	}
+}
+
+// saveSession records the revision and session of the response to initialize, before the client
+// receives it. A session that replaces a lost one takes requests only after
+// notifications/initialized.
+func (r *postRequest) saveSession(m *rpc.Message, s *legacyState) {
+	revision, _ := jsonscan.Text(jsonscan.Member(m.Result, "protocolVersion"))
+	if mcp.EraOf(mcp.Revision(revision)) != mcp.Legacy {
+		return // an error, or an invalid result
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.state.revision, r.c.state.sessionID = revision, s.sessionID
+}

@@ -1,0 +1,151 @@
+package streamable_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// withLostSession is the sessionServer f, except that told responds to unknown sessions.
+func withLostSession(f *sessionServer,
+	told func(http.ResponseWriter, *recordedRequest)) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
+		if id := r.Header.Get("Mcp-Session-Id"); id != "" && f.forgotten.Load() {
+			told(w, r)
+			return
+		}
+		f.answer(w, r)
+	}
+}
+
+func refusing400(code int, id, message string) func(http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter,
+		_ *recordedRequest) {
+		refuse(w, http.StatusBadRequest, id, code, message)
+	}
+}
+
+// Servers that answer 400 instead of 404 say so with various messages.
+func TestSessionIsReplacedAfter400(t *testing.T) {
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"TypeScript, as its examples have it": refusing400(-32000, "null",
+			"Bad Request: No valid session ID provided"),
+		"TypeScript, started anew": refusing400(-32000, "null",
+			"Bad Request: Server not initialized"),
+		"in other words": refusing400(-32600, "null", "no valid session"),
+		"Python": respondWith(http.StatusBadRequest, "text/plain",
+			"Bad Request: No valid session ID provided"),
+		"TypeScript, not for a POST": respondWith(http.StatusBadRequest, "text/html",
+			"Invalid or missing session ID"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				check(t, c)
+				f.forgotten.Store(true)
+				check(t, c)
+				assert.Equal(t, s.count("POST initialize"), 2)
+				assert.Equal(t, s.count("POST tools/call session-id=s2"), 1)
+			})
+		})
+	}
+}
+
+// Any other 400 leaves the session alone.
+func TestSessionIsKeptAfterOther400(t *testing.T) {
+	for name, told := range map[string]func(http.ResponseWriter, *recordedRequest){
+		"a bad request": refusing400(-32000, "null", "Bad Request: Unsupported protocol version"),
+		"parameters":    refusing400(-32602, "null", "No valid session ID provided"),
+		"an answer to the request": func(w http.ResponseWriter, r *recordedRequest) {
+			refuse(w, http.StatusBadRequest, string(r.message.ID), -32000,
+				"No valid session ID provided")
+		},
+		"words on the way": refusing400(-32000, "null", "the tool weather says: no valid session"),
+		"nothing":          respondWith(http.StatusBadRequest, "", ""),
+		"a page": respondWith(http.StatusBadRequest, "text/html",
+			"<p>no valid session</p>"),
+		"forbidden": respondWith(http.StatusForbidden, "text/plain",
+			"No valid session ID provided"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &sessionServer{result: initialized, call: answerCall}
+			inBubble(t, withLostSession(f, told), func(t *testing.T, s *testServer) {
+				c := s.connect(t, client.Options{Era: mcp.Legacy})
+				check(t, c)
+				f.forgotten.Store(true)
+				_, err := call(t, c)
+				assert.Assert(t, err != nil && !errors.Is(err, client.ErrSessionLost), "%v", err)
+				assert.Equal(t, s.count("POST initialize"), 1)
+				f.forgotten.Store(false)
+				check(t, c)
+				assert.Equal(t, s.count("POST tools/call session-id=s1"), 3)
+			})
+		})
+	}
+}
+
+// A server without sessions, or one that always answers so, does not cause an endless loop of new
+// sessions.
+func TestSessionReplacementIsBounded(t *testing.T) {
+	f := &sessionServer{result: initialized}
+	f.call = refusing400(-32000, "null", "Bad Request: No valid session ID provided")
+	inBubble(t, f.answer, func(t *testing.T, s *testServer) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		_, err := call(t, c)
+		assert.Error(t, err,
+			`server "server": tool "weather": the server has forgotten the session, and the next one too`)
+		assert.Equal(t, s.count("POST initialize"), 2)
+		assert.Equal(t, s.count("POST tools/call"), 2)
+	})
+	inBubble(t, legacyWithoutSession(f.call), func(t *testing.T, s *testServer) {
+		c := s.connect(t, client.Options{Era: mcp.Legacy})
+		_, err := call(t, c)
+		assert.ErrorContains(t, err, "No valid session ID provided")
+		assert.Equal(t, s.count("POST initialize"), 1)
+	})
+}
+
+// legacyWithoutSession is a legacy server without session ids.
+func legacyWithoutSession(call func(http.ResponseWriter, *recordedRequest)) func(
+	http.ResponseWriter, *recordedRequest) {
+	return func(w http.ResponseWriter, r *recordedRequest) {
+		switch {
+		case r.Method != http.MethodPost:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		case r.message.Method == "initialize":
+			answerJSON(w, r, initialized)
+		case r.message.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			call(w, r)
+		}
+	}
+}
+
+// The GET stream notices the loss, too.
+func TestGetStreamOfSessionLostWith400(t *testing.T) {
+	f := &sessionServer{result: initialized, call: answerCall}
+	f.get = func(w http.ResponseWriter, r *recordedRequest) {
+		stream := events(w, r)
+		if f.sessions.Load() == 2 {
+			stream.hold()
+		}
+		f.forgotten.Store(true)
+	}
+	inBubble(t, withLostSession(f,
+		respondWith(http.StatusBadRequest, "text/html", "Invalid or missing session ID")),
+		func(t *testing.T, s *testServer) {
+			s.connect(t, client.Options{Era: mcp.Legacy})
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			assert.Equal(t, f.sessions.Load(), int64(2), "%v", s.lines())
+		})
+}
