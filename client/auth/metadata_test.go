@@ -122,9 +122,9 @@ func TestBadResourceMetadata(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"half": {respondWith(200, `{"resource":`), "the document is none"},
+		"half": {respondWith(200, `{"resource":`), "the document is not valid"},
 		"a type": {respondWith(200, `{"resource":["`+endpoint+`"]}`),
-			"the document is none"},
+			"the document is not valid"},
 		"twice": {
 			respondWith(200, `{"resource":"https://evil.example","resource":"`+endpoint+`"}`),
 			"the key occurs twice"},
@@ -251,7 +251,7 @@ func TestBadServerMetadata(t *testing.T) {
 		"a user": {
 			map[string]any{"authorization_endpoint": "https://as.example@evil.example/"},
 			"the URL must not contain a user"},
-		"a type": {map[string]any{"scopes_supported": "all"}, "the document is none"},
+		"a type": {map[string]any{"scopes_supported": "all"}, "the document is not valid"},
 		"no way to register": {map[string]any{"registration_endpoint": nil},
 			"offers no dynamic registration"},
 		"http registration": {
