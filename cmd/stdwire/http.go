@@ -93,7 +93,7 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 		return usagef("--no-auth: %s can be reached from elsewhere", address).withHint("serve on 127.0.0.1, or with a token")
 	}
 	hosts := w.oauth.hosts(address.IP)
-	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
+	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, AllowedHosts: hosts}
 	overHTTP := api.Options{Title: "stdwire", Version: version(), Logger: log, Hosts: hosts, Memory: e.main.server.Memory()}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {

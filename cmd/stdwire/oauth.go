@@ -109,7 +109,7 @@ func principalOf(resource *auth.Resource) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		caller, err := resource.Authorize(r)
 		if err == nil {
-			err = caller.May(nil)
+			err = caller.AuthorizeMessages(nil)
 		}
 		refused, ok := errors.AsType[*streamable.Refusal](err)
 		switch {

@@ -32,7 +32,7 @@ func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 			case "Bearer good":
 				return streamable.Caller{Principal: "ada"}, nil
 			case "Bearer narrow":
-				return streamable.Caller{Principal: "bob", May: func([]streamable.Message) error {
+				return streamable.Caller{Principal: "bob", AuthorizeMessages: func([]streamable.Message) error {
 					return &streamable.Refusal{Status: 403, Challenge: `Bearer error="insufficient_scope"`}
 				}}, nil
 			}

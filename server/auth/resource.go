@@ -116,7 +116,7 @@ func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 	}
 	caller := streamable.Caller{
 		Principal: id.Principal(), Context: context.WithValue(r.Context(), identityKey{}, id), Expires: id.Expires,
-		May: func(messages []streamable.Message) error {
+		AuthorizeMessages: func(messages []streamable.Message) error {
 			if refused := s.may(id, c.scheme, messages); refused != nil {
 				return refused
 			}

@@ -19,9 +19,9 @@ type Caller struct {
 	// Context is for handlers to know more of the caller by its values: the request's, or one made of it. Handlers of the legacy era, which go on when the connection is
 	// cut, get its values only. nil: the request's.
 	Context context.Context
-	// May is asked once, when it is known what the request is about and before anything of it is done, with all its messages: one, several of a batch, or none, for a GET or
+	// AuthorizeMessages is asked once, when it is known what the request is about and before anything of it is done, with all its messages: one, several of a batch, or none, for a GET or
 	// DELETE. An error refuses them all, as one of Authorize. nil: the caller may do everything.
-	May func([]Message) error
+	AuthorizeMessages func([]Message) error
 	// Expires is when the caller has to show again who they are: streams that belong to no request, and subscriptions, are ended then, so that they come back. The zero
 	// time is never.
 	Expires time.Time
@@ -39,7 +39,7 @@ type Message struct {
 }
 
 // authenticate settles who sends the request.
-func (x *exchange) authenticate() (refused *refusal) {
+func (x *httpRequest) authenticate() (refused *refusal) {
 	if x.o.Authorize == nil {
 		return nil
 	}
@@ -47,16 +47,16 @@ func (x *exchange) authenticate() (refused *refusal) {
 	failure := contain.Call(func() {
 		var err error
 		if caller, err = x.o.Authorize(x.r); err != nil {
-			refused = x.unknown(err)
+			refused = x.callerRefusal(err)
 		}
 	})
 	if failure != nil {
-		return x.panicked(failure)
+		return x.panicRefusal(failure)
 	}
 	if refused != nil {
 		return refused
 	}
-	x.principal, x.may, x.expires = caller.Principal, caller.May, caller.Expires
+	x.principal, x.messageFilter, x.expires = caller.Principal, caller.AuthorizeMessages, caller.Expires
 	x.memory.owner = x.owner(x.principal)
 	if caller.Context != nil {
 		x.r = x.r.WithContext(caller.Context)
@@ -65,48 +65,48 @@ func (x *exchange) authenticate() (refused *refusal) {
 	return nil
 }
 
-// unknown makes a refusal of the error of a function that decides on callers.
-func (x *exchange) unknown(err error) *refusal {
+// callerRefusal makes a refusal of the error of a function that decides on callers.
+func (x *httpRequest) callerRefusal(err error) *refusal {
 	shown, ok := errors.AsType[*Refusal](err)
 	if !ok {
-		x.unknowns.Log(x.o.Logger.Warn, x.r.RemoteAddr, "the caller is not known", "error", err)
+		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "the caller is not known", "error", err)
 		shown = &Refusal{}
 	}
 	return shown.refusal()
 }
 
-// panicked is the refusal where such a function has panicked.
-func (x *exchange) panicked(failure *contain.PanicError) *refusal {
+// panicRefusal is the refusal where such a function has panicked.
+func (x *httpRequest) panicRefusal(failure *contain.PanicError) *refusal {
 	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack", string(failure.Stack))
-	return refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
+	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
 }
 
-// mayOne asks whether the caller may send a message.
-func (x *exchange) mayOne(m *rpc.Message, subject []byte) *refusal {
-	if x.may == nil {
+// authorizeMessage asks whether the caller may send a message.
+func (x *httpRequest) authorizeMessage(m *rpc.Message, subject []byte) *refusal {
+	if x.messageFilter == nil {
 		return nil
 	}
-	return x.mayAll([]Message{{m.Method, string(subject), m.Params}})
+	return x.authorizeMessages([]Message{{m.Method, string(subject), m.Params}})
 }
 
-// mayAll asks whether the caller may send the request with these messages.
-func (x *exchange) mayAll(messages []Message) (refused *refusal) {
-	if x.may == nil {
+// authorizeMessages asks whether the caller may send the request with these messages.
+func (x *httpRequest) authorizeMessages(messages []Message) (refused *refusal) {
+	if x.messageFilter == nil {
 		return nil
 	}
 	failure := contain.Call(func() {
-		if err := x.may(messages); err != nil {
-			refused = x.unknown(err)
+		if err := x.messageFilter(messages); err != nil {
+			refused = x.callerRefusal(err)
 		}
 	})
 	if failure != nil {
-		return x.panicked(failure)
+		return x.panicRefusal(failure)
 	}
 	return refused
 }
 
-// expire has the request end, if it is still there, when its caller has to show again who they are. What it returns is to be called at the end.
-func (x *exchange) expire() (cancel func()) {
+// cancelAtExpiry has the request end, if it is still there, when its caller has to show again who they are. What it returns is to be called at the end.
+func (x *httpRequest) cancelAtExpiry() (cancel func()) {
 	if x.expires.IsZero() {
 		return func() {}
 	}

@@ -29,7 +29,7 @@ func TestAuthorize(t *testing.T) {
 			}
 			return streamable.Caller{
 				Principal: name, Context: context.WithValue(r.Context(), nameKey{}, name), Header: http.Header{"X-Caller": {name}},
-				May: func(messages []streamable.Message) error {
+				AuthorizeMessages: func(messages []streamable.Message) error {
 					for i, m := range messages {
 						messages[i].Params = nil // not to be kept
 						switch m.Subject {

@@ -13,28 +13,28 @@ const (
 )
 
 // httpServer returns the server that the request came by, or one without settings if there is none to be seen.
-func (x *exchange) httpServer() *http.Server {
+func (x *httpRequest) httpServer() *http.Server {
 	if server, ok := x.r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		return server
 	}
 	return &http.Server{}
 }
 
-// awaitBody limits the time that the body has to come in, also if nobody here reads it: the server itself does before it sends an answer.
+// setBodyDeadline limits the time that the body has to come in, also if nobody here reads it: the server itself does before it sends an answer.
 // Where there are no deadlines to be set, somebody else has to see to them.
-func (x *exchange) awaitBody() {
+func (x *httpRequest) setBodyDeadline() {
 	if x.r.Body == http.NoBody {
 		return
 	}
-	if x.awaited = x.httpServer().ReadTimeout; x.awaited <= 0 {
-		x.awaited = patience
+	if x.bodyTimeout = x.httpServer().ReadTimeout; x.bodyTimeout <= 0 {
+		x.bodyTimeout = patience
 		_ = http.NewResponseController(x.w).SetReadDeadline(time.Now().Add(patience))
 	}
 }
 
-// bodyCame ends the time limit: the server reads on, to notice when the client disconnects, and would take the deadline for that.
-func (x *exchange) bodyCame() {
-	x.awaited = 0
+// clearBodyDeadline ends the time limit: the server reads on, to notice when the client disconnects, and would take the deadline for that.
+func (x *httpRequest) clearBodyDeadline() {
+	x.bodyTimeout = 0
 	_ = http.NewResponseController(x.w).SetReadDeadline(time.Time{})
 }
 
@@ -60,8 +60,8 @@ func (p pace) deadline() time.Time {
 
 // write writes the text of a whole answer. It limits the time also where the server has a limit of
 // its own, which would be for answering too, however long that takes.
-func (x *exchange) write(text []byte) {
-	p := paceOf(len(text), time.Now().Add(x.awaited)) // net/http reads the rest of a body first
+func (x *httpRequest) write(text []byte) {
+	p := paceOf(len(text), time.Now().Add(x.bodyTimeout)) // net/http reads the rest of a body first
 	for len(text) > 0 {
 		n := min(len(text), pieceSize)
 		_ = http.NewResponseController(x.w).SetWriteDeadline(p.deadline())

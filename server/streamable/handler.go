@@ -18,37 +18,37 @@ var ErrClosed = errors.New("streamable: the handler was closed")
 
 // A Handler serves MCP over HTTP. It is safe for concurrent use. Close or Shutdown has to be called, as sessions may be open.
 type Handler struct {
-	o         Options
-	server    *server.Server
-	hooks     rpc.Hooks       // of the server
-	anonymous *server.Conn    // of modern requests by nobody in particular
-	unknowns  lograte.Limiter // of lines about callers that are not known
-	budget    *quota.Pool     // the server's memory, for bodies, answers and events
-	ended     *quota.Account  // holds nothing, and never will: for work that has ended
-	requests  *quota.Pool     // places for those that are being answered
-	streams   *quota.Pool
-	stored    storage
-	running   sync.WaitGroup // requests and streams
+	o             Options
+	server        *server.Server
+	hooks         rpc.Hooks       // of the server
+	anonymous     *server.Conn    // of modern requests by nobody in particular
+	refusalLog    lograte.Limiter // of lines about callers that are not known
+	budget        *quota.Pool     // the server's memory, for bodies, answers and events
+	closedAccount *quota.Account  // holds nothing, and never will: for work that has ended
+	requestSlots  *quota.Pool     // places for those that are being answered
+	streamSlots   *quota.Pool
+	eventStore    eventStore
+	running       sync.WaitGroup // requests and streams
 
-	mu       sync.Mutex
-	draining chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
-	closed   bool
-	open     map[*modernReply]struct{} // modern requests
-	heart    *time.Timer               // for their comments
-	beating  bool                      // it runs
-	sessions map[string]*session
-	places   *quota.Pool        // for sessions
-	rosters  map[string]*roster // by owner
+	mu              sync.Mutex
+	draining        chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
+	closed          bool
+	inflight        map[*modernResponse]struct{} // modern requests
+	heartbeatTimer  *time.Timer                  // for their comments
+	heartbeatActive bool                         // it runs
+	sessions        map[string]*session
+	sessionSlots    *quota.Pool          // for sessions
+	idleHeaps       map[string]*idleHeap // by owner
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), open: map[*modernReply]struct{}{}, sessions: map[string]*session{},
-		budget: s.Memory(), requests: quota.NewPool(int64(o.MaxRequests)), streams: quota.NewPool(int64(o.MaxStreams)),
-		places: quota.NewPool(int64(o.MaxSessions)), rosters: map[string]*roster{}, stored: storage{most: o.MaxStored, owners: map[string]*stored{}},
+		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
+		budget: s.Memory(), requestSlots: quota.NewPool(int64(o.MaxRequests)), streamSlots: quota.NewPool(int64(o.MaxStreams)),
+		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{}, eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
 	}
-	h.ended = h.budget.Open("")
-	h.ended.Close()
+	h.closedAccount = h.budget.Open("")
+	h.closedAccount.Close()
 	return h
 }
 
@@ -61,55 +61,55 @@ func (h *Handler) owner(principal string) string {
 }
 
 // A ticket is a place among the requests that are being answered, or the streams that are open. Several goroutines may hold it; the last one gives it back.
-type ticket struct {
+type slot struct {
 	h     *Handler
 	pool  *quota.Pool
 	owner string
-	held  atomic.Int32
+	refs  atomic.Int32
 }
 
-// take returns a ticket that its caller holds. Unless late is true, there are none once the handler is shutting down.
-func (h *Handler) take(pool *quota.Pool, owner, what string, late bool) (*ticket, *refusal) {
+// acquireSlot returns a ticket that its caller holds. Unless late is true, there are none once the handler is shutting down.
+func (h *Handler) acquireSlot(pool *quota.Pool, owner, what string, late bool) (*slot, *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.draining != nil && !late {
-		return nil, shuttingDown()
+		return nil, shutdownRefusal()
 	}
 	if err := pool.Take(owner, 1); err != nil {
-		return nil, noPlace(err, pool, what, "1")
+		return nil, slotRefusal(err, pool, what, "1")
 	}
 	h.running.Add(1)
-	t := &ticket{h: h, pool: pool, owner: owner}
-	t.held.Store(1)
+	t := &slot{h: h, pool: pool, owner: owner}
+	t.refs.Store(1)
 	return t, nil
 }
 
-func (x *exchange) takeRequest(late bool) (*ticket, *refusal) {
-	return x.take(x.requests, x.memory.owner, "requests are being answered", late)
+func (x *httpRequest) acquireRequestSlot(late bool) (*slot, *refusal) {
+	return x.acquireSlot(x.requestSlots, x.memory.owner, "requests are being answered", late)
 }
 
-func (x *exchange) takeStream() (*ticket, *refusal) {
-	return x.take(x.streams, x.memory.owner, "streams are open", false)
+func (x *httpRequest) acquireStreamSlot() (*slot, *refusal) {
+	return x.acquireSlot(x.streamSlots, x.memory.owner, "streams are open", false)
 }
 
-// share has one more goroutine hold the ticket.
-func (t *ticket) share() { t.held.Add(1) }
+// retain has one more goroutine hold the ticket.
+func (t *slot) retain() { t.refs.Add(1) }
 
-func (t *ticket) giveBack() {
-	if t.held.Add(-1) > 0 {
+func (t *slot) release() {
+	if t.refs.Add(-1) > 0 {
 		return
 	}
 	h := t.h
 	h.mu.Lock()
 	t.pool.Give(t.owner, 1)
-	h.settle()
+	h.signalDrained()
 	h.mu.Unlock()
 	h.running.Done()
 }
 
-// settle tells a Shutdown that waits when the last request has been answered. With mu.
-func (h *Handler) settle() {
-	if h.draining != nil && h.requests.Used() == 0 {
+// signalDrained tells a Shutdown that waits when the last request has been answered. With mu.
+func (h *Handler) signalDrained() {
+	if h.draining != nil && h.requestSlots.Used() == 0 {
 		select {
 		case <-h.draining:
 		default:
@@ -127,9 +127,9 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 		h.draining = make(chan struct{})
 	}
 	drained := h.draining
-	h.settle()
+	h.signalDrained()
 	var conns []*server.Conn
-	for reply := range h.open {
+	for reply := range h.inflight {
 		conns = append(conns, reply.conn)
 	}
 	for _, s := range h.sessions {
@@ -154,10 +154,10 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
-	if h.heart != nil {
-		h.heart.Stop()
+	if h.heartbeatTimer != nil {
+		h.heartbeatTimer.Stop()
 	}
-	for reply := range h.open {
+	for reply := range h.inflight {
 		reply.conn.Finish() // subscriptions are told that it is the server that ends them
 		reply.ctx.cancel(ErrClosed)
 	}
@@ -167,7 +167,7 @@ func (h *Handler) Close() {
 	}
 	h.mu.Unlock()
 	for _, s := range sessions {
-		s.end(ErrClosed)
+		s.close(ErrClosed)
 	}
 	h.running.Wait()
 }

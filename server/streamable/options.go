@@ -21,12 +21,12 @@ type Options struct {
 	// Principal, which is not called then.
 	Authorize func(*http.Request) (Caller, error)
 
-	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
+	// AllowedHosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
 	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any, unless a browser sends it: a page may only call a host
 	// that is an address or is named here. Behind a proxy on the same machine, name those that it passes on.
-	Hosts []string
-	// Origins are the web sites, such as https://example.com, whose pages may call this from a browser, beside those of the host itself; "*" for all.
-	Origins []string
+	AllowedHosts []string
+	// AllowedOrigins are the web sites, such as https://example.com, whose pages may call this from a browser, beside those of the host itself; "*" for all.
+	AllowedOrigins []string
 
 	MaxBody int64 // bytes of a request's body; 0: 4 MiB
 
@@ -86,13 +86,13 @@ func (o Options) New(s *server.Server) *Handler {
 			return c, err
 		}
 	}
-	o.Hosts = slices.Clone(o.Hosts)
-	for i, host := range o.Hosts {
-		o.Hosts[i] = hostname(host)
+	o.AllowedHosts = slices.Clone(o.AllowedHosts)
+	for i, host := range o.AllowedHosts {
+		o.AllowedHosts[i] = hostname(host)
 	}
-	o.Origins = slices.Clone(o.Origins)
-	for i, origin := range o.Origins {
-		o.Origins[i] = strings.ToLower(origin)
+	o.AllowedOrigins = slices.Clone(o.AllowedOrigins)
+	for i, origin := range o.AllowedOrigins {
+		o.AllowedOrigins[i] = strings.ToLower(origin)
 	}
 	return newHandler(o, s)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A link is a way to the client of a session: the stream of one of its requests, or for what belongs to none, one of those that it opened for that.
-type link struct {
+type sessionLink struct {
 	s      *session
 	stream *stream // nil: any that was opened with GET
 }
@@ -24,12 +24,12 @@ var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest, "the client has to be asked
 var errNoMemory = rpc.Errorf(rpc.CodeBusy, "there is no room for a message to the client; try again later")
 
 // Notify implements [server.Link]. What belongs to no request waits until the client has a stream for it.
-func (l *link) Notify(ctx context.Context, method string, params any) error {
+func (l *sessionLink) Notify(ctx context.Context, method string, params any) error {
 	text, err := rpc.AppendRequest(nil, rpc.ID{}, method, params)
 	if err != nil {
 		return err
 	}
-	if l.stream != nil && !l.stream.capable {
+	if l.stream != nil && !l.stream.acceptsEvents {
 		return nil // it hears nothing, as it wants
 	}
 	_, err = l.send(ctx, text, nil)
@@ -37,16 +37,16 @@ func (l *link) Notify(ctx context.Context, method string, params any) error {
 }
 
 // Call implements [server.Link]. The client answers with a POST of its own.
-func (l *link) Call(ctx context.Context, method string, params, result any) (err error) {
-	if l.stream != nil && !l.stream.capable {
+func (l *sessionLink) Call(ctx context.Context, method string, params, result any) (err error) {
+	if l.stream != nil && !l.stream.acceptsEvents {
 		return errNoStream
 	}
-	id, answer, err := l.s.call()
+	id, answer, err := l.s.newCall()
 	if err != nil {
 		return err
 	}
-	defer l.s.forget(id)
-	ended := l.s.h.call(rpc.Outbound, rpc.IntID(id), method)
+	defer l.s.forgetCall(id)
+	ended := l.s.h.observeCall(rpc.Outbound, rpc.IntID(id), method)
 	defer func() { ended(err) }()
 	text, err := rpc.AppendRequest(nil, rpc.IntID(id), method, params)
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *link) Call(ctx context.Context, method string, params, result any) (err
 	case <-ctx.Done():
 		if params := mcp.Cancellation().Params(method, rpc.IntID(id), context.Cause(ctx)); params != nil {
 			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled, params); err == nil {
-				st.tell(text)
+				st.tryAdd(text)
 			}
 		}
 		return fmt.Errorf("streamable: %s: %w", method, context.Cause(ctx))
@@ -72,17 +72,17 @@ func (l *link) Call(ctx context.Context, method string, params, result any) (err
 }
 
 // Flush waits until what was sent has been handed over.
-func (l *link) Flush(ctx context.Context) error {
+func (l *sessionLink) Flush(ctx context.Context) error {
 	for {
 		l.s.mu.Lock()
 		var waits *stream
 		for _, st := range l.s.streams {
-			if st.reader != nil && st.unread > 0 && (l.stream == nil && st.own || l.stream == st) {
+			if st.reader != nil && st.unread > 0 && (l.stream == nil && st.isStandalone || l.stream == st) {
 				waits = st
 				break
 			}
 		}
-		if waits == nil || l.s.ended {
+		if waits == nil || l.s.closed {
 			l.s.mu.Unlock()
 			return nil
 		}
@@ -98,7 +98,7 @@ func (l *link) Flush(ctx context.Context) error {
 
 // send puts a message onto a stream that has room for it, and returns that. The account holds the
 // message, and is closed with it; nil: the session's memory does.
-func (l *link) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream, err error) {
+func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream, err error) {
 	defer func() {
 		if err != nil {
 			account.Close()
@@ -106,29 +106,29 @@ func (l *link) send(ctx context.Context, text []byte, account *quota.Account) (s
 	}()
 	for {
 		l.s.mu.Lock()
-		st, wait := l.stream, l.s.arrived
+		st, wait := l.stream, l.s.standaloneOpened
 		if st == nil {
-			st = l.s.own()
+			st = l.s.standaloneStream()
 		}
 		switch {
-		case l.s.ended:
+		case l.s.closed:
 			l.s.mu.Unlock()
 			return nil, context.Cause(l.s.ctx)
 		case st == nil: // there will be one, or not
-		case st.over:
+		case st.complete:
 			l.s.mu.Unlock()
-			return nil, errOver
-		case st.reader == nil && !st.begun: // the client has gone, and knows of no event after which to go on
+			return nil, errAnswered
+		case st.reader == nil && !st.started: // the client has gone, and knows of no event after which to go on
 			l.s.mu.Unlock()
-			return nil, errGone
+			return nil, errDisconnected
 		case st.hasRoom(len(text)):
-			if account == nil && len(text) > keptBody && !l.s.count(len(text)) {
+			if account == nil && len(text) > maxPooledBody && !l.s.reserve(len(text)) {
 				l.s.mu.Unlock()
 				return nil, errNoMemory
 			}
 			st.add(text, account)
 			l.s.mu.Unlock()
-			l.s.h.trim()
+			l.s.h.evictEvents()
 			return st, nil
 		default:
 			wait = st.changed
@@ -142,12 +142,12 @@ func (l *link) send(ctx context.Context, text []byte, account *quota.Account) (s
 	}
 }
 
-// call prepares a call of the client.
-func (s *session) call() (id int64, answer chan *rpc.Message, err error) {
+// newCall prepares a call of the client.
+func (s *session) newCall() (id int64, answer chan *rpc.Message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.calls) >= maxCalls {
-		return 0, nil, errTooMany
+		return 0, nil, errTooManyCalls
 	}
 	s.lastCall++
 	answer = make(chan *rpc.Message, 1)
@@ -155,14 +155,14 @@ func (s *session) call() (id int64, answer chan *rpc.Message, err error) {
 	return s.lastCall, answer, nil
 }
 
-func (s *session) forget(id int64) {
+func (s *session) forgetCall(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.calls, id)
 }
 
-// answered hands a response of the client, with this text, to the call that waits for it. Late ones are nobody's.
-func (s *session) answered(m *rpc.Message, text []byte) {
+// handleResponse hands a response of the client, with this text, to the call that waits for it. Late ones are nobody's.
+func (s *session) handleResponse(m *rpc.Message, text []byte) {
 	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
 	if m.Error != nil {
 		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message, Data: bytes.Clone(m.Error.Data)}
@@ -172,7 +172,7 @@ func (s *session) answered(m *rpc.Message, text []byte) {
 	defer s.mu.Unlock()
 	answer := s.calls[id]
 	if err != nil || answer == nil {
-		s.h.stray(text, "a response to no call that waits")
+		s.h.observeStray(text, "a response to no call that waits")
 		return
 	}
 	delete(s.calls, id)

@@ -15,52 +15,52 @@ import (
 // loopback are the names that a request to a loopback address may come for: a web site cannot make any of them its own.
 var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
 
-// guard keeps out what web pages of other sites make a browser send, also those that have made their name point here (2026-07-28, basic/transports/streamable-http,
+// checkHostAndOrigin keeps out what web pages of other sites make a browser send, also those that have made their name point here (2026-07-28, basic/transports/streamable-http,
 // Security & Endpoint).
-func (x *exchange) guard() *refusal {
+func (x *httpRequest) checkHostAndOrigin() *refusal {
 	host := hostname(x.r.Host)
 	local, known := x.isLocal(), false
 	switch {
-	case len(x.o.Hosts) > 0:
-		known = slices.Contains(x.o.Hosts, host)
+	case len(x.o.AllowedHosts) > 0:
+		known = slices.Contains(x.o.AllowedHosts, host)
 	case local:
 		known = slices.Contains(loopback[:], host)
 	default:
 		_, err := netip.ParseAddr(host)
 		known = err == nil
 	}
-	if !known && (local || len(x.o.Hosts) > 0) {
-		return refuse(http.StatusForbidden, rpc.CodeInvalidRequest, "this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts", x.r.Host)
+	if !known && (local || len(x.o.AllowedHosts) > 0) {
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest, "this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts", x.r.Host)
 	}
 	origins := x.r.Header["Origin"]
 	if len(origins) == 0 {
 		return nil
 	}
 	origin := strings.ToLower(origins[0])
-	if len(origins) == 1 && x.allows(origin) {
-		x.share(origins[0])
+	if len(origins) == 1 && x.isAllowedOrigin(origin) {
+		x.setCORSHeaders(origins[0])
 		return nil
 	}
 	page, err := url.Parse(origin)
 	same := err == nil && page.Host != "" && (page.Host == strings.ToLower(x.r.Host) || local && slices.Contains(loopback[:], hostname(page.Host)))
 	if len(origins) > 1 || !same || !known {
-		return refuse(http.StatusForbidden, rpc.CodeInvalidRequest, "pages of this origin may not call this; it would have to be among the allowed origins")
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest, "pages of this origin may not call this; it would have to be among the allowed origins")
 	}
 	return nil
 }
 
-func (x *exchange) allows(origin string) bool {
-	return slices.Contains(x.o.Origins, origin) || slices.Contains(x.o.Origins, "*")
+func (x *httpRequest) isAllowedOrigin(origin string) bool {
+	return slices.Contains(x.o.AllowedOrigins, origin) || slices.Contains(x.o.AllowedOrigins, "*")
 }
 
 // isLocal reports whether the request came to a loopback address.
-func (x *exchange) isLocal() bool {
+func (x *httpRequest) isLocal() bool {
 	address, ok := x.r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && address.IP.IsLoopback()
 }
 
-// share lets a page of an allowed origin read the answer.
-func (x *exchange) share(origin string) {
+// setCORSHeaders lets a page of an allowed origin read the answer.
+func (x *httpRequest) setCORSHeaders(origin string) {
 	header := x.w.Header()
 	header.Set("Access-Control-Allow-Origin", origin)
 	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, DPoP-Nonce, Retry-After")
@@ -68,7 +68,7 @@ func (x *exchange) share(origin string) {
 }
 
 // preflight answers a browser that asks whether a page of an allowed origin may send a request.
-func (x *exchange) preflight() bool {
+func (x *httpRequest) preflight() bool {
 	header := x.w.Header()
 	if header.Get("Access-Control-Allow-Origin") == "" || x.r.Header.Get("Access-Control-Request-Method") == "" {
 		return false

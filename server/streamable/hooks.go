@@ -9,22 +9,22 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// saw tells the server's hooks of a message.
-func (h *Handler) saw(d rpc.Direction, message []byte) {
+// observeFrame tells the server's hooks of a message.
+func (h *Handler) observeFrame(d rpc.Direction, message []byte) {
 	if h.hooks.Frame != nil {
 		h.hooks.Frame(d, message)
 	}
 }
 
-// stray tells of a message that nobody waits for.
-func (h *Handler) stray(message []byte, reason string) {
+// observeStray tells of a message that nobody waits for.
+func (h *Handler) observeStray(message []byte, reason string) {
 	if h.hooks.Stray != nil {
 		h.hooks.Stray(message, reason)
 	}
 }
 
-// call tells that a call begins; what it returns is to be called when it ends.
-func (h *Handler) call(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
+// observeCall tells that a call begins; what it returns is to be called when it ends.
+func (h *Handler) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
 	if h.hooks.Call == nil {
 		return func(error) {}
 	}
@@ -39,26 +39,26 @@ func (h *Handler) call(d rpc.Direction, id rpc.ID, method string) (ended func(er
 
 // answer has a handler serve a request, and returns the response; nothing for a notification. err is the handler's.
 func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, req *rpc.Request) (response []byte, err error) {
-	ended := h.call(rpc.Inbound, req.ID, req.Method)
+	ended := h.observeCall(rpc.Inbound, req.ID, req.Method)
 	response, err = rpc.Answer(ctx, dst, handle, req)
 	ended(err)
 	if err != nil {
-		h.report(req.Method, err)
+		h.logError(req.Method, err)
 	}
 	return response, err
 }
 
-// report logs what the client was not told.
-func (h *Handler) report(method string, err error) {
+// logError logs what the client was not told.
+func (h *Handler) logError(method string, err error) {
 	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
 		h.hooks.Panic(method, panicked.Value, panicked.Stack)
 		return
 	}
 	_, told := errors.AsType[*rpc.Error](err)
-	if !told && !slices.ContainsFunc(ordinary[:], func(o error) bool { return errors.Is(err, o) }) {
+	if !told && !slices.ContainsFunc(expectedErrors[:], func(o error) bool { return errors.Is(err, o) }) {
 		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
 	}
 }
 
-// ordinary are the ends of requests that are the client's doing, or that of who runs the server.
-var ordinary = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled, ErrClosed, errGone, errOver, errEnded}
+// expectedErrors are the ends of requests that are the client's doing, or that of who runs the server.
+var expectedErrors = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled, ErrClosed, errDisconnected, errAnswered, errEnded}

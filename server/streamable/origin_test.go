@@ -50,16 +50,16 @@ func TestOriginMustBeValidated(t *testing.T) {
 		"a page of this machine":                     {streamable.Options{}, local, "localhost:8080", "Origin: http://127.0.0.1:6274", 200},
 		"a page of nowhere":                          {streamable.Options{}, local, "localhost:8080", "Origin: null", 403},
 		"two origins":                                {streamable.Options{}, local, "localhost:8080", "Origin: http://localhost:8080\nOrigin: http://evil.example.com", 403},
-		"an allowed origin":                          {streamable.Options{Origins: []string{"https://App.example.com"}}, local, "localhost", "Origin: https://app.example.com", 200},
-		"one that only begins so":                    {streamable.Options{Origins: []string{"https://app.example.com"}}, local, "localhost", "Origin: https://app.example.com.evil.org", 403},
-		"any origin":                                 {streamable.Options{Origins: []string{"*"}}, local, "localhost", "Origin: https://any.example.com", 200},
-		"any origin does not mean any host":          {streamable.Options{Origins: []string{"*"}}, local, "evil.example.com", "Origin: http://evil.example.com", 403},
-		"an allowed host":                            {streamable.Options{Hosts: []string{"MCP.example.com:443"}}, local, "mcp.example.com", "Origin: https://mcp.example.com", 200},
-		"another host":                               {streamable.Options{Hosts: []string{"mcp.example.com"}}, local, "localhost", "", 403},
+		"an allowed origin":                          {streamable.Options{AllowedOrigins: []string{"https://App.example.com"}}, local, "localhost", "Origin: https://app.example.com", 200},
+		"one that only begins so":                    {streamable.Options{AllowedOrigins: []string{"https://app.example.com"}}, local, "localhost", "Origin: https://app.example.com.evil.org", 403},
+		"any origin":                                 {streamable.Options{AllowedOrigins: []string{"*"}}, local, "localhost", "Origin: https://any.example.com", 200},
+		"any origin does not mean any host":          {streamable.Options{AllowedOrigins: []string{"*"}}, local, "evil.example.com", "Origin: http://evil.example.com", 403},
+		"an allowed host":                            {streamable.Options{AllowedHosts: []string{"MCP.example.com:443"}}, local, "mcp.example.com", "Origin: https://mcp.example.com", 200},
+		"another host":                               {streamable.Options{AllowedHosts: []string{"mcp.example.com"}}, local, "localhost", "", 403},
 		"not local: no browser, any name":            {streamable.Options{}, "192.0.2.1", "mcp.example.com", "", 200},
 		"not local: a browser, any name":             {streamable.Options{}, "192.0.2.1", "mcp.example.com", "Origin: http://mcp.example.com", 403},
 		"not local: a browser, the address":          {streamable.Options{}, "192.0.2.1", "192.0.2.1", "Origin: http://192.0.2.1", 200},
-		"not local: a browser, a named host":         {streamable.Options{Hosts: []string{"mcp.example.com"}}, "192.0.2.1", "mcp.example.com", "Origin: https://mcp.example.com", 200},
+		"not local: a browser, a named host":         {streamable.Options{AllowedHosts: []string{"mcp.example.com"}}, "192.0.2.1", "mcp.example.com", "Origin: https://mcp.example.com", 200},
 		"not local: a browser on this machine's own": {streamable.Options{}, "192.0.2.1", "192.0.2.1", "Origin: http://localhost", 403},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestOriginMustBeValidated(t *testing.T) {
 
 // A page of an allowed origin can really call, as a browser asks first, and hides what is not exposed.
 func TestBrowsers(t *testing.T) {
-	h := streamable.Options{Origins: []string{"https://app.example.com"}}.New(newWorld(server.Options{}).server)
+	h := streamable.Options{AllowedOrigins: []string{"https://app.example.com"}}.New(newWorld(server.Options{}).server)
 	defer h.Close()
 	const page = "Origin: https://app.example.com\n"
 	got := arrive(h, "OPTIONS", local, "localhost", "", page+"Access-Control-Request-Method: POST\nAccess-Control-Request-Headers: mcp-method, content-type")

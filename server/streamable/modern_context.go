@@ -9,17 +9,17 @@ import (
 
 // A replyContext is the context of a modern request: that of its connection, which may be cancelled besides. Few handlers wait for their context to end; for the others
 // there is nothing made that could be waited for.
-type replyContext struct {
+type modernContext struct {
 	context.Context
-	memory *memory
+	memory *requestMemory
 
 	mu    sync.Mutex
 	inner context.Context // nil: nobody waits, and it has not been cancelled
 	stop  context.CancelCauseFunc
 }
 
-// made returns the context with all that a context has.
-func (c *replyContext) made() context.Context {
+// cancellable returns the context with all that a context has.
+func (c *modernContext) cancellable() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
@@ -28,8 +28,8 @@ func (c *replyContext) made() context.Context {
 	return c.inner
 }
 
-// now returns as much of the context as was needed so far.
-func (c *replyContext) now() context.Context {
+// current returns as much of the context as was needed so far.
+func (c *modernContext) current() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
@@ -38,31 +38,31 @@ func (c *replyContext) now() context.Context {
 	return c.inner
 }
 
-func (c *replyContext) Done() <-chan struct{} { return c.made().Done() }
-func (c *replyContext) Err() error            { return c.now().Err() }
+func (c *modernContext) Done() <-chan struct{} { return c.cancellable().Done() }
+func (c *modernContext) Err() error            { return c.current().Err() }
 
 // Value has handlers find the account of the request.
-func (c *replyContext) Value(key any) any {
+func (c *modernContext) Value(key any) any {
 	if key == (quota.Key{}) {
 		return c.memory.account()
 	}
-	return c.now().Value(key)
+	return c.current().Value(key)
 }
 
 // cancel ends the context.
-func (c *replyContext) cancel(cause error) {
-	c.made()
+func (c *modernContext) cancel(cause error) {
+	c.cancellable()
 	c.stop(cause)
 }
 
-// free ends the context if somebody could be waiting for that.
-func (c *replyContext) free() {
-	if stop := c.stopper(); stop != nil {
+// release ends the context if somebody could be waiting for that.
+func (c *modernContext) release() {
+	if stop := c.cancelFunc(); stop != nil {
 		stop(context.Canceled)
 	}
 }
 
-func (c *replyContext) stopper() context.CancelCauseFunc {
+func (c *modernContext) cancelFunc() context.CancelCauseFunc {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.stop

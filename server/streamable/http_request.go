@@ -10,31 +10,31 @@ import (
 )
 
 // An exchange is one HTTP request and its answer.
-type exchange struct {
+type httpRequest struct {
 	*Handler
-	w         http.ResponseWriter
-	r         *http.Request
-	principal string
-	memory    memory
-	may       func([]Message) error // nil: everything
-	expires   time.Time             // when what has shown who the caller is does so no longer; zero: never
-	awaited   time.Duration         // how long the body may take to come, 0 if it is here
+	w             http.ResponseWriter
+	r             *http.Request
+	principal     string
+	memory        requestMemory
+	messageFilter func([]Message) error // nil: everything
+	expires       time.Time             // when what has shown who the caller is does so no longer; zero: never
+	bodyTimeout   time.Duration         // how long the body may take to come, 0 if it is here
 }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{Handler: h, w: w, r: r}
+	x := &httpRequest{Handler: h, w: w, r: r}
 	x.memory.handler = h
-	x.awaitBody()
+	x.setBodyDeadline()
 	defer x.memory.close()
 	if refused := x.serve(); refused != nil {
-		x.refuse(refused)
+		x.writeRefusal(refused)
 	}
 }
 
 // serve answers the request, or returns why it is not answered.
-func (x *exchange) serve() *refusal {
-	if refused := x.guard(); refused != nil {
+func (x *httpRequest) serve() *refusal {
+	if refused := x.checkHostAndOrigin(); refused != nil {
 		return refused
 	}
 	if x.r.Method == http.MethodOptions && x.preflight() {
@@ -48,26 +48,26 @@ func (x *exchange) serve() *refusal {
 		return x.post()
 	case http.MethodGet, http.MethodDelete:
 		if mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern {
-			return x.notAllowed("POST") // there are neither sessions nor streams of their own in the modern era
+			return x.methodNotAllowed("POST") // there are neither sessions nor streams of their own in the modern era
 		}
-		if refused := x.mayAll(nil); refused != nil {
+		if refused := x.authorizeMessages(nil); refused != nil {
 			return refused
 		}
-		x.bodyCame() // nobody reads it
+		x.clearBodyDeadline() // nobody reads it
 		if x.r.Method == http.MethodGet {
 			return x.get()
 		}
 		return x.delete()
 	}
-	return x.notAllowed("POST, GET, DELETE")
+	return x.methodNotAllowed("POST, GET, DELETE")
 }
 
-func (x *exchange) notAllowed(allow string) *refusal {
-	return refuse(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest, "the method %.20q is not for this; want %s", x.r.Method, allow).with("Allow", allow)
+func (x *httpRequest) methodNotAllowed(allow string) *refusal {
+	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest, "the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
 }
 
 // header returns a header by its canonical name.
-func (x *exchange) header(name string) string {
+func (x *httpRequest) header(name string) string {
 	if values := x.r.Header[name]; len(values) > 0 {
 		return values[0]
 	}
@@ -75,19 +75,19 @@ func (x *exchange) header(name string) string {
 }
 
 // post answers a POST: one message, of either era, or a batch.
-func (x *exchange) post() *refusal {
+func (x *httpRequest) post() *refusal {
 	accepts := x.accepts()
 	if !accepts.json && !accepts.stream {
-		return refuse(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list application/json and text/event-stream")
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list application/json and text/event-stream")
 	}
-	b, refused := x.read()
+	b, refused := x.readBody()
 	if refused != nil {
 		return refused
 	}
 	defer b.free()
-	x.saw(rpc.Inbound, b.text)
-	if x.isOld() {
-		return x.postOld(b)
+	x.observeFrame(rpc.Inbound, b.text)
+	if x.isHTTPSSE() {
+		return x.postHTTPSSE(b)
 	}
 	elements, err := rpc.Elements(b.text, maxBatch)
 	if err != nil {
@@ -100,9 +100,9 @@ func (x *exchange) post() *refusal {
 	if err != nil {
 		return x.malformed(b, m.ID, err)
 	}
-	head := readHead(&m)
-	if refused := x.mayOne(&m, head.subject); refused != nil {
-		return refused.toRequest(&m)
+	head := readMessageMeta(&m)
+	if refused := x.authorizeMessage(&m, head.subject); refused != nil {
+		return refused.forRequest(&m)
 	}
 	if x.isModern(&m, &head) {
 		return x.postModern(b, &m, &head, accepts)
@@ -111,11 +111,11 @@ func (x *exchange) post() *refusal {
 }
 
 // malformed refuses what is no message, as JSON-RPC has it: an id that could not be read is null.
-func (x *exchange) malformed(b *body, id rpc.ID, err error) *refusal {
+func (x *httpRequest) malformed(b *body, id rpc.ID, err error) *refusal {
 	if id.IsZero() {
 		id, _ = rpc.ParseID([]byte("null"))
 	}
 	e, _ := errors.AsType[*rpc.Error](err)
-	x.stray(b.text, e.Message)
+	x.observeStray(b.text, e.Message)
 	return &refusal{status: http.StatusBadRequest, err: e, id: id}
 }

@@ -18,10 +18,10 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	}
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
-	if st.s.ended || st.over || st.reader == nil || !st.capable || st.s.old || st.s.conn.Revision() < mcp.Rev20251125 {
+	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE || st.s.conn.Revision() < mcp.Rev20251125 {
 		return false
 	}
-	st.reader.close, st.reader.retry = true, retry
-	st.changes()
+	st.reader.closeRequested, st.reader.retry = true, retry
+	st.notifyChange()
 	return true
 }
