@@ -40,6 +40,7 @@ var floors = []struct {
 	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
 	{"cmd/stdwire/internal/guard", []string{"internal/processgroup"}},
 	{"internal/lograte", nil},
+	{"internal/httpdeadline", nil},
 	{"internal/sse", nil},
 	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
@@ -53,12 +54,12 @@ var floors = []struct {
 
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli", []string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords", "internal/terminal", "internal/render", "internal/form", "internal/jsonscan", "dispatch/schema", "dispatch"}},
-	{"dispatch/api", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
+	{"dispatch/api", []string{"internal/contain", "internal/httpdeadline", "internal/jsonscan", "internal/jsonexact", "internal/form", "internal/lograte", "dispatch/schema", "dispatch/quota", "dispatch"}},
 	{"cmd/stdwire/internal/ops/fs", []string{"internal/atomicfile", "dispatch/quota", "dispatch"}},
 	{"cmd/stdwire/internal/ops/proc", []string{"internal/printable", "internal/child", "cmd/stdwire/internal/guard", "dispatch", "cmd/stdwire/internal/ops/fs"}},
 
 	{"server", []string{"internal/contain", "internal/jsonscan", "internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema", "dispatch/quota"}},
-	{"server/streamable", []string{"internal/contain", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+	{"server/streamable", []string{"internal/contain", "internal/httpdeadline", "internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan", "internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
@@ -81,7 +82,7 @@ var floors = []struct {
 }
 
 // mayLinkHTTP are the packages that may link net/http.
-var mayLinkHTTP = []string{"dispatch/api", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
+var mayLinkHTTP = []string{"dispatch/api", "internal/httpdeadline", "server/streamable", "server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
 
 // outside are packages that are no part of what ships, and may import anything of this module.
 var outside = []string{"internal/conformance", "internal/growth", "internal/house"}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/sse"
 )
 
@@ -17,8 +17,6 @@ var (
 	noStore       = []string{"no-store, no-transform"}
 	noBuffering   = []string{"no"}
 )
-
-func decimal(n int) string { return strconv.Itoa(n) }
 
 // eventWriter writes a stream of events to the client of an exchange. What a call writes is at the
 // client's when it returns, or has failed: at the latest when the client has not read a piece for
@@ -45,8 +43,8 @@ func (x *httpRequest) startEvents(ctx context.Context) *eventWriter {
 func (e *eventWriter) shortenDeadline() { _ = e.control.SetWriteDeadline(time.Now().Add(time.Second)) }
 
 // setDeadline limits the time of the next write. It does so also where the server has a limit of its own, which would be for the whole stream.
-func (e *eventWriter) setDeadline(p pace) {
-	_ = e.control.SetWriteDeadline(p.deadline())
+func (e *eventWriter) setDeadline(p httpdeadline.Pace) {
+	_ = e.control.SetWriteDeadline(p.Deadline())
 	if e.ctx.Err() != nil {
 		e.shortenDeadline()
 	}
@@ -55,7 +53,7 @@ func (e *eventWriter) setDeadline(p pace) {
 // close ends the stream; what net/http still has to write is given time for.
 func (e *eventWriter) close() {
 	e.stop()
-	e.setDeadline(paceOf(0, time.Now()))
+	e.setDeadline(httpdeadline.NewPace(0, time.Now()))
 }
 
 // write writes text that is whole events.
@@ -67,13 +65,13 @@ func (e *eventWriter) writeParts(parts ...[]byte) error {
 	for _, part := range parts {
 		size += len(part)
 	}
-	p := paceOf(size, time.Now())
+	p := httpdeadline.NewPace(size, time.Now())
 	if size == 0 {
 		e.setDeadline(p)
 	}
 	for _, part := range parts {
 		for len(part) > 0 {
-			n := min(len(part), pieceSize)
+			n := min(len(part), httpdeadline.PieceSize)
 			e.setDeadline(p)
 			if _, err := e.w.Write(part[:n]); err != nil {
 				return err

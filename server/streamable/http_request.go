@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -25,7 +26,7 @@ type httpRequest struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &httpRequest{Handler: h, w: w, r: r}
 	x.memory.handler = h
-	x.setBodyDeadline()
+	x.bodyTimeout = httpdeadline.SetBody(w, r)
 	defer x.memory.close()
 	if refused := x.serve(); refused != nil {
 		x.writeRefusal(refused)

@@ -65,10 +65,10 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// New returns a handler for the clients of s, with default options.
-func New(s *server.Server) http.Handler { return Options{}.New(s) }
+// New returns a handler with default options, like Options{}.New(s).
+func New(s *server.Server) *Handler { return Options{}.New(s) }
 
-// New returns a handler with these options.
+// New returns a handler that serves s with these options.
 func (o Options) New(s *server.Server) *Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
 	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -108,10 +110,10 @@ func (x *httpRequest) writeJSON(status int, text []byte) {
 	header := x.w.Header()
 	header["Content-Type"], header["Cache-Control"] = contentJSON, noStore
 	if len(text) > 1024 {
-		header["Content-Length"] = []string{decimal(len(text))} // net/http does it for what is shorter
+		header["Content-Length"] = []string{strconv.Itoa(len(text))} // net/http does it for what is shorter
 	}
 	x.w.WriteHeader(status)
-	x.write(text)
+	_, _ = httpdeadline.NewWriter(x.w, len(text), x.bodyTimeout).Write(text) // a failure means that the client is gone
 }
 
 // writeAccepted answers what has no answer.

@@ -1,0 +1,35 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// answer has a handler serve a request, and returns the response; nothing for a notification. err is the handler's.
+func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, req *rpc.Request) (response []byte, err error) {
+	ended := h.observeCall(rpc.Inbound, req.ID, req.Method)
+	response, err = rpc.Answer(ctx, dst, handle, req)
+	ended(err)
+	if err != nil {
+		h.logError(req.Method, err)
+	}
+	return response, err
+}
+
+// logError logs what the client was not told.
+func (h *Handler) logError(method string, err error) {
+	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
+		h.hooks.Panic(method, panicked.Value, panicked.Stack)
+		return
+	}
+	_, told := errors.AsType[*rpc.Error](err)
+	if !told && !slices.ContainsFunc(expectedErrors[:], func(o error) bool { return errors.Is(err, o) }) {
+		h.o.Logger.Error("a request could not be answered", "method", method, "error", err)
+	}
+}
+
+// expectedErrors are the ends of requests that are the client's doing, or that of who runs the server.
+var expectedErrors = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled, ErrClosed, errDisconnected, errAnswered, errEnded}
