@@ -102,7 +102,7 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 			return err
 		}
 		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
-		for _, path := range resource.Paths() {
+		for _, path := range resource.MetadataPaths() {
 			mux.Handle(path, resource)
 		}
 		std.err.printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer, w.oauth.audience)

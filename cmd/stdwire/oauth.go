@@ -79,7 +79,7 @@ func (p *protection) resource(log *slog.Logger) (*auth.Resource, error) {
 	if err != nil {
 		return nil, usagef("--oauth-issuer: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
-	o := auth.Options{Resource: p.audience, Servers: []string{p.issuer}, Verify: verify, Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
+	o := auth.Options{Resource: p.audience, AuthorizationServers: []string{p.issuer}, Verify: verify, Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
 	if _, err := o.New(); err != nil {
 		return nil, usagef("--oauth-audience: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}

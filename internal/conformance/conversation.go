@@ -18,13 +18,13 @@ type Checked map[string]int
 // belongs to. It is not safe for concurrent use.
 type Conversation struct {
 	schemas  *Schemas
-	from     byte              // whose messages are checked
-	revision string            // of what belongs to no request: as agreed on, or that of the latest modern request
-	open     map[string]opened // requests by direction and id
+	from     byte                      // whose messages are checked
+	revision string                    // of what belongs to no request: as agreed on, or that of the latest modern request
+	open     map[string]pendingRequest // requests by direction and id
 	Checked  Checked
 }
 
-type opened struct{ method, revision string }
+type pendingRequest struct{ method, revision string }
 
 // Server returns the check of a server's messages, Client of a client's.
 func (s *Schemas) Server() *Conversation { return s.conversation(fromServer) }
@@ -33,7 +33,7 @@ func (s *Schemas) Server() *Conversation { return s.conversation(fromServer) }
 func (s *Schemas) Client() *Conversation { return s.conversation(fromClient) }
 
 func (s *Schemas) conversation(from byte) *Conversation {
-	return &Conversation{schemas: s, from: from, revision: "2025-11-25", open: map[string]opened{}, Checked: Checked{}}
+	return &Conversation{schemas: s, from: from, revision: "2025-11-25", open: map[string]pendingRequest{}, Checked: Checked{}}
 }
 
 type envelope struct {
@@ -75,12 +75,12 @@ func (c *Conversation) Frame(server bool, frame []byte) error {
 		return nil
 	}
 	key, revision := string(to)+string(m.ID), c.revision
-	var request opened
+	var request pendingRequest
 	if m.Method != "" {
 		key = string(from) + string(m.ID)
 		revision = c.revisionOf(m)
 		if m.ID != nil {
-			c.open[key] = opened{m.Method, revision}
+			c.open[key] = pendingRequest{m.Method, revision}
 		}
 	} else {
 		request = c.open[key]
@@ -121,7 +121,7 @@ func (c *Conversation) revisionOf(m envelope) string {
 	return c.revision
 }
 
-func (c *Conversation) check(m envelope, request opened, revision string, frame []byte) error {
+func (c *Conversation) check(m envelope, request pendingRequest, revision string, frame []byte) error {
 	d, err := c.schemas.revision(revision)
 	if err != nil {
 		return err

@@ -28,8 +28,8 @@ type HTTPTap struct {
 
 	mu      sync.Mutex
 	files   int
-	talks   map[string]*talk // by session
-	streams map[*exchange]struct{}
+	talks   map[string]*httpRecord // by session
+	streams map[*requestRecord]struct{}
 	failed  error
 }
 
@@ -40,7 +40,7 @@ func NewHTTPTap(record, server string) (*HTTPTap, error) {
 		return nil, err
 	}
 	target.Path = ""
-	t := &HTTPTap{record: record, talks: map[string]*talk{}, streams: map[*exchange]struct{}{}}
+	t := &HTTPTap{record: record, talks: map[string]*httpRecord{}, streams: map[*requestRecord]struct{}{}}
 	t.forward = httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval:  -1,
@@ -59,20 +59,20 @@ func (t *HTTPTap) Close() error {
 }
 
 // A talk is what passes in one session, or one exchange.
-type talk struct {
+type httpRecord struct {
 	t      *HTTPTap
 	mu     sync.Mutex
 	file   string
 	events map[string]string // what came by an event of that id
 }
 
-func (t *HTTPTap) talk() *talk {
+func (t *HTTPTap) newRecord() *httpRecord {
 	t.files++
-	return &talk{t: t, file: fmt.Sprintf("%s.%d", t.record, t.files), events: map[string]string{}}
+	return &httpRecord{t: t, file: fmt.Sprintf("%s.%d", t.record, t.files), events: map[string]string{}}
 }
 
-// note records a message.
-func (k *talk) note(direction byte, message []byte) {
+// record records a message.
+func (k *httpRecord) record(direction byte, message []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := k.write(direction, message)
@@ -83,7 +83,7 @@ func (k *talk) note(direction byte, message []byte) {
 	}
 }
 
-func (k *talk) write(direction byte, message []byte) error {
+func (k *httpRecord) write(direction byte, message []byte) error {
 	file, err := os.OpenFile(k.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (k *talk) write(direction byte, message []byte) error {
 }
 
 // event records the message of an event, unless it was told before.
-func (k *talk) event(e sse.Event) {
+func (k *httpRecord) event(e sse.Event) {
 	if len(e.Data) == 0 {
 		return
 	}
@@ -112,20 +112,20 @@ func (k *talk) event(e sse.Event) {
 			return
 		}
 	}
-	k.note(fromServer, e.Data)
+	k.record(fromServer, e.Data)
 }
 
-type exchangeKey struct{}
+type requestRecordKey struct{}
 
-type exchange struct {
-	talk *talk
+type requestRecord struct {
+	talk *httpRecord
 	end  context.CancelFunc
 	cut  atomic.Bool // nothing passes any more
 }
 
 func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/cut" {
-		t.cut()
+		t.disconnect()
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -138,25 +138,25 @@ func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.mu.Lock()
 	k := t.talks[r.Header.Get("Mcp-Session-Id")]
 	if k == nil {
-		k = t.talk()
+		k = t.newRecord()
 	}
 	t.mu.Unlock()
 	if r.Method == http.MethodPost {
-		k.note(fromClient, body)
+		k.record(fromClient, body)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	x := &exchange{talk: k, end: cancel}
+	x := &requestRecord{talk: k, end: cancel}
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.streams, x)
 	}()
-	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestRecordKey{}, x)))
 }
 
-// cut cuts the streams that are open.
-func (t *HTTPTap) cut() {
+// disconnect cuts the streams that are open.
+func (t *HTTPTap) disconnect() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for x := range t.streams {
@@ -167,7 +167,7 @@ func (t *HTTPTap) cut() {
 
 // response is called when the head of a response has come.
 func (t *HTTPTap) response(r *http.Response) error {
-	x := r.Request.Context().Value(exchangeKey{}).(*exchange)
+	x := r.Request.Context().Value(requestRecordKey{}).(*requestRecord)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	t.mu.Lock()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
@@ -178,7 +178,7 @@ func (t *HTTPTap) response(r *http.Response) error {
 	}
 	t.mu.Unlock()
 	if kind == "text/event-stream" {
-		r.Body = &tappedStream{ReadCloser: r.Body, exchange: x}
+		r.Body = &recordingReader{ReadCloser: r.Body, requestRecord: x}
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -188,19 +188,19 @@ func (t *HTTPTap) response(r *http.Response) error {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	refused := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden // whatever was asked, which is not answered by that
 	if len(body) > 0 && r.Request.Method == http.MethodPost && !refused {
-		x.talk.note(fromServer, body)
+		x.talk.record(fromServer, body)
 	}
 	return nil
 }
 
 // A tappedStream records events as soon as they are whole, before their last byte is passed on.
-type tappedStream struct {
+type recordingReader struct {
 	io.ReadCloser
-	*exchange
+	*requestRecord
 	part []byte // of an event
 }
 
-func (s *tappedStream) Read(p []byte) (int, error) {
+func (s *recordingReader) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if s.cut.Load() {
 		return 0, context.Canceled

@@ -26,11 +26,11 @@ var introspector = map[string]any{"client_id": "server", "client_secret": intros
 // introspect serves the fixture there, with tokens that the issuer is asked about each time. What makes it grow needs a scope more.
 func (f *front) introspect(t *testing.T, i *issuer) {
 	t.Helper()
-	verify, err := serverauth.IntrospectionOptions{Issuer: i.url, Audience: f.url, ClientID: "server", ClientSecret: introspects, Cache: -1, Machines: true}.New()
+	verify, err := serverauth.IntrospectionOptions{Issuer: i.url, Audience: f.url, ClientID: "server", ClientSecret: introspects, Cache: -1, ClientIDAsSubject: true}.New()
 	assert.NilError(t, err)
 	resource, err := serverauth.Options{
-		Resource: f.url, Servers: []string{i.url}, Verify: verify, Scopes: []string{"mcp"}, Logger: slog.New(slog.DiscardHandler),
-		Needs: func(m streamable.Message) []string {
+		Resource: f.url, AuthorizationServers: []string{i.url}, Verify: verify, Scopes: []string{"mcp"}, Logger: slog.New(slog.DiscardHandler),
+		MessageScopes: func(m streamable.Message) []string {
 			if m.Method == mcp.MethodCallTool && m.Subject == "grow" {
 				return []string{"grow"}
 			}
@@ -43,7 +43,7 @@ func (f *front) introspect(t *testing.T, i *issuer) {
 	handler := streamable.Options{Authorize: resource.Authorize, Logger: quiet}.New(fixture)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
-	for _, path := range resource.Paths() {
+	for _, path := range resource.MetadataPaths() {
 		mux.Handle(path, resource)
 	}
 	t.Cleanup(handler.Close)

@@ -32,7 +32,7 @@ func PlayRole() {
 		quiet := server.Options{Logger: slog.New(slog.DiscardHandler)}
 		err = quiet.New(server.Info{Name: "fixture", Version: "1"}, Fixture()).ServeStdio(context.Background())
 	case RoleWild:
-		err = Wild(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
+		err = ServeMisbehaving(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
 	default:
 		return
 	}

@@ -32,14 +32,14 @@ type credentials struct {
 // credentials finds the token of a request. It is in the header, and nowhere else (2026-07-28, Token Requirements).
 func (s *Resource) credentials(r *http.Request) (c credentials, refused *streamable.Refusal) {
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
-		return c, s.invalid("the token must be in the Authorization header, and never in the address, where many would see it")
+		return c, s.invalidRequest("the token must be in the Authorization header, and never in the address, where many would see it")
 	}
 	values := r.Header["Authorization"]
 	if len(values) > 1 {
-		return c, s.invalid("there is more than one Authorization header")
+		return c, s.invalidRequest("there is more than one Authorization header")
 	}
 	if len(values) == 0 {
-		return c, s.refuse("", nil)
+		return c, s.unauthorized("", nil)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.Trim(token, " ")
@@ -49,13 +49,13 @@ func (s *Resource) credentials(r *http.Request) (c credentials, refused *streama
 	case strings.EqualFold(scheme, schemeDPoP) && s.dpop != nil:
 		c.scheme = schemeDPoP
 	default:
-		return c, s.refuse("", nil) // as without one: RFC 6750, section 3.1
+		return c, s.unauthorized("", nil) // as without one: RFC 6750, section 3.1
 	}
 	if len(token) > jose.MaxToken {
-		return c, s.refuse(c.scheme, tokenError("invalid_token", "the token is too long"))
+		return c, s.unauthorized(c.scheme, tokenError("invalid_token", "the token is too long"))
 	}
 	if !isToken68(token) {
-		return c, s.invalid("the Authorization header has no token behind its scheme")
+		return c, s.invalidRequest("the Authorization header has no token behind its scheme")
 	}
 	c.token = token
 	return c, nil
@@ -69,21 +69,21 @@ func isToken68(text string) bool {
 	})
 }
 
-// refuse refuses with 401. The challenge of the scheme has the error, if there is one.
-func (s *Resource) refuse(scheme string, err error) *streamable.Refusal {
+// unauthorized refuses with 401. The challenge of the scheme has the error, if there is one.
+func (s *Resource) unauthorized(scheme string, err error) *streamable.Refusal {
 	return &streamable.Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(scheme, err, s.o.Scopes)}
 }
 
-// insufficient refuses with 403, and names the scopes that are needed.
-func (s *Resource) insufficient(scheme string, needed []string) *streamable.Refusal {
+// insufficientScope refuses with 403, and names the scopes that are needed.
+func (s *Resource) insufficientScope(scheme string, needed []string) *streamable.Refusal {
 	err := tokenError("insufficient_scope", "this needs more than the token is good for")
 	return &streamable.Refusal{
 		Status: http.StatusForbidden, Challenge: s.challenge(scheme, err, needed), Message: "this needs the scopes " + strings.Join(needed, " "),
 	}
 }
 
-// invalid refuses with 400 what is no proper way to show a token (RFC 6750, section 3.1).
-func (s *Resource) invalid(description string) *streamable.Refusal {
+// invalidRequest refuses with 400 what is no proper way to show a token (RFC 6750, section 3.1).
+func (s *Resource) invalidRequest(description string) *streamable.Refusal {
 	return &streamable.Refusal{
 		Status: http.StatusBadRequest, Challenge: s.challenge(schemeBearer, tokenError("invalid_request", description), s.o.Scopes), Message: description,
 	}

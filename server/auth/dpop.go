@@ -35,28 +35,28 @@ const (
 	nonceWindow = 3 * time.Minute  // how long a nonce is the new one; it is good for as long again
 )
 
-// errFull is that as many proofs were seen as can be remembered: none can be told from its copies.
-var errFull = errors.New("auth: too many DPoP proofs at a time")
+// errTooManyProofs is that as many proofs were seen as can be remembered: none can be told from its copies.
+var errTooManyProofs = errors.New("auth: too many DPoP proofs at a time")
 
-type dpop struct {
-	o      DPoPOptions
-	origin *url.URL // of the resource, as clients know it
-	seen   recent[struct{}]
+type dpopVerifier struct {
+	o          DPoPOptions
+	origin     *url.URL // of the resource, as clients know it
+	usedProofs expiringMap[struct{}]
 }
 
-func (o *DPoPOptions) new(resource *url.URL) (*dpop, error) {
+func (o *DPoPOptions) newVerifier(resource *url.URL) (*dpopVerifier, error) {
 	if o.NonceKey != nil && len(o.NonceKey) < 32 {
 		return nil, errors.New("auth: the NonceKey has fewer than 32 bytes")
 	}
-	return &dpop{o: *o, origin: resource, seen: recent[struct{}]{keep: proofAge + proofAhead, most: maxProofs}}, nil
+	return &dpopVerifier{o: *o, origin: resource, usedProofs: expiringMap[struct{}]{keep: proofAge + proofAhead, maxEntries: maxProofs}}, nil
 }
 
-func (d *dpop) required() bool { return d != nil && d.o.Required }
+func (d *dpopVerifier) required() bool { return d != nil && d.o.Required }
 
 // check verifies the proof that came with the token of an identity, which is bound to a key (RFC
 // 9449, sections 4.3 and 7.1). It returns headers for the answer. The error is a *codedError, or
 // errFull.
-func (d *dpop) check(r *http.Request, c credentials, id *Identity) (http.Header, error) {
+func (d *dpopVerifier) check(r *http.Request, c credentials, id *Identity) (http.Header, error) {
 	bad := func(description string) (http.Header, error) {
 		return nil, tokenError("invalid_dpop_proof", description)
 	}
@@ -103,10 +103,10 @@ func (d *dpop) check(r *http.Request, c credentials, id *Identity) (http.Header,
 	if err != nil {
 		return header, err
 	}
-	first, full := d.seen.first(id.Principal(), sha256.Sum256([]byte(id.KeyThumbprint+"."+claims.ID)), struct{}{}, now)
+	first, full := d.usedProofs.addIfAbsent(id.Principal(), sha256.Sum256([]byte(id.KeyThumbprint+"."+claims.ID)), struct{}{}, now)
 	switch {
 	case full:
-		return nil, errFull
+		return nil, errTooManyProofs
 	case !first:
 		return bad("the proof was used before")
 	}
@@ -115,7 +115,7 @@ func (d *dpop) check(r *http.Request, c credentials, id *Identity) (http.Header,
 
 // isTarget compares the claim htu with the address of the request, as the client has it: what is in front of this server may have another scheme and host for it, but has to leave
 // the path as it is.
-func (d *dpop) isTarget(htu string, r *http.Request) bool {
+func (d *dpopVerifier) isTarget(htu string, r *http.Request) bool {
 	u, err := url.Parse(htu)
 	if err != nil || u.User != nil || u.Opaque != "" {
 		return false
@@ -124,7 +124,7 @@ func (d *dpop) isTarget(htu string, r *http.Request) bool {
 	if absolute, err := url.Parse(path); err == nil && absolute.IsAbs() {
 		path = absolute.EscapedPath()
 	}
-	return strings.EqualFold(u.Scheme, d.origin.Scheme) && hostPort(u) == hostPort(d.origin) && orRoot(u.EscapedPath()) == orRoot(path)
+	return strings.EqualFold(u.Scheme, d.origin.Scheme) && hostPort(u) == hostPort(d.origin) && nonEmptyPath(u.EscapedPath()) == nonEmptyPath(path)
 }
 
 // hostPort returns the host in lower case, with the port that it has or that goes without saying.
@@ -140,7 +140,7 @@ func hostPort(u *url.URL) string {
 	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
-func orRoot(path string) string {
+func nonEmptyPath(path string) string {
 	if path == "" {
 		return "/"
 	}
@@ -149,7 +149,7 @@ func orRoot(path string) string {
 
 // checkNonce refuses a nonce that is not of now, with a header that has the one that is. One that will soon not be good any more is good, and has that header too (RFC 9449,
 // section 8.2).
-func (d *dpop) checkNonce(nonce string, now time.Time) (http.Header, error) {
+func (d *dpopVerifier) checkNonce(nonce string, now time.Time) (http.Header, error) {
 	if d.o.NonceKey == nil {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (d *dpop) checkNonce(nonce string, now time.Time) (http.Header, error) {
 	return header, tokenError("use_dpop_nonce", "the proof must have the nonce of this answer")
 }
 
-func (d *dpop) nonce(window int64) string {
+func (d *dpopVerifier) nonce(window int64) string {
 	mac := hmac.New(sha256.New, d.o.NonceKey)
 	mac.Write(binary.BigEndian.AppendUint64([]byte("DPoP-Nonce"), uint64(window)))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])

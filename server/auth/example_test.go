@@ -25,8 +25,8 @@ func Example() {
 		"t2": {Issuer: "https://auth.example.com", Subject: "ada", Scopes: []string{"notes:write"}},
 	}
 	resource, err := auth.Options{
-		Resource: "https://mcp.example.com/mcp",
-		Servers:  []string{"https://auth.example.com"},
+		Resource:             "https://mcp.example.com/mcp",
+		AuthorizationServers: []string{"https://auth.example.com"},
 		Verify: func(_ context.Context, token string) (*auth.Identity, error) {
 			if id := tokens[token]; id != nil {
 				return id, nil
@@ -34,13 +34,13 @@ func Example() {
 			return nil, &auth.TokenError{Reason: "the token is not known"}
 		},
 		Scopes: []string{"notes:read"},
-		Needs: func(m streamable.Message) []string {
+		MessageScopes: func(m streamable.Message) []string {
 			if m.Method == "tools/call" && m.Subject == "note_write" {
 				return []string{"notes:write"}
 			}
 			return nil
 		},
-		Implies: map[string][]string{"notes:write": {"notes:read"}},
+		ImpliedScopes: map[string][]string{"notes:write": {"notes:read"}},
 	}.New()
 	if err != nil {
 		fmt.Println(err)
@@ -55,7 +55,7 @@ func Example() {
 	defer h.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
-	for _, path := range resource.Paths() {
+	for _, path := range resource.MetadataPaths() {
 		mux.Handle(path, resource)
 	}
 

@@ -204,8 +204,8 @@ func newWorld(t testing.TB, o auth.Options) *world {
 	if o.Resource == "" {
 		o.Resource = resource
 	}
-	if o.Servers == nil {
-		o.Servers = []string{issuerURL}
+	if o.AuthorizationServers == nil {
+		o.AuthorizationServers = []string{issuerURL}
 	}
 	if o.Scopes == nil {
 		o.Scopes = []string{"mcp"}
@@ -236,7 +236,7 @@ func newWorld(t testing.TB, o auth.Options) *world {
 	w.handler = streamable.Options{Authorize: w.resource.Authorize, Logger: log, HTTPSSE: true}.New(server.Options{Logger: log}.New(server.Info{Name: "t", Version: "1"}, catalog))
 	t.Cleanup(w.handler.Close)
 	w.mux.Handle("/mcp", w.handler)
-	for _, path := range w.resource.Paths() {
+	for _, path := range w.resource.MetadataPaths() {
 		w.mux.Handle(path, w.resource)
 	}
 	return w

@@ -28,7 +28,7 @@ func FuzzAuthorization(f *testing.F) {
 	f.Add("Bearer x", "a&access%5ftoken=y;z")
 	var got string
 	r, err := auth.Options{
-		Resource: resource, Servers: []string{issuerURL}, Scopes: []string{"mcp"}, DPoP: &auth.DPoPOptions{}, Logger: slog.New(slog.DiscardHandler),
+		Resource: resource, AuthorizationServers: []string{issuerURL}, Scopes: []string{"mcp"}, DPoP: &auth.DPoPOptions{}, Logger: slog.New(slog.DiscardHandler),
 		Verify: func(_ context.Context, token string) (*auth.Identity, error) {
 			got = token
 			return &auth.Identity{Issuer: "i", Subject: "s"}, nil
@@ -73,7 +73,7 @@ func FuzzProof(f *testing.F) {
 	f.Add([]byte(`{"jti":"b","htm":"POST","HTM":"GET","htu":"` + resource + `","iat":1e99,"ath":null}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := auth.Options{
-			Resource: resource, Servers: []string{issuerURL}, DPoP: &auth.DPoPOptions{}, Logger: slog.New(slog.DiscardHandler),
+			Resource: resource, AuthorizationServers: []string{issuerURL}, DPoP: &auth.DPoPOptions{}, Logger: slog.New(slog.DiscardHandler),
 			Verify: func(context.Context, string) (*auth.Identity, error) {
 				return &auth.Identity{Issuer: "i", Subject: "s", KeyThumbprint: signer.Key().Thumbprint()}, nil
 			},

@@ -64,29 +64,29 @@ var ErrUnavailable = errors.New("auth: the authorization server cannot be asked"
 const maxScopes = 256 // of one token
 
 // A check is what claims have to say, whoever says them.
-type check struct {
+type claimsVerifier struct {
 	issuer, audience string
 	skew             time.Duration
 }
 
 const defaultSkew = 30 * time.Second
 
-// newCheck returns one for the settings that all verifiers have.
-func newCheck(issuer, audience string, skew time.Duration) (check, error) {
+// newClaimsVerifier returns one for the settings that all verifiers have.
+func newClaimsVerifier(issuer, audience string, skew time.Duration) (claimsVerifier, error) {
 	_, err := checkURL("Issuer", issuer)
 	switch {
 	case err != nil:
-		return check{}, err
+		return claimsVerifier{}, err
 	case audience == "":
-		return check{}, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
+		return claimsVerifier{}, errors.New("auth: the Audience is missing; it is usually the URL of the resource")
 	case skew < 0:
-		return check{}, errors.New("auth: the Skew is negative; clocks cannot differ by less than nothing")
+		return claimsVerifier{}, errors.New("auth: the Skew is negative; clocks cannot differ by less than nothing")
 	}
-	return check{issuer, audience, cmp.Or(skew, defaultSkew)}, nil
+	return claimsVerifier{issuer, audience, cmp.Or(skew, defaultSkew)}, nil
 }
 
 // identity makes an identity of claims that are to be believed. The error is a *TokenError.
-func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) {
+func (c *claimsVerifier) identity(claims *jose.Claims, now time.Time) (*Identity, error) {
 	switch {
 	case claims.Issuer != c.issuer:
 		return nil, &TokenError{Reason: "the token is of another issuer"}
@@ -95,7 +95,7 @@ func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) 
 	case claims.Subject == "":
 		return nil, &TokenError{Reason: "the token has no subject"}
 	case !claims.Expires.IsZero() && !now.Before(claims.Expires.Add(c.skew)):
-		return nil, expired()
+		return nil, errExpired()
 	case !claims.NotBefore.IsZero() && now.Add(c.skew).Before(claims.NotBefore.Time):
 		return nil, &TokenError{Reason: "the token is not good yet"}
 	case !claims.IssuedAt.IsZero() && now.Add(c.skew).Before(claims.IssuedAt.Time):
@@ -106,10 +106,10 @@ func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) 
 		id.Expires = claims.Expires.Add(c.skew)
 	}
 	var err error
-	if id.Scopes, err = scopesOf(claims); err != nil {
+	if id.Scopes, err = tokenScopes(claims); err != nil {
 		return nil, err
 	}
-	if id.KeyThumbprint, err = thumbprintOf(claims.Others["cnf"]); err != nil {
+	if id.KeyThumbprint, err = confirmationThumbprint(claims.Others["cnf"]); err != nil {
 		return nil, err
 	}
 	for _, name := range [...]string{"client_id", "azp"} {
@@ -123,10 +123,10 @@ func (c *check) identity(claims *jose.Claims, now time.Time) (*Identity, error) 
 	return id, nil
 }
 
-func expired() error { return &TokenError{Reason: "the token has expired"} }
+func errExpired() error { return &TokenError{Reason: "the token has expired"} }
 
-// scopesOf reads the claim scope (RFC 8693, section 4.2) or scp, of which both are found as a list of words and as an array.
-func scopesOf(claims *jose.Claims) ([]string, error) {
+// tokenScopes reads the claim scope (RFC 8693, section 4.2) or scp, of which both are found as a list of words and as an array.
+func tokenScopes(claims *jose.Claims) ([]string, error) {
 	for _, name := range [...]string{"scope", "scp"} {
 		raw := claims.Others[name]
 		if raw == nil {
@@ -146,8 +146,8 @@ func scopesOf(claims *jose.Claims) ([]string, error) {
 	return nil, nil
 }
 
-// thumbprintOf reads the claim cnf (RFC 7800). A way to confirm the sender that cannot be gone here is one that must not be passed by.
-func thumbprintOf(raw json.RawMessage) (string, error) {
+// confirmationThumbprint reads the claim cnf (RFC 7800). A way to confirm the sender that cannot be gone here is one that must not be passed by.
+func confirmationThumbprint(raw json.RawMessage) (string, error) {
 	if raw == nil {
 		return "", nil
 	}

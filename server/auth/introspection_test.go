@@ -147,7 +147,7 @@ func TestMachinesHaveNoSubject(t *testing.T) {
 				return &response{200, nil, `{"active":true,"aud":"` + resource + `","scope":"mcp",` + said + `}`}
 			})
 			verify, err := auth.IntrospectionOptions{
-				Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s", Machines: want.machines, Client: i.client(),
+				Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s", ClientIDAsSubject: want.machines, Client: i.client(),
 			}.New()
 			assert.NilError(t, err)
 			id, err := verify(t.Context(), "opaque-token")

@@ -32,11 +32,11 @@ type JWTOptions struct {
 //
 // A token must have a type of JWTs or of access tokens, or none; the issuer; this audience; a subject; and an exp that is not over. nbf and iat are heeded where they are there.
 func (o JWTOptions) New() (Verifier, error) {
-	check, err := newCheck(o.Issuer, o.Audience, o.Skew)
+	check, err := newClaimsVerifier(o.Issuer, o.Audience, o.Skew)
 	if err != nil {
 		return nil, err
 	}
-	v := &jwtVerifier{check: check, algorithms: algorithms}
+	v := &jwtVerifier{claimsVerifier: check, algorithms: algorithms}
 	if o.Algorithms != nil {
 		v.algorithms = nil
 	}
@@ -46,7 +46,7 @@ func (o JWTOptions) New() (Verifier, error) {
 		}
 		v.algorithms = append(v.algorithms, jose.Algorithm(name))
 	}
-	caller := newCaller(o.Client)
+	caller := newIssuerClient(o.Client)
 	if o.KeysURL != "" {
 		if _, err := checkURL("KeysURL", o.KeysURL); err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func (o JWTOptions) New() (Verifier, error) {
 }
 
 // keys fetches the keys of an issuer; address is "" if it is to be found out.
-func (c *caller) keys(ctx context.Context, issuer, address string) (*jose.KeySet, error) {
+func (c *issuerClient) keys(ctx context.Context, issuer, address string) (*jose.KeySet, error) {
 	if address == "" {
 		m, err := c.discover(ctx, issuer)
 		if err != nil {
@@ -80,20 +80,20 @@ func (c *caller) keys(ctx context.Context, issuer, address string) (*jose.KeySet
 }
 
 type jwtVerifier struct {
-	check
+	claimsVerifier
 	algorithms []jose.Algorithm
-	keys       keyring
+	keys       keyCache
 }
 
-// types are what a token may call itself: not an ID token's business to tell, but a proof, a logout or an event is no access token (RFC 9068, section 4, and RFC 8725, section 3.11).
-var types = [...]string{"", "jwt", "at+jwt", "application/at+jwt"}
+// tokenTypes are what a token may call itself: not an ID token's business to tell, but a proof, a logout or an event is no access token (RFC 9068, section 4, and RFC 8725, section 3.11).
+var tokenTypes = [...]string{"", "jwt", "at+jwt", "application/at+jwt"}
 
 func (v *jwtVerifier) verify(ctx context.Context, text string) (*Identity, error) {
 	token, err := jose.Parse(text)
 	if err != nil {
 		return nil, &TokenError{"the token is no JWT", err}
 	}
-	if !slices.Contains(types[:], strings.ToLower(token.Header.Type)) {
+	if !slices.Contains(tokenTypes[:], strings.ToLower(token.Header.Type)) {
 		return nil, &TokenError{Reason: "the token is not an access token"}
 	}
 	if !slices.Contains(v.algorithms, token.Header.Algorithm) { // nothing is fetched for it

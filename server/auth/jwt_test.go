@@ -365,7 +365,7 @@ func TestDiscovery(t *testing.T) {
 			}
 			verify, err := auth.JWTOptions{Issuer: tc.issuer, Audience: resource, Client: i.client()}.New()
 			assert.NilError(t, err)
-			w := newWorld(t, auth.Options{Verify: verify, Servers: []string{tc.issuer}})
+			w := newWorld(t, auth.Options{Verify: verify, AuthorizationServers: []string{tc.issuer}})
 			token := i.token(claims{"iss": tc.issuer})
 			assert.Equal(t, w.call("read", bearer(token)).Code, tc.status, name)
 			w.handler.Close()

@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// Paths returns where the metadata is served: between host and path of the resource, and at the root (RFC 9728, section 3.1, and 2026-07-28, Protected Resource Metadata Discovery
+// MetadataPaths returns where the metadata is served: between host and path of the resource, and at the root (RFC 9728, section 3.1, and 2026-07-28, Protected Resource Metadata Discovery
 // Requirements). They go into a mux, each with the [Resource]:
 //
 //	for _, path := range resource.Paths() {
@@ -16,7 +16,7 @@ import (
 //	}
 //
 // There is one root: of several resources with paths behind one mux, only one can have the last of its own.
-func (s *Resource) Paths() []string { return slices.Clone(s.paths) }
+func (s *Resource) MetadataPaths() []string { return slices.Clone(s.paths) }
 
 // ServeHTTP implements [http.Handler]. It answers a GET for one of the [Resource.Paths] with the metadata, to everybody and to pages of every origin, as there is nothing in it that is not
 // public.
@@ -41,10 +41,10 @@ func (s *Resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// encode returns the document (RFC 9728, section 2).
-func (s *Resource) encode() ([]byte, error) {
+// encodeMetadata returns the document (RFC 9728, section 2).
+func (s *Resource) encodeMetadata() ([]byte, error) {
 	m := oauth.ResourceMetadata{
-		Resource: s.o.Resource, AuthorizationServers: s.o.Servers, ScopesSupported: s.o.ScopesSupported, BearerMethods: []string{"header"},
+		Resource: s.o.Resource, AuthorizationServers: s.o.AuthorizationServers, ScopesSupported: s.o.ScopesSupported, BearerMethods: []string{"header"},
 		Name: s.o.Name, Documentation: s.o.Documentation,
 	}
 	if s.dpop != nil {

@@ -22,17 +22,17 @@ import (
 type Options struct {
 	// Resource is the URL of the MCP endpoint as clients know it: tokens are issued for it, and its metadata is found by it. It is of https, or of http on this machine.
 	Resource string
-	// Servers are the issuers of the authorization servers that clients may get tokens of; there is at least one.
-	Servers []string
+	// AuthorizationServers are the issuers of the authorization servers that clients may get tokens of; there is at least one.
+	AuthorizationServers []string
 	// Verify settles what a token stands for: see [JWTOptions] and [IntrospectionOptions].
 	Verify Verifier
 
 	// Scopes are needed for every request.
 	Scopes []string
-	// Needs returns which scopes a message needs besides; nil: none. It is called before anything of the message is done, by any number of goroutines at a time.
-	Needs func(streamable.Message) []string
-	// Implies says which scopes others have in them, directly or by way of others: with "files:write": {"files:read"}, whoever may write may read.
-	Implies map[string][]string
+	// MessageScopes returns which scopes a message needs besides; nil: none. It is called before anything of the message is done, by any number of goroutines at a time.
+	MessageScopes func(streamable.Message) []string
+	// ImpliedScopes says which scopes others have in them, directly or by way of others: with "files:write": {"files:read"}, whoever may write may read.
+	ImpliedScopes map[string][]string
 	// ScopesSupported are shown in the metadata: what is needed for basic use, to which more is added when it is needed; nil: Scopes.
 	ScopesSupported []string
 
@@ -56,7 +56,7 @@ type Resource struct {
 	document []byte
 	paths    []string
 	implies  map[string][]string // all of them
-	dpop     *dpop               // nil: there is none
+	dpop     *dpopVerifier       // nil: there is none
 	refusals lograte.Limiter     // of lines about what was refused
 	failures lograte.Limiter     // of lines about what could not be verified
 }
@@ -74,10 +74,10 @@ func (o Options) New() (*Resource, error) {
 	if o.Verify == nil {
 		return nil, errors.New("auth: Verify is missing; JWTOptions and IntrospectionOptions make one")
 	}
-	if len(o.Servers) == 0 {
+	if len(o.AuthorizationServers) == 0 {
 		return nil, errors.New("auth: Servers is empty; MCP wants an authorization server named")
 	}
-	for _, issuer := range o.Servers {
+	for _, issuer := range o.AuthorizationServers {
 		if _, err := checkURL("issuer", issuer); err != nil {
 			return nil, err
 		}
@@ -91,13 +91,13 @@ func (o Options) New() (*Resource, error) {
 		}
 	}
 	o.Logger = contain.Logger(o.Logger)
-	s := &Resource{o: o, url: u, implies: closure(o.Implies)}
+	s := &Resource{o: o, url: u, implies: impliedScopes(o.ImpliedScopes)}
 	if o.DPoP != nil {
-		if s.dpop, err = o.DPoP.new(u); err != nil {
+		if s.dpop, err = o.DPoP.newVerifier(u); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.describe()
+	return s, s.setMetadata()
 }
 
 // Authorize is for [streamable.Options].Authorize. It refuses a request without a token that is good for this resource with status 401, and one whose token has not the scopes that
@@ -112,18 +112,18 @@ func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 	}
 	id, err := s.verify(r.Context(), c.token)
 	if err != nil {
-		return streamable.Caller{}, s.unverified(r, c.scheme, err)
+		return streamable.Caller{}, s.verificationRefusal(r, c.scheme, err)
 	}
 	caller := streamable.Caller{
 		Principal: id.Principal(), Context: context.WithValue(r.Context(), identityKey{}, id), Expires: id.Expires,
 		AuthorizeMessages: func(messages []streamable.Message) error {
-			if refused := s.may(id, c.scheme, messages); refused != nil {
+			if refused := s.checkScopes(id, c.scheme, messages); refused != nil {
 				return refused
 			}
 			return nil
 		},
 	}
-	if caller.Header, refused = s.confirm(r, c, id); refused != nil {
+	if caller.Header, refused = s.checkBinding(r, c, id); refused != nil {
 		return streamable.Caller{}, refused
 	}
 	return caller, nil
@@ -138,17 +138,17 @@ func (s *Resource) verify(ctx context.Context, token string) (*Identity, error) 
 	case id == nil || id.Issuer == "" || id.Subject == "" || strings.Contains(id.Issuer, "#"):
 		return nil, errors.New("auth: the verifier returned an identity without issuer or subject, or whose issuer has a fragment")
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
-		return nil, expired()
+		return nil, errExpired()
 	}
 	return id, nil
 }
 
-// unverified refuses a request whose token did not pass.
-func (s *Resource) unverified(r *http.Request, scheme string, err error) *streamable.Refusal {
+// verificationRefusal refuses a request whose token did not pass.
+func (s *Resource) verificationRefusal(r *http.Request, scheme string, err error) *streamable.Refusal {
 	bad, ok := errors.AsType[*TokenError](err)
 	if ok {
 		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a token was refused", "error", err)
-		return s.refuse(scheme, tokenError("invalid_token", bad.Reason))
+		return s.unauthorized(scheme, tokenError("invalid_token", bad.Reason))
 	}
 	if r.Context().Err() == nil {
 		s.failures.Log(s.o.Logger.Error, r.RemoteAddr, "a token could not be verified", "error", err)
@@ -156,33 +156,33 @@ func (s *Resource) unverified(r *http.Request, scheme string, err error) *stream
 	return unavailable()
 }
 
-// confirm makes sure that whoever sends a token may do so: one that is bound to a key comes with a proof, and no other does. It returns headers for the answer.
-func (s *Resource) confirm(r *http.Request, c credentials, id *Identity) (http.Header, *streamable.Refusal) {
+// checkBinding makes sure that whoever sends a token may do so: one that is bound to a key comes with a proof, and no other does. It returns headers for the answer.
+func (s *Resource) checkBinding(r *http.Request, c credentials, id *Identity) (http.Header, *streamable.Refusal) {
 	switch {
 	case id.KeyThumbprint == "" && c.scheme == schemeDPoP:
-		return nil, s.refuse(c.scheme, tokenError("invalid_token", "the token is bound to no key; send it as Bearer"))
+		return nil, s.unauthorized(c.scheme, tokenError("invalid_token", "the token is bound to no key; send it as Bearer"))
 	case id.KeyThumbprint == "" && s.dpop.required():
-		return nil, s.refuse(schemeDPoP, tokenError("invalid_token", "the token is bound to no key"))
+		return nil, s.unauthorized(schemeDPoP, tokenError("invalid_token", "the token is bound to no key"))
 	case id.KeyThumbprint == "":
 		return nil, nil
 	case c.scheme != schemeDPoP || s.dpop == nil:
-		return nil, s.refuse(c.scheme, tokenError("invalid_token", "the token is bound to a key, and was sent without a proof of it"))
+		return nil, s.unauthorized(c.scheme, tokenError("invalid_token", "the token is bound to a key, and was sent without a proof of it"))
 	}
 	header, err := s.dpop.check(r, c, id)
 	if err != nil {
 		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a DPoP proof was refused", "error", err)
-		if errors.Is(err, errFull) {
+		if errors.Is(err, errTooManyProofs) {
 			return nil, unavailable()
 		}
-		refused := s.refuse(schemeDPoP, err)
+		refused := s.unauthorized(schemeDPoP, err)
 		refused.Header = header
 		return nil, refused
 	}
 	return header, nil
 }
 
-// describe makes the metadata document and finds its places.
-func (s *Resource) describe() error {
+// setMetadata makes the metadata document and finds its places.
+func (s *Resource) setMetadata() error {
 	places, err := oauth.ResourceMetadataURLs(s.o.Resource)
 	if err != nil {
 		return fmt.Errorf("auth: the Resource: %w", err)
@@ -195,6 +195,6 @@ func (s *Resource) describe() error {
 		}
 		s.paths = append(s.paths, u.Path)
 	}
-	s.document, err = s.encode()
+	s.document, err = s.encodeMetadata()
 	return err
 }

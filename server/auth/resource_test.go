@@ -65,8 +65,8 @@ func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 		want := `{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["mcp","files:read"],` +
 			`"bearer_methods_supported":["header"],"resource_name":"Files","resource_documentation":"https://docs.example.com",` +
 			`"dpop_signing_alg_values_supported":["ES256","EdDSA","PS256","RS256"]}`
-		assert.DeepEqual(t, w.resource.Paths(), []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"})
-		for _, path := range w.resource.Paths() {
+		assert.DeepEqual(t, w.resource.MetadataPaths(), []string{"/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource"})
+		for _, path := range w.resource.MetadataPaths() {
 			rec := w.do("GET", "https://mcp.example.com"+path, "", "Origin: https://inspector.example.com")
 			assert.Equal(t, rec.Code, 200)
 			assert.Equal(t, rec.Body.String(), want)
@@ -83,9 +83,9 @@ func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 		"http://127.0.0.1:8080/a/b":  {"/.well-known/oauth-protected-resource/a/b", "/.well-known/oauth-protected-resource"},
 		"https://mcp.example.com/t/": {"/.well-known/oauth-protected-resource/t/", "/.well-known/oauth-protected-resource"},
 	} {
-		r, err := auth.Options{Resource: resource, Servers: []string{issuerURL}, Verify: nobody}.New()
+		r, err := auth.Options{Resource: resource, AuthorizationServers: []string{issuerURL}, Verify: nobody}.New()
 		assert.NilError(t, err)
-		assert.DeepEqual(t, r.Paths(), paths)
+		assert.DeepEqual(t, r.MetadataPaths(), paths)
 		for mux := http.NewServeMux(); len(paths) > 0; paths = paths[1:] {
 			mux.Handle(paths[0], r)
 			rec := httptest.NewRecorder()
@@ -98,7 +98,7 @@ func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 func nobody(context.Context, string) (*auth.Identity, error) { return nil, errors.New("nobody") }
 
 func TestOptionsThatCannotBe(t *testing.T) {
-	ok := auth.Options{Resource: resource, Servers: []string{issuerURL}, Verify: nobody}
+	ok := auth.Options{Resource: resource, AuthorizationServers: []string{issuerURL}, Verify: nobody}
 	for _, path := range []string{"/t%20x", "/{x}", "/%7Bx%7D", "/a//b", "/a/../b", "//", "/a/."} {
 		o := ok
 		o.Resource = "https://mcp.example.com" + path
@@ -112,8 +112,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		"fragment":                   func(o *auth.Options) { o.Resource = resource + "#x" },
 		"names a user":               func(o *auth.Options) { o.Resource = "https://a:b@mcp.example.com" },
 		"Verify is missing":          func(o *auth.Options) { o.Verify = nil },
-		"Servers is empty":           func(o *auth.Options) { o.Servers = nil },
-		"the issuer \"http://a.exam": func(o *auth.Options) { o.Servers = []string{"http://a.example"} },
+		"Servers is empty":           func(o *auth.Options) { o.AuthorizationServers = nil },
+		"the issuer \"http://a.exam": func(o *auth.Options) { o.AuthorizationServers = []string{"http://a.example"} },
 		"a character that no scope":  func(o *auth.Options) { o.Scopes = []string{"a b"} },
 		"an empty scope":             func(o *auth.Options) { o.Scopes = []string{""} },
 		"a matter of clients":        func(o *auth.Options) { o.ScopesSupported = []string{"offline_access"} },

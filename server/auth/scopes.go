@@ -7,14 +7,14 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// may refuses messages for which an identity has not the scopes. All that are needed are named at once, so that the client has to ask its user once (2026-07-28, Scope Challenge
+// checkScopes refuses messages for which an identity has not the scopes. All that are needed are named at once, so that the client has to ask its user once (2026-07-28, Scope Challenge
 // Handling).
-func (s *Resource) may(id *Identity, scheme string, messages []streamable.Message) *streamable.Refusal {
+func (s *Resource) checkScopes(id *Identity, scheme string, messages []streamable.Message) *streamable.Refusal {
 	needed := s.o.Scopes
-	if s.o.Needs != nil {
+	if s.o.MessageScopes != nil {
 		needed = slices.Clone(needed)
 		for _, m := range messages {
-			for _, scope := range s.o.Needs(m) {
+			for _, scope := range s.o.MessageScopes(m) {
 				if !slices.Contains(needed, scope) {
 					needed = append(needed, scope)
 				}
@@ -22,20 +22,20 @@ func (s *Resource) may(id *Identity, scheme string, messages []streamable.Messag
 		}
 	}
 	for _, scope := range needed {
-		if !s.grants(id, scope) {
-			return s.insufficient(scheme, needed)
+		if !s.hasScope(id, scope) {
+			return s.insufficientScope(scheme, needed)
 		}
 	}
 	return nil
 }
 
-// grants reports whether the token has a scope, or one that has it in it.
-func (s *Resource) grants(id *Identity, scope string) bool {
+// hasScope reports whether the token has a scope, or one that has it in it.
+func (s *Resource) hasScope(id *Identity, scope string) bool {
 	return slices.ContainsFunc(id.Scopes, func(has string) bool { return has == scope || slices.Contains(s.implies[has], scope) })
 }
 
-// closure returns what each scope has in it, directly or not.
-func closure(implies map[string][]string) map[string][]string {
+// impliedScopes returns what each scope has in it, directly or not.
+func impliedScopes(implies map[string][]string) map[string][]string {
 	all := make(map[string][]string, len(implies))
 	for scope := range implies {
 		reached := []string{scope}

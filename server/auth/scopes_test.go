@@ -14,7 +14,7 @@ import (
 // files are options with scopes for each tool.
 func files() auth.Options {
 	return auth.Options{
-		Needs: func(m streamable.Message) []string {
+		MessageScopes: func(m streamable.Message) []string {
 			if m.Method != "tools/call" {
 				return nil
 			}
@@ -23,7 +23,7 @@ func files() auth.Options {
 			}
 			return []string{"files:" + m.Subject}
 		},
-		Implies: map[string][]string{"files:write": {"files:read"}, "admin": {"files:write", "mcp"}, "a": {"b"}, "b": {"a"}},
+		ImpliedScopes: map[string][]string{"files:write": {"files:read"}, "admin": {"files:write", "mcp"}, "a": {"b"}, "b": {"a"}},
 	}
 }
 

@@ -30,7 +30,7 @@ func TestRefusedTokensFillNoLog(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log bytes.Buffer
 			s, err := auth.Options{
-				Resource: "https://mcp.example.com/mcp", Servers: []string{"https://as.example.com"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				Resource: "https://mcp.example.com/mcp", AuthorizationServers: []string{"https://as.example.com"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 				Verify: func(context.Context, string) (*auth.Identity, error) { return nil, tt.err },
 			}.New()
 			assert.NilError(t, err)

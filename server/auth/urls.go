@@ -38,9 +38,9 @@ func checkEndpoint(what, text, issuer string) error {
 
 // sameResource compares identifiers of resources: to the letter, but for what MCP has servers be lenient with (2026-07-28, Canonical Server URI), the case of scheme and host, and
 // a path that is nothing but a slash.
-func sameResource(a, b string) bool { return a == b || canonical(a) == canonical(b) }
+func sameResource(a, b string) bool { return a == b || canonicalResource(a) == canonicalResource(b) }
 
-func canonical(resource string) string {
+func canonicalResource(resource string) string {
 	scheme, rest, ok := strings.Cut(resource, "://")
 	if !ok {
 		return resource

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// acceptedTypes is what a client takes for an answer.
+// acceptedTypes are the content types that the client accepts for a response.
 type acceptedTypes struct{ json, stream bool }
 
-// accepts reads the Accept header. A client must list both (2026-07-28, basic/transports/streamable-http, Sending Messages); who names one gets that, and
-// who names none gets either.
+// accepts parses the Accept header. The specification requires both types (2026-07-28,
+// basic/transports/streamable-http, Sending Messages). A client that lists only one gets that one, and a
+// client without the header gets either.
 func (x *httpRequest) accepts() acceptedTypes {
 	values := x.r.Header["Accept"]
 	if len(values) == 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// answer has a handler serve a request, and returns the response; nothing for a notification. err is the handler's.
+// answer runs a request handler and appends the response to dst, or nothing for a notification. err is
+// the error of the handler.
 func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, req *rpc.Request) (response []byte, err error) {
 	ended := h.observeCall(rpc.Inbound, req.ID, req.Method)
 	response, err = rpc.Answer(ctx, dst, handle, req)
@@ -19,7 +20,7 @@ func (h *Handler) answer(ctx context.Context, dst []byte, handle rpc.Handler, re
 	return response, err
 }
 
-// logError logs what the client was not told.
+// logError logs an error that the client sees only as an internal error.
 func (h *Handler) logError(method string, err error) {
 	if panicked, ok := errors.AsType[*rpc.PanicError](err); ok {
 		h.hooks.Panic(method, panicked.Value, panicked.Stack)
@@ -31,5 +32,5 @@ func (h *Handler) logError(method string, err error) {
 	}
 }
 
-// expectedErrors are the ends of requests that are the client's doing, or that of who runs the server.
+// expectedErrors result from what the client or the operator does, and are not logged.
 var expectedErrors = [...]error{context.Canceled, context.DeadlineExceeded, rpc.ErrCancelled, ErrClosed, errDisconnected, errAnswered, errEnded}

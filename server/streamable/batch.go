@@ -14,7 +14,8 @@ func batchRefusal() *refusal {
 	return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
 }
 
-// postBatch answers several messages in one, which only 2025-03-26 has. They are handled in order, and the responses are one message again.
+// postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order, and
+// the responses are one array.
 func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 	if x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
 		return batchRefusal()
@@ -61,7 +62,7 @@ func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 			handle := s.handler(st)
 			hold := func(id rpc.ID, before, response []byte) []byte {
 				kept, refused := own.holdResponse(id, response, size)
-				if refused != nil { // the others keep their answers, and the memory goes in which this one was
+				if refused != nil { // drop the memory of this response, and keep the others
 					kept = append(append(append(make([]byte, 0, len(before)+len(kept)+2), before...), ','), kept...)
 				}
 				return kept
@@ -70,7 +71,7 @@ func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 				responses = s.serveBatchElement(ctx, append(responses, ','), responses, &messages[i], handle, hold)
 			}
 			if len(responses) == 0 {
-				return response{} // all were cancelled
+				return response{} // all requests were cancelled
 			}
 			responses[0] = '['
 			return response{text: append(responses, ']')}
@@ -78,7 +79,7 @@ func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 	})
 }
 
-// authorizeBatch asks whether the caller may send all that is a message.
+// authorizeBatch authorizes all valid messages of a batch.
 func (x *httpRequest) authorizeBatch(messages []batchElement) *refusal {
 	if x.messageFilter == nil {
 		return nil
@@ -93,15 +94,15 @@ func (x *httpRequest) authorizeBatch(messages []batchElement) *refusal {
 	return x.authorizeMessages(all)
 }
 
-// batchElement is a message of a batch, or why it is none.
+// A batchElement is one element of a batch; err is set if it is not a valid message.
 type batchElement struct {
 	rpc.Message
 	text []byte
 	err  error
 }
 
-// serveBatchElement handles one message, and returns dst with its response, as hold lets it be; or without, as
-// it was before.
+// serveBatchElement handles one element and returns dst with the response, after hold has accounted for
+// it. If the element gets no response, it returns before.
 func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *batchElement, handle rpc.Handler, hold func(id rpc.ID, before, response []byte) []byte) []byte {
 	switch {
 	case m.err != nil:

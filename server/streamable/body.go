@@ -13,14 +13,14 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A body is the text of a request, in memory that is used again.
+// A body is the text of a request in a pooled buffer.
 type body struct{ text []byte }
 
-const maxPooledBody = 64 << 10 // bytes of a body that are kept for the next, and are allocated because a header claims that they are coming
+const maxPooledBody = 64 << 10 // bytes; larger buffers are not pooled, and not allocated because of Content-Length alone
 
 var bodies = sync.Pool{New: func() any { return &body{make([]byte, 0, 1<<10)} }}
 
-// free gives the memory back, unless somebody has taken it over.
+// free returns the buffer to the pool, unless it was detached.
 func (b *body) free() {
 	if b.text == nil || cap(b.text) > maxPooledBody {
 		return
@@ -29,30 +29,30 @@ func (b *body) free() {
 	bodies.Put(b)
 }
 
-// dropIfLarge lets go of the text, if it is large.
+// dropIfLarge drops the text of a large body.
 func (b *body) dropIfLarge() {
 	if cap(b.text) > maxPooledBody {
 		b.text = nil
 	}
 }
 
-// detach returns a body with the same text, which is the caller's to free; b's own free does nothing any more.
+// detach returns a body that owns the text. The caller must free it; freeing b has no effect.
 func (b *body) detach() *body {
 	taken := &body{b.text}
 	b.text = nil
 	return taken
 }
 
-// readBody returns the body of the request, which is to be freed.
+// readBody reads the body of the request. The caller must free it.
 func (x *httpRequest) readBody() (*body, *refusal) {
 	kind := x.header("Content-Type")
 	if kind != "application/json" {
-		kind, _, _ = mime.ParseMediaType(kind) // JSON has one charset only, whatever the parameters say
+		kind, _, _ = mime.ParseMediaType(kind) // JSON is always UTF-8, so parameters do not matter
 	}
 	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" && encoding != "identity" {
 		return nil, newRefusal(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest, "the body must be plain JSON, and the Content-Type application/json")
 	}
-	claimed := x.r.ContentLength // -1 if the header does not say
+	claimed := x.r.ContentLength // -1: unknown
 	if claimed > x.o.MaxBody {
 		return nil, x.tooLarge()
 	}
@@ -82,8 +82,8 @@ func (x *httpRequest) readBody() (*body, *refusal) {
 	return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").withHeader("Connection", "close")
 }
 
-// fill reads to the end of what is to have so many bytes; -1: nobody knows. It grows by doubling,
-// and takes the memory for that first, so that nobody gets memory for what is never sent.
+// fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its memory is
+// reserved first, so that a claimed size alone reserves nothing.
 func (b *body) fill(in io.Reader, claimed int64, m *requestMemory) error {
 	for {
 		if len(b.text) == cap(b.text) {

@@ -71,7 +71,7 @@ func TestAuthorize(t *testing.T) {
 	}{
 		"regional": {403, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"not this"}}`},
 		"hold":     {401, `{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"the caller may not call this; send valid credentials"}}`},
-		"panic":    {500, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the caller could not be told; the log has the cause"}}`},
+		"panic":    {500, `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the caller could not be determined; the log has the cause"}}`},
 	} {
 		s.tool(tool, `{"text":"x"}`, "Authorization: ada").wants(want.status, want.text)
 		a := c.call("1", tool, "x", "Authorization: ada")

@@ -12,31 +12,32 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ErrClosed is the cause of the end of a request's context when the handler was closed.
+// ErrClosed is the cause of a request's context when [Handler.Close] ended the request.
 var ErrClosed = errors.New("streamable: the handler was closed")
 
-// A Handler serves MCP over HTTP. It is safe for concurrent use. Close or Shutdown has to be called, as sessions may be open.
+// A Handler serves MCP over HTTP. It is safe for concurrent use. Call Close or Shutdown when it is no
+// longer used, to end its sessions.
 type Handler struct {
 	o             Options
 	server        *server.Server
-	hooks         rpc.Hooks       // of the server
-	anonymous     *server.Conn    // of modern requests by nobody in particular
-	refusalLog    lograte.Limiter // of lines about callers that are not known
-	budget        *quota.Pool     // the server's memory, for bodies, answers and events
-	closedAccount *quota.Account  // holds nothing, and never will: for work that has ended
-	requestSlots  *quota.Pool     // places for those that are being answered
+	hooks         rpc.Hooks       // the server's
+	anonymous     *server.Conn    // for modern requests of the principal ""
+	refusalLog    lograte.Limiter // limits log lines about refused callers
+	budget        *quota.Pool     // the server's memory, for bodies, responses and events
+	closedAccount *quota.Account  // takes nothing; the account of requests that have ended
+	requestSlots  *quota.Pool
 	streamSlots   *quota.Pool
 	eventStore    eventStore
 	running       sync.WaitGroup // requests and streams
 
 	mu              sync.Mutex
-	draining        chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
+	draining        chan struct{} // closed when the last request has been answered; nil: not shutting down
 	closed          bool
-	inflight        map[*modernResponse]struct{} // modern requests
-	heartbeatTimer  *time.Timer                  // for their comments
-	heartbeatActive bool                         // it runs
+	inflight        map[*modernResponse]struct{}
+	heartbeatTimer  *time.Timer
+	heartbeatActive bool // heartbeatTimer is running
 	sessions        map[string]*session
-	sessionSlots    *quota.Pool          // for sessions
+	sessionSlots    *quota.Pool
 	idleHeaps       map[string]*idleHeap // by owner
 }
 
@@ -51,7 +52,7 @@ func newHandler(o Options, s *server.Server) *Handler {
 	return h
 }
 
-// owner is in whose name what is done for a principal takes places and memory.
+// owner returns the quota owner of a principal.
 func (h *Handler) owner(principal string) string {
 	if principal == "" && h.o.Authorize != nil {
 		return quota.Anonymous
@@ -59,7 +60,7 @@ func (h *Handler) owner(principal string) string {
 	return principal
 }
 
-// signalDrained tells a Shutdown that waits when the last request has been answered. With mu.
+// signalDrained unblocks Shutdown when the last request has been answered. h.mu must be held.
 func (h *Handler) signalDrained() {
 	if h.draining != nil && h.requestSlots.Used() == 0 {
 		select {
@@ -70,9 +71,10 @@ func (h *Handler) signalDrained() {
 	}
 }
 
-// Shutdown ends what is open in good order: new requests are refused with 503, subscriptions get their result, and what is being answered
-// may go on until ctx ends. Then it closes the handler. It returns the context's error if that had to end something. Call it before [http.Server.Shutdown], which waits for
-// streams without ending them.
+// Shutdown closes the handler gracefully. It refuses new requests with 503, ends subscriptions with
+// their result, waits for running requests until ctx ends, and then calls Close. It returns the
+// context's error if requests were still running. Call it before [http.Server.Shutdown], which waits for
+// streams but does not end them.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.draining == nil {
@@ -101,8 +103,9 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything at once: contexts of requests, sessions, streams, and subscriptions as Shutdown does. It returns when nothing is left running, so a handler that
-// does not heed the end of its context holds it up. It may be called more than once.
+// Close cancels all requests, closes all sessions and streams, and ends subscriptions with their
+// result. It returns when no request is running, so an operation that ignores its context delays it. It
+// may be called more than once.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -110,7 +113,7 @@ func (h *Handler) Close() {
 		h.heartbeatTimer.Stop()
 	}
 	for reply := range h.inflight {
-		reply.conn.Finish() // subscriptions are told that it is the server that ends them
+		reply.conn.Finish() // sends the result of subscriptions
 		reply.ctx.cancel(ErrClosed)
 	}
 	var sessions []*session

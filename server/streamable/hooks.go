@@ -6,21 +6,22 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// observeFrame tells the server's hooks of a message.
+// observeFrame calls the server's Frame hook.
 func (h *Handler) observeFrame(d rpc.Direction, message []byte) {
 	if h.hooks.Frame != nil {
 		h.hooks.Frame(d, message)
 	}
 }
 
-// observeStray tells of a message that nobody waits for.
+// observeStray calls the server's Stray hook for a message that matches nothing.
 func (h *Handler) observeStray(message []byte, reason string) {
 	if h.hooks.Stray != nil {
 		h.hooks.Stray(message, reason)
 	}
 }
 
-// observeCall tells that a call begins; what it returns is to be called when it ends.
+// observeCall calls the server's Call hook for the start of a call. The returned function calls it for
+// the end.
 func (h *Handler) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
 	if h.hooks.Call == nil {
 		return func(error) {}

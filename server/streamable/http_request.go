@@ -10,16 +10,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An exchange is one HTTP request and its answer.
+// An httpRequest is one HTTP request and its response.
 type httpRequest struct {
 	*Handler
 	w             http.ResponseWriter
 	r             *http.Request
 	principal     string
 	memory        requestMemory
-	messageFilter func([]Message) error // nil: everything
-	expires       time.Time             // when what has shown who the caller is does so no longer; zero: never
-	bodyTimeout   time.Duration         // how long the body may take to come, 0 if it is here
+	messageFilter func([]Message) error // nil: all messages are allowed
+	expires       time.Time             // of the caller's credentials; zero: never
+	bodyTimeout   time.Duration         // until the body's deadline; 0: the body has been read
 }
 
 // ServeHTTP implements [http.Handler].
@@ -33,7 +33,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers the request, or returns why it is not answered.
+// serve answers the request, or returns the refusal to answer it with.
 func (x *httpRequest) serve() *refusal {
 	if refused := x.checkHostAndOrigin(); refused != nil {
 		return refused
@@ -49,12 +49,12 @@ func (x *httpRequest) serve() *refusal {
 		return x.post()
 	case http.MethodGet, http.MethodDelete:
 		if mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern {
-			return x.methodNotAllowed("POST") // there are neither sessions nor streams of their own in the modern era
+			return x.methodNotAllowed("POST") // the modern era has neither sessions nor GET streams
 		}
 		if refused := x.authorizeMessages(nil); refused != nil {
 			return refused
 		}
-		x.clearBodyDeadline() // nobody reads it
+		x.clearBodyDeadline() // the body is not read
 		if x.r.Method == http.MethodGet {
 			return x.get()
 		}
@@ -67,7 +67,7 @@ func (x *httpRequest) methodNotAllowed(allow string) *refusal {
 	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest, "the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
 }
 
-// header returns a header by its canonical name.
+// header returns the first value of a header, by its canonical name.
 func (x *httpRequest) header(name string) string {
 	if values := x.r.Header[name]; len(values) > 0 {
 		return values[0]
@@ -75,7 +75,7 @@ func (x *httpRequest) header(name string) string {
 	return ""
 }
 
-// post answers a POST: one message, of either era, or a batch.
+// post answers a POST: a message of either era, or a batch.
 func (x *httpRequest) post() *refusal {
 	accepts := x.accepts()
 	if !accepts.json && !accepts.stream {
@@ -111,7 +111,8 @@ func (x *httpRequest) post() *refusal {
 	return x.postLegacy(b, &m, accepts)
 }
 
-// malformed refuses what is no message, as JSON-RPC has it: an id that could not be read is null.
+// malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if the
+// message has no readable id.
 func (x *httpRequest) malformed(b *body, id rpc.ID, err error) *refusal {
 	if id.IsZero() {
 		id, _ = rpc.ParseID([]byte("null"))

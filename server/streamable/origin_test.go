@@ -120,7 +120,7 @@ func TestPrincipal(t *testing.T) {
 	}{
 		"":             {401, "Bearer", "the caller may not call this; send valid credentials"},
 		"Bearer weak":  {403, `Bearer error="insufficient_scope", scope="more"`, "more is wanted"},
-		"Bearer panic": {500, "", "the caller could not be told; the log has the cause"},
+		"Bearer panic": {500, "", "the caller could not be determined; the log has the cause"},
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
 			a := s.do(t.Context(), method, s.url, modernCall("tools/list", ""), header("Authorization: "+token))

@@ -6,7 +6,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// A ticket is a place among the requests that are being answered, or the streams that are open. Several goroutines may hold it; the last one gives it back.
+// A slot is one of the requests that the handler answers, or one of its streams, within the limits. It
+// is reference-counted: the last release frees it.
 type slot struct {
 	h     *Handler
 	pool  *quota.Pool
@@ -14,7 +15,8 @@ type slot struct {
 	refs  atomic.Int32
 }
 
-// acquireSlot returns a ticket that its caller holds. Unless late is true, there are none once the handler is shutting down.
+// acquireSlot returns a slot with one reference. During a shutdown it fails unless late is true. what
+// describes the slots in the error.
 func (h *Handler) acquireSlot(pool *quota.Pool, owner, what string, late bool) (*slot, *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +40,7 @@ func (x *httpRequest) acquireStreamSlot() (*slot, *refusal) {
 	return x.acquireSlot(x.streamSlots, x.memory.owner, "streams are open", false)
 }
 
-// retain has one more goroutine hold the ticket.
+// retain adds a reference, for another goroutine.
 func (t *slot) retain() { t.refs.Add(1) }
 
 func (t *slot) release() {

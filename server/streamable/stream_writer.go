@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// serveStream writes a stream to the client of an exchange, until it ends, another connection takes it over, the client goes or does not read, or it is to
-// come back later. begin, if there is one, is what a stream of its own begins with. A response before which nothing was said is written as JSON.
+// serveStream writes a stream to this connection until the stream completes, another connection resumes
+// it, the client disconnects or does not read, or CloseStream ends the connection. If begin is not nil, it
+// is written first. A response without preceding messages is written as JSON if the client accepts it.
 func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, begin []byte) {
 	defer st.detach(r)
 	a := streamWriter{x: x, st: st, r: r}
 	defer a.close()
-	if st.isStandalone || r.isResumed { // a GET, whose client waits for the stream, and not for what is on it
+	if st.isStandalone || r.isResumed { // a GET: the client waits for the header
 		if a.start() != nil || begin != nil && a.out.write(begin) != nil {
 			return
 		}
@@ -62,30 +63,30 @@ func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, 
 	}
 }
 
-// An attendance is the writing of a stream to one connection.
+// A streamWriter writes a stream to one connection.
 type streamWriter struct {
 	x        *httpRequest
 	st       *stream
 	r        *reader
-	out      *eventWriter // nil: nothing was written yet
+	out      *eventWriter // nil: the response has not been started
 	queue    []*event
 	response response
 	retry    time.Duration
 }
 
-// What there is to be done.
+// An action is the next step of serveStream.
 type action int
 
 const (
 	actionWait    action = iota // for a change
-	actionWrite                 // the queue
-	actionRespond               // with the plain response
-	actionEnd                   // the stream is over
-	actionClose                 // the client is to come back
-	actionLeave                 // somebody else does it
+	actionWrite                 // the queued events
+	actionRespond               // with a JSON response
+	actionEnd                   // because the stream is complete
+	actionClose                 // the connection; the client is to reconnect
+	actionLeave                 // because another connection has resumed the stream
 )
 
-// nextAction returns what is to be done next, and what tells of a change if nothing is.
+// nextAction returns the next action and, for actionWait, a channel that is closed on a change.
 func (a *streamWriter) nextAction(accepts acceptedTypes) (action, chan struct{}) {
 	s, st := a.st.s, a.st
 	defer s.h.evictEvents()
@@ -115,7 +116,7 @@ func (a *streamWriter) nextAction(accepts acceptedTypes) (action, chan struct{})
 	return actionWait, st.changed
 }
 
-// start begins the stream on this connection, if that has not been done.
+// start writes the header and the priming event, once.
 func (a *streamWriter) start() error {
 	if a.out != nil {
 		return nil
@@ -131,7 +132,7 @@ func (a *streamWriter) start() error {
 	return a.out.write(begin)
 }
 
-// write writes the queue, small events together.
+// write writes the queued events, small ones together.
 func (a *streamWriter) write() error {
 	queue := a.queue
 	a.queue = nil
@@ -140,7 +141,7 @@ func (a *streamWriter) write() error {
 	defer b.free()
 	for i, e := range queue {
 		switch {
-		case err != nil: // what is left is only let go of
+		case err != nil: // the rest is only released
 		case len(e.text) > maxPooledBody:
 			err = a.out.message(e.id(), e.text)
 		default:
@@ -155,7 +156,7 @@ func (a *streamWriter) write() error {
 	return err
 }
 
-// releaseEvents lets go of events, which have been written if done is true.
+// releaseEvents releases events that were written, or could not be.
 func (a *streamWriter) releaseEvents(queue []*event, done bool) {
 	s := a.st.s
 	s.mu.Lock()
@@ -179,7 +180,7 @@ func (a *streamWriter) close() {
 	}
 }
 
-// end answers a request that gets no response: it was cancelled, or its session has ended.
+// end answers a request without a response: it was cancelled, or its session is closed.
 func (a *streamWriter) end(accepts acceptedTypes) {
 	if a.out != nil {
 		return
@@ -191,7 +192,7 @@ func (a *streamWriter) end(accepts acceptedTypes) {
 	case ended:
 		a.x.writeRefusal(sessionNotFound())
 	case accepts.stream:
-		a.out = a.x.startEvents(a.st.s.ctx) // without an id: there is nothing to come back for
+		a.out = a.x.startEvents(a.st.s.ctx) // no event id: there is nothing to resume
 		_ = a.out.write(nil)
 	default:
 		_ = a.x.writeAccepted()

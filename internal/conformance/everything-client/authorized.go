@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// told is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
-type told struct {
+// conformanceContext is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
+type conformanceContext struct {
 	ClientID         string `json:"client_id"`
 	ClientSecret     string `json:"client_secret"`
 	Issuer           string `json:"issuer"`
@@ -33,11 +33,11 @@ type told struct {
 }
 
 // authorized are the scenarios of authorization: what the client may know of the authorization server beforehand. All others it gets with a code.
-var authorized = map[string]func(t told) (auth.Options, error){
-	"auth/client-credentials-basic": func(t told) (auth.Options, error) {
+var authorized = map[string]func(t conformanceContext) (auth.Options, error){
+	"auth/client-credentials-basic": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: t.client()}, nil
 	},
-	"auth/client-credentials-jwt": func(t told) (auth.Options, error) {
+	"auth/client-credentials-jwt": func(t conformanceContext) (auth.Options, error) {
 		block, _ := pem.Decode([]byte(t.PrivateKeyPEM))
 		if block == nil {
 			return auth.Options{}, errors.New("private_key_pem is none")
@@ -50,10 +50,10 @@ var authorized = map[string]func(t told) (auth.Options, error){
 		clients[0].Key, clients[0].Algorithm = key.(crypto.Signer), t.SigningAlgorithm
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: clients}, nil
 	},
-	"auth/wif-jwt-bearer": func(t told) (auth.Options, error) {
+	"auth/wif-jwt-bearer": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return t.ValidJWT, nil }}, Clients: t.client()}, nil
 	},
-	"auth/enterprise-managed-authorization": func(t told) (auth.Options, error) {
+	"auth/enterprise-managed-authorization": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Clients: t.client(), Grant: auth.IdentityAssertion{
 			Token: func(context.Context) (string, error) { return t.IDPIDToken, nil }, TokenEndpoint: t.IDPTokenEndpoint,
 			Client: auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
@@ -61,7 +61,7 @@ var authorized = map[string]func(t told) (auth.Options, error){
 	},
 }
 
-func (t told) client() []auth.Registration {
+func (t conformanceContext) client() []auth.Registration {
 	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
 }
 
@@ -91,7 +91,7 @@ func trustedIssuer(endpoint string) (string, error) {
 }
 
 // byCode is how a user would do it, whose browser is redirected at once.
-func byCode(t told) (auth.Options, error) {
+func byCode(t conformanceContext) (auth.Options, error) {
 	o := auth.Options{
 		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
 		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", Follow: follow},
@@ -124,7 +124,7 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	if !strings.HasPrefix(name, "auth/") {
 		return nil, nil
 	}
-	var t told
+	var t conformanceContext
 	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
 		if err := json.Unmarshal([]byte(text), &t); err != nil {
 			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
@@ -158,8 +158,8 @@ var refusing = map[string]string{
 	"auth/scope-retry-limit":        "403 Forbidden",
 }
 
-// refuses is nil if the client has refused to go on, with the right words.
-func refuses(name string, err error) error {
+// expectRefusal is nil if the client has refused to go on, with the right words.
+func expectRefusal(name string, err error) error {
 	switch want := refusing[name]; {
 	case want == "":
 		return err

@@ -58,7 +58,7 @@ func run(ctx context.Context, name string, revision mcp.Revision, told bool, url
 	var dial streamable.Options
 	if a != nil {
 		dial.Wrap = a.Wrap
-		defer func() { err = refuses(name, err) }()
+		defer func() { err = expectRefusal(name, err) }()
 	}
 	c, err := s.options.Connect(ctx, dial.Dial(url))
 	if err != nil {

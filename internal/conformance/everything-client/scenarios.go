@@ -74,7 +74,7 @@ func (want call) do(ctx context.Context, c *client.Client) error {
 // calls is to call these tools, that have to be on the list.
 func calls(wanted ...call) func(context.Context, *client.Client) error {
 	return func(ctx context.Context, c *client.Client) error {
-		tools, err := toolsOf(ctx, c)
+		tools, err := listTools(ctx, c)
 		for _, want := range wanted {
 			if err == nil && tools[want.Name] == nil {
 				err = fmt.Errorf("the server does not list the tool %s", want.Name)
@@ -87,7 +87,7 @@ func calls(wanted ...call) func(context.Context, *client.Client) error {
 	}
 }
 
-func toolsOf(ctx context.Context, c *client.Client) (map[string]*mcp.Tool, error) {
+func listTools(ctx context.Context, c *client.Client) (map[string]*mcp.Tool, error) {
 	tools := make(map[string]*mcp.Tool)
 	return tools, each(c.Tools(ctx), func(t *mcp.Tool) error { tools[t.Name] = t; return nil })
 }
@@ -106,7 +106,7 @@ func each[T any](all iter.Seq2[T, error], do func(T) error) error {
 }
 
 func list(ctx context.Context, c *client.Client) error {
-	_, err := toolsOf(ctx, c)
+	_, err := listTools(ctx, c)
 	return err
 }
 
@@ -146,7 +146,7 @@ func asTold(ctx context.Context, c *client.Client) error {
 
 // echoSchema sends back a tool's schema as it has arrived.
 func echoSchema(ctx context.Context, c *client.Client) error {
-	tools, err := toolsOf(ctx, c)
+	tools, err := listTools(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func sample(prompt string) mcp.CreateMessageParams {
 	return mcp.CreateMessageParams{MaxTokens: 100, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{&mcp.TextContent{Text: prompt}}}}}
 }
 
-// said is what a model said, as text.
-func said(result *mcp.CreateMessageResult) string {
+// sampledText is what a model said, as text.
+func sampledText(result *mcp.CreateMessageResult) string {
 	for _, block := range result.Content {
 		if t, ok := block.(*mcp.TextContent); ok {
 			return t.Text
@@ -41,9 +41,9 @@ func said(result *mcp.CreateMessageResult) string {
 	return ""
 }
 
-// asks is a tool that puts one form to the user.
-func asks(name, description, schema, message string) simple {
-	return simple{name, description, "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+// elicitTool is a tool that puts one form to the user.
+func elicitTool(name, description, schema, message string) toolDefinition {
+	return toolDefinition{name, description, "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		result, err := server.Elicit(ctx, "form", form(schema, message))
 		if err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func asks(name, description, schema, message string) simple {
 }
 
 // asking are the tools that ask the client something.
-var asking = []simple{
+var asking = []toolDefinition{
 	{"test_sampling", "Has the client's model answer.", `{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`,
 		with(func(ctx context.Context, in struct {
 			Prompt string `json:"prompt"`
@@ -62,7 +62,7 @@ var asking = []simple{
 			if err != nil {
 				return nil, err
 			}
-			return content(text("LLM response: %s", said(result)))
+			return content(text("LLM response: %s", sampledText(result)))
 		})},
 	{"test_elicitation", "Asks the user.", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
 		with(func(ctx context.Context, in struct {
@@ -75,22 +75,22 @@ var asking = []simple{
 			}
 			return content(text("User response: action=%s, content=%s", result.Action, result.Content))
 		})},
-	asks("test_elicitation_sep1034_defaults", "Asks in a form with defaults.", `{"type":"object","properties":{`+
+	elicitTool("test_elicitation_sep1034_defaults", "Asks in a form with defaults.", `{"type":"object","properties":{`+
 		`"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},"score":{"type":"number","default":95.5},`+
 		`"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}}`, "Please check these values"),
-	asks("test_elicitation_sep1330_enums", "Asks in a form with choices of all kinds.", `{"type":"object","properties":{`+
+	elicitTool("test_elicitation_sep1330_enums", "Asks in a form with choices of all kinds.", `{"type":"object","properties":{`+
 		`"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},`+
 		`"titledSingle":{"type":"string","oneOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"}]},`+
 		`"legacyEnum":{"type":"string","enum":["opt1","opt2"],"enumNames":["Option One","Option Two"]},`+
 		`"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2"]}},`+
 		`"titledMulti":{"type":"array","items":{"anyOf":[{"const":"value1","title":"First"},{"const":"value2","title":"Second"}]}}}}`, "Please choose"),
-	asks("test_streaming_elicitation", "Asks the user.", nameForm, "What is your name?"),
+	elicitTool("test_streaming_elicitation", "Asks the user.", nameForm, "What is your name?"),
 	{"test_missing_capability", "Needs a client that can sample.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		result, err := server.Sample(ctx, "answer", sample("Say something."))
 		if err != nil {
 			return nil, err
 		}
-		return content(text("%s", said(result)))
+		return content(text("%s", sampledText(result)))
 	}},
 
 	{"test_input_required_result_elicitation", "Asks for a name.", "", greet},
@@ -107,7 +107,7 @@ var asking = []simple{
 		if err != nil {
 			return nil, err
 		}
-		return content(text("%s", said(result)))
+		return content(text("%s", sampledText(result)))
 	}},
 	{"test_input_required_result_capabilities", "Asks what the client can answer.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		can := server.CapabilitiesFrom(ctx)
@@ -124,7 +124,7 @@ var asking = []simple{
 			return nil, err
 		}
 		if result != nil {
-			name += said(result)
+			name += sampledText(result)
 		}
 		return content(text("Answers: %s", name))
 	}},
@@ -142,7 +142,7 @@ var asking = []simple{
 		if err := errors.Join(asked, sampled, listed); err != nil {
 			return nil, err
 		}
-		return content(text("%s, %s, %d roots", said(result), name, len(roots)))
+		return content(text("%s, %s, %d roots", sampledText(result), name, len(roots)))
 	}},
 	{"test_input_required_result_multi_round", "Asks two things, one after the other.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		if _, err := server.Elicit(ctx, "step1", form(nameForm, "Step 1: what is your name?")); err != nil {

@@ -19,16 +19,16 @@ const sure = `{"type":"object","properties":{"confirm":{"type":"boolean"}},"requ
 func addTasks(s *server.Server) error {
 	var errs []error
 	for _, t := range []struct {
-		simple
+		toolDefinition
 		support mcp.TaskSupport
 		later   bool
 	}{
-		{simple{"greet", "Greets.", nameForm, with(func(_ context.Context, in struct {
+		{toolDefinition{"greet", "Greets.", nameForm, with(func(_ context.Context, in struct {
 			Name string `json:"name"`
 		}) (*mcp.CallToolResult, error) {
 			return content(text("Hello, %s!", in.Name))
 		})}, "", false},
-		{simple{"slow_compute", "Takes its time.", `{"type":"object","properties":{"seconds":{"type":"number","default":1},"label":{"type":"string"}}}`, with(func(ctx context.Context, in struct {
+		{toolDefinition{"slow_compute", "Takes its time.", `{"type":"object","properties":{"seconds":{"type":"number","default":1},"label":{"type":"string"}}}`, with(func(ctx context.Context, in struct {
 			Seconds float64 `json:"seconds"`
 			Label   string  `json:"label"`
 		}) (*mcp.CallToolResult, error) {
@@ -37,7 +37,7 @@ func addTasks(s *server.Server) error {
 			}
 			return content(text("%s: done after %g s", in.Label, in.Seconds))
 		})}, mcp.TaskOptional, false},
-		{simple{"failing_job", "Fails after a while.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		{toolDefinition{"failing_job", "Fails after a while.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			if err := pause(ctx, time.Second); err != nil {
 				return nil, err
 			}
@@ -45,13 +45,13 @@ func addTasks(s *server.Server) error {
 			result.IsError = true
 			return result, err
 		}}, mcp.TaskRequired, false},
-		{simple{"protocol_error_job", "Breaks after a while.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		{toolDefinition{"protocol_error_job", "Breaks after a while.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			if err := pause(ctx, 500*time.Millisecond); err != nil {
 				return nil, err
 			}
 			return nil, rpc.Errorf(rpc.CodeInternalError, "The job broke")
 		}}, mcp.TaskOptional, false},
-		{simple{"confirm_delete", "Asks before it goes on.", `{"type":"object","properties":{"filename":{"type":"string"}},"required":["filename"]}`, with(func(ctx context.Context, in struct {
+		{toolDefinition{"confirm_delete", "Asks before it goes on.", `{"type":"object","properties":{"filename":{"type":"string"}},"required":["filename"]}`, with(func(ctx context.Context, in struct {
 			Filename string `json:"filename"`
 		}) (*mcp.CallToolResult, error) {
 			result, err := server.Elicit(ctx, "confirm", form(sure, "Delete "+in.Filename+"?"))
@@ -60,7 +60,7 @@ func addTasks(s *server.Server) error {
 			}
 			return content(text("%s: %s", in.Filename, result.Action))
 		})}, mcp.TaskOptional, false},
-		{simple{"multi_input", "Asks two things at once.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		{toolDefinition{"multi_input", "Asks two things at once.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			var group sync.WaitGroup
 			var name, colour *mcp.ElicitResult
 			var first, second error
@@ -74,7 +74,7 @@ func addTasks(s *server.Server) error {
 			}
 			return content(text("%s %s", name.Content, colour.Content))
 		}}, mcp.TaskOptional, false},
-		{simple{"test_tool_with_task", "Asks first, and then takes its time.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		{toolDefinition{"test_tool_with_task", "Asks first, and then takes its time.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			name, err := askName(ctx)
 			if err != nil {
 				return nil, err
@@ -98,7 +98,7 @@ func addTasks(s *server.Server) error {
 }
 
 // reconnection ends the stream that its call came by, and goes on.
-var reconnection = []simple{
+var reconnection = []toolDefinition{
 	{"test_reconnection", "Has the client connect again for the result.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 		streamable.CloseStream(ctx, 100*time.Millisecond)
 		if err := pause(ctx, 200*time.Millisecond); err != nil {

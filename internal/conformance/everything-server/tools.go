@@ -52,13 +52,13 @@ func with[In any](fn func(ctx context.Context, in In) (*mcp.CallToolResult, erro
 }
 
 // A simple tool is one of those that need nothing but a name.
-type simple struct {
+type toolDefinition struct {
 	name, description, input string // the schema of its input; "" for any object
 	call                     call
 }
 
 // simples are the tools of the suite's core scenarios.
-var simples = []simple{
+var simples = []toolDefinition{
 	{"test_simple_text", "Returns a simple text.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return content(text("This is a simple text response for testing."))
 	}},
@@ -130,7 +130,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func addTools(s *server.Server, tools []simple) error {
+func addTools(s *server.Server, tools []toolDefinition) error {
 	for _, t := range tools {
 		made := server.Tool{Tool: mcp.Tool{Name: t.name, Description: t.description}, Call: t.call}
 		if t.input != "" {
@@ -154,7 +154,7 @@ func addChanging(s *server.Server) error {
 		}
 	}
 	nothing := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return content(text("Nothing")) }
-	return addTools(s, []simple{
+	return addTools(s, []toolDefinition{
 		{"test_trigger_tool_change", "Changes the list of tools.", "", change(func() error {
 			return s.AddTool(server.Tool{Tool: mcp.Tool{Name: "transient_tool", Description: "Comes and stays."}, Call: nothing})
 		})},

@@ -19,17 +19,17 @@ const (
 )
 
 // A wild server has the tools echo {"text"}, which may be called twice, and once {"text"}, which may not. Both return the server's id, a colon and the text.
-type wild struct {
-	id   string
-	does []string
-	mu   sync.Mutex // guards what follows
-	out  io.Writer
-	turn int // how often its tools have changed
+type misbehavingServer struct {
+	id     string
+	faults []string
+	mu     sync.Mutex // guards what follows
+	out    io.Writer
+	turn   int // how often its tools have changed
 }
 
-// Wild is a legacy server, written by hand, that misbehaves as it is told. It returns when its input ends, or nobody reads what it says.
-func Wild(in io.Reader, out io.Writer, id string, does ...string) error {
-	w := &wild{id: id, does: does, out: out}
+// ServeMisbehaving is a legacy server, written by hand, that misbehaves as it is told. It returns when its input ends, or nobody reads what it says.
+func ServeMisbehaving(in io.Reader, out io.Writer, id string, does ...string) error {
+	w := &misbehavingServer{id: id, faults: does, out: out}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for calls := 0; lines.Scan(); {
@@ -54,7 +54,7 @@ func Wild(in io.Reader, out io.Writer, id string, does ...string) error {
 		case "tools/list":
 			result = w.tools()
 		case "tools/call":
-			if calls++; w.is(WildHangs) && calls%50 == 0 {
+			if calls++; w.misbehaves(WildHangs) && calls%50 == 0 {
 				continue
 			}
 			text, err := json.Marshal(id + ":" + m.Params.Arguments.Text)
@@ -66,17 +66,17 @@ func Wild(in io.Reader, out io.Writer, id string, does ...string) error {
 		switch {
 		case len(m.ID) == 0:
 		case result == "":
-			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			w.writeLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
 		default:
-			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
+			w.writeLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 		}
 	}
 	return lines.Err()
 }
 
-func (w *wild) is(what string) bool { return slices.Contains(w.does, what) }
+func (w *misbehavingServer) misbehaves(what string) bool { return slices.Contains(w.faults, what) }
 
-func (w *wild) say(line string) bool {
+func (w *misbehavingServer) writeLine(line string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	_, err := io.WriteString(w.out, line+"\n")
@@ -84,7 +84,7 @@ func (w *wild) say(line string) bool {
 }
 
 // tools are others with each change: one more comes and goes, and the description of the others is never the same.
-func (w *wild) tools() string {
+func (w *misbehavingServer) tools() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	tool := func(name, annotations string) string {
@@ -98,29 +98,29 @@ func (w *wild) tools() string {
 }
 
 // misbehave goes on until nobody reads any more.
-func (w *wild) misbehave() {
+func (w *misbehavingServer) misbehave() {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		<-tick.C
 		ok := true
-		if w.is(WildFloods) {
+		if w.misbehaves(WildFloods) {
 			for range 10 {
-				ok = w.say(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a flood"}}`) &&
-					w.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody's","progress":1}}`) &&
-					w.say(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"no://where"}}`)
+				ok = w.writeLine(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a flood"}}`) &&
+					w.writeLine(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody's","progress":1}}`) &&
+					w.writeLine(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"no://where"}}`)
 			}
 		}
-		if w.is(WildJunk) && n%5 == 0 {
-			ok = w.say("Listening … \x1b[1m{") && w.say(`{"jsonrpc":"2.0","id":999999999,"result":{}}`) && w.say(`{"jsonrpc":"2.0"`)
+		if w.misbehaves(WildJunk) && n%5 == 0 {
+			ok = w.writeLine("Listening … \x1b[1m{") && w.writeLine(`{"jsonrpc":"2.0","id":999999999,"result":{}}`) && w.writeLine(`{"jsonrpc":"2.0"`)
 		}
-		if w.is(WildChanges) && n%10 == 0 {
+		if w.misbehaves(WildChanges) && n%10 == 0 {
 			w.mu.Lock()
 			w.turn++
 			w.mu.Unlock()
-			ok = w.say(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			ok = w.writeLine(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}
-		if !ok || len(w.does) == 0 {
+		if !ok || len(w.faults) == 0 {
 			return
 		}
 	}

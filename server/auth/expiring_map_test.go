@@ -13,26 +13,26 @@ func TestRecentIsBounded(t *testing.T) {
 	key := func(n int) [32]byte { return sha256.Sum256(fmt.Append(nil, n)) }
 	now := time.Unix(1e9, 0)
 
-	r := recent[int]{keep: time.Minute, most: 10} // what must not be forgotten is refused
+	r := expiringMap[int]{keep: time.Minute, maxEntries: 10} // what must not be forgotten is refused
 	for n := range 10 {
-		first, full := r.first("", key(n), n, now)
+		first, full := r.addIfAbsent("", key(n), n, now)
 		assert.Assert(t, first && !full)
 	}
-	_, full := r.first("", key(10), 10, now)
+	_, full := r.addIfAbsent("", key(10), 10, now)
 	assert.Assert(t, full)
-	first, full := r.first("", key(3), 3, now.Add(59*time.Second))
+	first, full := r.addIfAbsent("", key(3), 3, now.Add(59*time.Second))
 	assert.Assert(t, !first && !full)
-	first, full = r.first("", key(10), 10, now.Add(time.Minute)) // there is room for as many again
+	first, full = r.addIfAbsent("", key(10), 10, now.Add(time.Minute)) // there is room for as many again
 	assert.Assert(t, first && !full)
-	first, _ = r.first("", key(3), 3, now.Add(time.Minute))
+	first, _ = r.addIfAbsent("", key(3), 3, now.Add(time.Minute))
 	assert.Assert(t, !first, "it is still known")
-	first, _ = r.first("", key(3), 3, now.Add(2*time.Minute))
+	first, _ = r.addIfAbsent("", key(3), 3, now.Add(2*time.Minute))
 	assert.Assert(t, first)
 
-	r = recent[int]{keep: time.Minute, most: 10} // what may be forgotten makes room
+	r = expiringMap[int]{keep: time.Minute, maxEntries: 10} // what may be forgotten makes room
 	for n := range 100 {
 		r.put(key(n), n, now)
-		assert.Assert(t, len(r.new)+len(r.before) <= 20)
+		assert.Assert(t, len(r.current)+len(r.previous) <= 20)
 		v, ok := r.get(key(n), now)
 		assert.Assert(t, ok && v == n)
 	}
@@ -43,10 +43,10 @@ func TestRecentIsBounded(t *testing.T) {
 }
 
 func TestOneOwnerLeavesRoomForWhatOthersRemember(t *testing.T) {
-	r, now, key := recent[int]{keep: time.Minute, most: 8}, time.Unix(1e9, 0), byte(0)
+	r, now, key := expiringMap[int]{keep: time.Minute, maxEntries: 8}, time.Unix(1e9, 0), byte(0)
 	full := func(owner string) bool {
 		key++
-		_, full := r.first(owner, [32]byte{key}, 0, now)
+		_, full := r.addIfAbsent(owner, [32]byte{key}, 0, now)
 		return full
 	}
 	for range 4 {

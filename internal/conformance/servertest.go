@@ -39,7 +39,7 @@ import (
 var visitTools = []string{"echo", "fail", "count", "log", "ask", "sample", "roots", "hold", "release", "cancelled", "grow", "touch"}
 
 // A Visit is what the client of this module does with a server that was made with somebody else's library: all that both of them can.
-type Visit struct {
+type ServerTest struct {
 	Connect func(o client.Options) (*client.Client, error)
 	Era     mcp.Era // that has to come out
 	Cut     func()  // cuts all streams on their way; nil if that is not wanted
@@ -50,8 +50,8 @@ type Visit struct {
 }
 
 // A visit is one under way.
-type visit struct {
-	Visit
+type serverTest struct {
+	ServerTest
 	*testing.T
 	*client.Client
 	ctx     context.Context
@@ -66,11 +66,11 @@ type visit struct {
 }
 
 // Run visits the server. It may have been visited before.
-func (v Visit) Run(t *testing.T) {
+func (v ServerTest) Run(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	r := &visit{Visit: v, T: t, ctx: ctx, tools: make(chan string, 100), updated: make(chan string, 100), logged: make(chan string, 100)}
-	r.says(accepted)
+	r := &serverTest{ServerTest: v, T: t, ctx: ctx, tools: make(chan string, 100), updated: make(chan string, 100), logged: make(chan string, 100)}
+	r.setAnswer(accepted)
 	c, err := v.Connect(client.Options{
 		OnElicit: r.elicit,
 		OnSample: r.sample,
@@ -107,13 +107,13 @@ func (v Visit) Run(t *testing.T) {
 	if c.Era() != v.Era || c.ServerInfo().Name != "visited" {
 		t.Fatalf("%v, %v", c.Era(), c.ServerInfo())
 	}
-	r.calls()
-	r.questions()
-	r.cancellation()
-	r.resources()
-	r.changes()
-	r.cuts()
-	r.forgotten()
+	r.testCalls()
+	r.testElicitation()
+	r.testCancellation()
+	r.testResources()
+	r.testListChanged()
+	r.testDisconnects()
+	r.testExpiredSession()
 }
 
 func names(tools []*mcp.Tool) (names []string) {
@@ -125,14 +125,14 @@ func names(tools []*mcp.Tool) (names []string) {
 
 var accepted = mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}
 
-// says is what the user says from now on.
-func (r *visit) says(answer mcp.ElicitResult) {
+// setAnswer is what the user says from now on.
+func (r *serverTest) setAnswer(answer mcp.ElicitResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-func (r *visit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+func (r *serverTest) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, p.Message)
@@ -140,7 +140,7 @@ func (r *visit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult
 	return &answer, nil
 }
 
-func (r *visit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (r *serverTest) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range p.Messages {
@@ -152,7 +152,7 @@ func (r *visit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.Creat
 }
 
 // call calls a tool and returns the text of the result, with "error: " before it if it is one.
-func (r *visit) call(tool string, args any, opts ...client.CallOption) (string, error) {
+func (r *serverTest) call(tool string, args any, opts ...client.CallOption) (string, error) {
 	result, err := r.CallTool(r.ctx, tool, args, opts...)
 	if err != nil {
 		return "", err
@@ -167,21 +167,21 @@ func (r *visit) call(tool string, args any, opts ...client.CallOption) (string, 
 	return text.String(), nil
 }
 
-func (r *visit) wants(want, tool string, args any, opts ...client.CallOption) {
+func (r *serverTest) expectResult(want, tool string, args any, opts ...client.CallOption) {
 	r.Helper()
 	if got, err := r.call(tool, args, opts...); err != nil || got != want {
 		r.Errorf("%s: %q, %v; want %q", tool, got, err, want)
 	}
 }
 
-// hears calls a tool, and waits for what has to happen then; again and again, if it may not be heard the first time.
-func (r *visit) hears(what string, from <-chan string, tool string, again bool) {
+// expectNotification calls a tool, and waits for what has to happen then; again and again, if it may not be heard the first time.
+func (r *serverTest) expectNotification(what string, from <-chan string, tool string, again bool) {
 	r.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for called := false; ; called = true {
 		if !called || again {
-			r.wants("done", tool, nil)
+			r.expectResult("done", tool, nil)
 		}
 		select {
 		case <-from:
@@ -193,7 +193,7 @@ func (r *visit) hears(what string, from <-chan string, tool string, again bool) 
 	}
 }
 
-func (r *visit) calls() {
+func (r *serverTest) testCalls() {
 	r.Helper()
 	var listed []*mcp.Tool
 	for tool, err := range r.Tools(r.ctx) {
@@ -213,7 +213,7 @@ func (r *visit) calls() {
 		}
 	}
 	const odd = "Grüße, \"世界\" \u2028 \U0001f44b\n\tend"
-	r.wants(odd, "echo", map[string]string{"text": odd})
+	r.expectResult(odd, "echo", map[string]string{"text": odd})
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
@@ -224,15 +224,15 @@ func (r *visit) calls() {
 		})
 	}
 	wg.Wait()
-	r.wants("error: it failed", "fail", nil)
-	if got, err := r.call("nothing", nil); !refused(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
+	r.expectResult("error: it failed", "fail", nil)
+	if got, err := r.call("nothing", nil); !hasErrorCode(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
 		r.Errorf("a tool that there is not: %q, %v", got, err)
 	}
-	if got, err := r.call("echo", map[string]int{"text": 1}); !refused(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
+	if got, err := r.call("echo", map[string]int{"text": 1}); !hasErrorCode(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
 		r.Errorf("arguments of the wrong type: %q, %v", got, err)
 	}
 	var seen []float64
-	r.wants("counted", "count", map[string]int{"n": 20}, client.OnProgress(func(p mcp.ProgressParams) {
+	r.expectResult("counted", "count", map[string]int{"n": 20}, client.OnProgress(func(p mcp.ProgressParams) {
 		if p.Total == nil || *p.Total != 20 {
 			r.Errorf("progress %v of %v", p.Progress, p.Total)
 		}
@@ -242,31 +242,31 @@ func (r *visit) calls() {
 	if !whole && !r.Strays {
 		r.Errorf("progress %v", seen)
 	}
-	r.hears("the log", r.logged, "log", r.Strays)
+	r.expectNotification("the log", r.logged, "log", r.Strays)
 }
 
-// refused reports an error that the server answers with.
-func refused(err error, codes ...int) bool {
+// hasErrorCode reports an error that the server answers with.
+func hasErrorCode(err error, codes ...int) bool {
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	return ok && slices.Contains(codes, refusal.Code)
 }
 
-func (r *visit) questions() {
+func (r *serverTest) testElicitation() {
 	r.Helper()
-	r.wants("Hello, Ada", "ask", nil)
-	r.wants("Paris", "sample", nil)
-	r.wants("2 roots", "roots", nil)
+	r.expectResult("Hello, Ada", "ask", nil)
+	r.expectResult("Paris", "sample", nil)
+	r.expectResult("2 roots", "roots", nil)
 	for _, no := range []mcp.ElicitAction{mcp.ElicitDecline, mcp.ElicitCancel} {
-		r.says(mcp.ElicitResult{Action: no})
-		r.wants(string(no), "ask", nil)
+		r.setAnswer(mcp.ElicitResult{Action: no})
+		r.expectResult(string(no), "ask", nil)
 	}
-	r.says(accepted)
+	r.setAnswer(accepted)
 	if want := []string{"Who?", "Capital?", "Who?", "Who?"}; !slices.Equal(r.asked, want) {
 		r.Errorf("asked %q", r.asked)
 	}
 }
 
-func (r *visit) cancellation() {
+func (r *serverTest) testCancellation() {
 	r.Helper()
 	before, err := r.call("cancelled", nil)
 	if err != nil {
@@ -296,7 +296,7 @@ func (r *visit) cancellation() {
 	}
 }
 
-func (r *visit) resources() {
+func (r *serverTest) testResources() {
 	r.Helper()
 	var uris []string
 	for resource, err := range r.Resources(r.ctx) {
@@ -332,7 +332,7 @@ func (r *visit) resources() {
 			r.Errorf("%s: %q of %s", uri, got, content.URI)
 		}
 	}
-	if _, err := r.ReadResource(r.ctx, "visit://nothing"); !refused(err, mcp.CodeResourceNotFound, rpc.CodeInvalidParams) {
+	if _, err := r.ReadResource(r.ctx, "visit://nothing"); !hasErrorCode(err, mcp.CodeResourceNotFound, rpc.CodeInvalidParams) {
 		r.Errorf("a resource that there is not: %v", err)
 	}
 	var prompts []string
@@ -355,26 +355,26 @@ func (r *visit) resources() {
 	}
 }
 
-// changes of the list of tools, and of a resource, are heard of.
-func (r *visit) changes() {
+// testListChanged of the list of tools, and of a resource, are heard of.
+func (r *serverTest) testListChanged() {
 	r.Helper()
 	r.mu.Lock()
 	r.grown++
 	r.mu.Unlock()
-	r.hears("one tool more", r.tools, "grow", false)
+	r.expectNotification("one tool more", r.tools, "grow", false)
 	if err := r.Subscribe(r.ctx, "visit://text"); err != nil {
 		r.Fatal(err)
 	}
-	r.hears("the resource", r.updated, "touch", false)
+	r.expectNotification("the resource", r.updated, "touch", false)
 }
 
-// cuts are lines that break, here or there, while a call is under way.
-func (r *visit) cuts() {
+// testDisconnects are lines that break, here or there, while a call is under way.
+func (r *serverTest) testDisconnects() {
 	r.Helper()
 	if r.Cut != nil {
 		got, err := r.call("hold", nil, client.OnProgress(func(mcp.ProgressParams) {
 			r.Cut()
-			r.wants("done", "release", nil)
+			r.expectResult("done", "release", nil)
 		}))
 		switch {
 		case r.Resumes && (err != nil || got != "held"):
@@ -382,32 +382,32 @@ func (r *visit) cuts() {
 		case !r.Resumes && !errors.Is(err, streamable.ErrCut):
 			r.Errorf("a call whose stream was cut: %q, %v", got, err)
 		}
-		r.hearsAgain("the streams were cut")
+		r.expectNotificationAfter("the streams were cut")
 	}
 	if r.Closes {
-		r.wants("resumed", "cut", nil)
+		r.expectResult("resumed", "cut", nil)
 	}
 }
 
-// hearsAgain wants that changes are heard of, as soon as the client listens again; the first may be no more than that some may have been missed.
-func (r *visit) hearsAgain(after string) {
+// expectNotificationAfter wants that changes are heard of, as soon as the client listens again; the first may be no more than that some may have been missed.
+func (r *serverTest) expectNotificationAfter(after string) {
 	r.Helper()
 	for len(r.updated) > 0 {
 		<-r.updated
 	}
 	for range 5 {
-		r.hears("the resource, after "+after, r.updated, "touch", true)
+		r.expectNotification("the resource, after "+after, r.updated, "touch", true)
 	}
 }
 
-// forgotten is a session that the server does not know any more.
-func (r *visit) forgotten() {
+// testExpiredSession is a session that the server does not know any more.
+func (r *serverTest) testExpiredSession() {
 	r.Helper()
 	if !r.Forgets {
 		return
 	}
-	r.wants("done", "forget", nil)
-	r.wants("again", "echo", map[string]string{"text": "again"})
-	r.hearsAgain("the session was forgotten")
-	r.wants("Hello, Ada", "ask", nil)
+	r.expectResult("done", "forget", nil)
+	r.expectResult("again", "echo", map[string]string{"text": "again"})
+	r.expectNotificationAfter("the session was forgotten")
+	r.expectResult("Hello, Ada", "ask", nil)
 }

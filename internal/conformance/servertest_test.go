@@ -69,7 +69,7 @@ func TestVisitSDKServers(t *testing.T) {
 			b.write("server.mjs", string(script))
 			s := b.tap(b.background("node", "server.mjs", c.sdk))
 			legacy := c.era == mcp.Legacy
-			conformance.Visit{
+			conformance.ServerTest{
 				Connect: func(o client.Options) (*client.Client, error) {
 					o.Era = c.ask
 					return o.Connect(t.Context(), streamable.Dial(s.tapped))

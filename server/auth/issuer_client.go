@@ -13,14 +13,14 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-const fetchTime = 5 * time.Second // for one document, or one answer
+const fetchTimeout = 5 * time.Second // for one document, or one answer
 
 // A caller speaks to an authorization server.
-type caller struct{ client http.Client }
+type issuerClient struct{ client http.Client }
 
-// newCaller returns one that follows no redirects: whoever is trusted is so at the address that was configured.
-func newCaller(client *http.Client) *caller {
-	c := &caller{}
+// newIssuerClient returns one that follows no redirects: whoever is trusted is so at the address that was configured.
+func newIssuerClient(client *http.Client) *issuerClient {
+	c := &issuerClient{}
 	if client != nil {
 		c.client = *client
 	}
@@ -30,7 +30,7 @@ func newCaller(client *http.Client) *caller {
 }
 
 // get returns a document of at most `most` bytes.
-func (c *caller) get(ctx context.Context, address string, most int64) ([]byte, error) {
+func (c *issuerClient) get(ctx context.Context, address string, most int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func (c *caller) get(ctx context.Context, address string, most int64) ([]byte, e
 }
 
 // do sends a request, and returns the body of an answer with status 200.
-func (c *caller) do(r *http.Request, most int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), fetchTime)
+func (c *issuerClient) do(r *http.Request, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), fetchTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Set("Accept", "application/json")
@@ -70,7 +70,7 @@ func (c *caller) do(r *http.Request, most int64) ([]byte, error) {
 }
 
 // discover returns the metadata of an authorization server, from the first of the places where it may be (RFC 8414, section 3, and OpenID Connect Discovery 1.0, section 4).
-func (c *caller) discover(ctx context.Context, issuer string) (*oauth.ServerMetadata, error) {
+func (c *issuerClient) discover(ctx context.Context, issuer string) (*oauth.ServerMetadata, error) {
 	places, err := oauth.ServerMetadataURLs(issuer)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (c *caller) discover(ctx context.Context, issuer string) (*oauth.ServerMeta
 	return nil, errors.Join(failed...)
 }
 
-func (c *caller) metadata(ctx context.Context, place, issuer string) (*oauth.ServerMetadata, error) {
+func (c *issuerClient) metadata(ctx context.Context, place, issuer string) (*oauth.ServerMetadata, error) {
 	text, err := c.get(ctx, place, oauth.MaxDocument)
 	if err != nil {
 		return nil, err
