@@ -50,7 +50,9 @@ func SetBody(w http.ResponseWriter, r *http.Request) time.Duration {
 
 // ClearBody removes the deadline after the body has been read. Otherwise net/http, which reads on
 // to detect a disconnect, takes the expired deadline for one.
-func ClearBody(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+func ClearBody(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
 
 // A Pace computes the deadlines of one response. Each piece has a deadline, and so has the whole
 // response: a client that reads a few bytes at a time cannot keep a large response in memory.
@@ -58,7 +60,8 @@ type Pace struct{ start, end time.Time }
 
 // NewPace returns the pace of a response of size bytes whose first byte is written at start.
 func NewPace(size int, start time.Time) Pace {
-	return Pace{start, start.Add(min(timeout+time.Duration(size/bytesPerSec)*time.Second, maxTimeout))}
+	return Pace{start,
+		start.Add(min(timeout+time.Duration(size/bytesPerSec)*time.Second, maxTimeout))}
 }
 
 // Deadline returns the deadline for a piece that is written now.
@@ -80,8 +83,8 @@ type Writer struct {
 	pace    Pace
 }
 
-// NewWriter returns a writer for a response of size bytes. bodyTimeout is the time that net/http may
-// spend on the rest of the request's body before it writes: the result of [SetBody], or 0 after
+// NewWriter returns a writer for a response of size bytes. bodyTimeout is the time that net/http
+// may spend on the rest of the request's body before it writes: the result of [SetBody], or 0 after
 // [ClearBody].
 func NewWriter(w http.ResponseWriter, size int, bodyTimeout time.Duration) *Writer {
 	return &Writer{w, http.NewResponseController(w), NewPace(size, time.Now().Add(bodyTimeout))}

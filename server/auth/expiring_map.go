@@ -7,9 +7,11 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// expiringMap remembers things for a while, by a hash of them. It has two halves of at most `most` each: what is in the one was put there of late, and what is in the other before.
+// An expiringMap remembers values by a hash, each for at least keep and at most three times as
+// long. It has two generations of at most maxEntries: when the current one is old or full, it
+// becomes the previous one.
 type expiringMap[V any] struct {
-	keep       time.Duration // at least; at most three times as long
+	keep       time.Duration
 	maxEntries int
 
 	mu                sync.Mutex
@@ -18,7 +20,7 @@ type expiringMap[V any] struct {
 	room              *quota.Pool // for new, by owner
 }
 
-// rotateIfDue makes room for what is new, and forgets what is old. With mu.
+// rotateIfDue starts a new generation if the current one is old. r.mu must be held.
 func (r *expiringMap[V]) rotateIfDue(now time.Time) {
 	since := now.Sub(r.rotated)
 	if r.current != nil && since < r.keep {
@@ -30,13 +32,13 @@ func (r *expiringMap[V]) rotateIfDue(now time.Time) {
 	r.rotate(now)
 }
 
-// rotate has what is new be what was before. With mu.
+// rotate makes the current generation the previous one. r.mu must be held.
 func (r *expiringMap[V]) rotate(now time.Time) {
 	r.current, r.previous, r.rotated = map[[32]byte]V{}, r.current, now
 	r.room = quota.NewPool(int64(r.maxEntries))
 }
 
-// get returns what is remembered.
+// get returns a value.
 func (r *expiringMap[V]) get(key [32]byte, now time.Time) (v V, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +49,7 @@ func (r *expiringMap[V]) get(key [32]byte, now time.Time) (v V, ok bool) {
 	return v, ok
 }
 
-// put remembers something. Where there is no room, what is older is forgotten too soon.
+// put stores a value. If the map is full, it drops the previous generation early.
 func (r *expiringMap[V]) put(key [32]byte, v V, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,9 +59,10 @@ func (r *expiringMap[V]) put(key [32]byte, v V, now time.Time) {
 	r.current[key] = v
 }
 
-// addIfAbsent remembers something that nobody may forget too soon. It reports whether it is there for the
-// first time, and whether there was no room for it: each owner has a share of that.
-func (r *expiringMap[V]) addIfAbsent(owner string, key [32]byte, v V, now time.Time) (first, full bool) {
+// addIfAbsent stores a value that must not be dropped early. added reports whether the key was
+// absent, and full whether there was no room for it: each owner has a share.
+func (r *expiringMap[V]) addIfAbsent(owner string, key [32]byte, v V, now time.Time) (added,
+	full bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rotateIfDue(now)

@@ -13,7 +13,8 @@ func TestRecentIsBounded(t *testing.T) {
 	key := func(n int) [32]byte { return sha256.Sum256(fmt.Append(nil, n)) }
 	now := time.Unix(1e9, 0)
 
-	r := expiringMap[int]{keep: time.Minute, maxEntries: 10} // what must not be forgotten is refused
+	// what must not be forgotten is refused
+	r := expiringMap[int]{keep: time.Minute, maxEntries: 10}
 	for n := range 10 {
 		first, full := r.addIfAbsent("", key(n), n, now)
 		assert.Assert(t, first && !full)
@@ -22,7 +23,8 @@ func TestRecentIsBounded(t *testing.T) {
 	assert.Assert(t, full)
 	first, full := r.addIfAbsent("", key(3), 3, now.Add(59*time.Second))
 	assert.Assert(t, !first && !full)
-	first, full = r.addIfAbsent("", key(10), 10, now.Add(time.Minute)) // there is room for as many again
+	// there is room for as many again
+	first, full = r.addIfAbsent("", key(10), 10, now.Add(time.Minute))
 	assert.Assert(t, first && !full)
 	first, _ = r.addIfAbsent("", key(3), 3, now.Add(time.Minute))
 	assert.Assert(t, !first, "it is still known")

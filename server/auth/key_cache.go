@@ -10,38 +10,42 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// When keys are fetched.
+// Limits on fetching keys.
 const (
-	keysRefreshAfter = 10 * time.Minute // after which they are fetched again
-	keysRetryAfter   = 30 * time.Second // between two times, unless the first brought what it was for
-	keysMaxAge       = 4 * time.Hour    // how long they are used when they cannot be fetched again
-	keysTimeout      = 3 * fetchTimeout // for all that has to be asked for them
+	keysRefreshAfter = 10 * time.Minute // age at which they are fetched again
+	// between two fetches, unless the first brought the wanted key
+	keysRetryAfter = 30 * time.Second
+	keysMaxAge     = 4 * time.Hour    // maximum age if they cannot be fetched
+	keysTimeout    = 3 * fetchTimeout // for metadata and keys
 )
 
-var errNoKey = errors.New("no key has that name and is for that algorithm")
+var errNoKey = errors.New("no key with that id is for that algorithm")
 
-// A keyring has the keys of an issuer. It starts no goroutine: whoever needs a key that is not there fetches, and others wait or use what is there.
+// A keyCache caches the keys of an issuer. It starts no goroutine: the request that needs a missing
+// key fetches the keys, and others wait or use the cached ones.
 type keyCache struct {
 	fetch func(context.Context) (*jose.KeySet, error)
 
 	mu          sync.Mutex
-	set         *jose.KeySet  // nil: none yet
-	fetchedAt   time.Time     // when set was
-	lastAttempt time.Time     // when they were last asked for
-	lastErr     error         // why that failed
-	wasUseful   bool          // it brought the key that was wanted: the next that is not known may be as good
-	fetching    chan struct{} // closed when the one that asks for them is done; nil: nobody does
+	set         *jose.KeySet  // nil: not fetched yet
+	fetchedAt   time.Time     // when set was fetched
+	lastAttempt time.Time     // start of the last fetch
+	lastErr     error         // of the last fetch
+	wasUseful   bool          // the last fetch brought the wanted key, so the next may too
+	fetching    chan struct{} // closed when the fetch in progress is done; nil: none
 }
 
-// candidates returns the keys that may have signed a token. The error is errNoKey, ErrUnavailable, or the context's.
-func (k *keyCache) candidates(ctx context.Context, id string, alg jose.Algorithm) ([]*jose.Key, error) {
+// candidates returns the keys that may have signed a token. The error is errNoKey, ErrUnavailable,
+// or the context's.
+func (k *keyCache) candidates(ctx context.Context, id string, alg jose.Algorithm) ([]*jose.Key,
+	error) {
 	for {
 		found, flight, err := k.lookup(id, alg, time.Now())
 		switch {
 		case flight == nil:
 			return found, err
 		case len(found) > 0 && !flight.isOwner:
-			return found, nil // they will do while others fetch
+			return found, nil // use the cached keys while another request fetches
 		case flight.isOwner:
 			k.refresh(ctx, flight, id, alg)
 		default:
@@ -54,14 +58,15 @@ func (k *keyCache) candidates(ctx context.Context, id string, alg jose.Algorithm
 	}
 }
 
-// A flight is keys being fetched.
+// A keyFetch is a fetch of the keys in progress.
 type keyFetch struct {
 	done    chan struct{}
-	isOwner bool // by who has it
+	isOwner bool // the caller must run refresh
 }
 
-// lookup returns what there is to be said now, or the flight that is to be flown or waited for.
-func (k *keyCache) lookup(id string, alg jose.Algorithm, now time.Time) (found []*jose.Key, f *keyFetch, err error) {
+// lookup returns the cached candidates, or the fetch that the caller must run or wait for.
+func (k *keyCache) lookup(id string, alg jose.Algorithm, now time.Time) (found []*jose.Key,
+	f *keyFetch, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	usable := k.set != nil && now.Sub(k.fetchedAt) < keysMaxAge
@@ -85,10 +90,11 @@ func (k *keyCache) lookup(id string, alg jose.Algorithm, now time.Time) (found [
 	return nil, nil, errNoKey
 }
 
-// refresh fetches the keys, as one is wanted. That its client is gone does not end it, as others wait for it too.
+// refresh fetches the keys. It continues if its client disconnects, because other requests wait for
+// it.
 func (k *keyCache) refresh(ctx context.Context, f *keyFetch, id string, alg jose.Algorithm) {
 	var set *jose.KeySet
-	err := errors.New("it was not finished")
+	err := errors.New("the fetch did not finish")
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -103,6 +109,6 @@ func (k *keyCache) refresh(ctx context.Context, f *keyFetch, id string, alg jose
 	defer cancel()
 	set, err = k.fetch(ctx)
 	if err == nil && set.Len() == 0 {
-		err = errors.New("there is no key among those of the authorization server that can be used here")
+		err = errors.New("the authorization server has no key of a supported type")
 	}
 }

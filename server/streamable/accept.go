@@ -10,8 +10,8 @@ import (
 type acceptedTypes struct{ json, stream bool }
 
 // accepts parses the Accept header. The specification requires both types (2026-07-28,
-// basic/transports/streamable-http, Sending Messages). A client that lists only one gets that one, and a
-// client without the header gets either.
+// basic/transports/streamable-http, Sending Messages). A client that lists only one gets that one,
+// and a client without the header gets either.
 func (x *httpRequest) accepts() acceptedTypes {
 	values := x.r.Header["Accept"]
 	if len(values) == 0 {

@@ -11,11 +11,12 @@ import (
 const maxBatch = 100 // messages
 
 func batchRefusal() *refusal {
-	return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "batches are not spoken here; send the messages one by one")
+	return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+		"batches are not spoken here; send the messages one by one")
 }
 
-// postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order, and
-// the responses are one array.
+// postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order,
+// and the responses are one array.
 func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 	if x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
 		return batchRefusal()
@@ -53,30 +54,35 @@ func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 		}
 		return x.writeAccepted()
 	}
-	return x.runInSession(s, t, x.accepts(), func(ctx context.Context, _ context.CancelCauseFunc, st *stream, own *requestMemory) (func() response, *refusal) {
-		text := b.detach()
-		size := cap(text.text)
-		return func() response {
-			defer text.free()
-			var responses []byte
-			handle := s.handler(st)
-			hold := func(id rpc.ID, before, response []byte) []byte {
-				kept, refused := own.holdResponse(id, response, size)
-				if refused != nil { // drop the memory of this response, and keep the others
-					kept = append(append(append(make([]byte, 0, len(before)+len(kept)+2), before...), ','), kept...)
+	return x.runInSession(s, t, x.accepts(),
+		func(ctx context.Context, _ context.CancelCauseFunc, st *stream,
+			own *requestMemory) (func() response, *refusal) {
+			text := b.detach()
+			size := cap(text.text)
+			return func() response {
+				defer text.free()
+				var responses []byte
+				handle := s.handler(st)
+				hold := func(id rpc.ID, before, response []byte) []byte {
+					kept, refused := own.holdResponse(id, response, size)
+					if refused != nil { // drop the memory of this response, and keep the others
+						kept = append(append(
+							append(make([]byte, 0, len(before)+len(kept)+2), before...), ','),
+							kept...)
+					}
+					return kept
 				}
-				return kept
-			}
-			for i := range messages {
-				responses = s.serveBatchElement(ctx, append(responses, ','), responses, &messages[i], handle, hold)
-			}
-			if len(responses) == 0 {
-				return response{} // all requests were cancelled
-			}
-			responses[0] = '['
-			return response{text: append(responses, ']')}
-		}, nil
-	})
+				for i := range messages {
+					responses = s.serveBatchElement(ctx, append(responses, ','), responses,
+						&messages[i], handle, hold)
+				}
+				if len(responses) == 0 {
+					return response{} // all requests were cancelled
+				}
+				responses[0] = '['
+				return response{text: append(responses, ']')}
+			}, nil
+		})
 }
 
 // authorizeBatch authorizes all valid messages of a batch.
@@ -101,9 +107,10 @@ type batchElement struct {
 	err  error
 }
 
-// serveBatchElement handles one element and returns dst with the response, after hold has accounted for
-// it. If the element gets no response, it returns before.
-func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *batchElement, handle rpc.Handler, hold func(id rpc.ID, before, response []byte) []byte) []byte {
+// serveBatchElement handles one element and returns dst with the response, after hold has accounted
+// for it. If the element gets no response, it returns before.
+func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *batchElement,
+	handle rpc.Handler, hold func(id rpc.ID, before, response []byte) []byte) []byte {
 	switch {
 	case m.err != nil:
 		s.h.observeStray(m.text, m.err.Error())
@@ -115,7 +122,8 @@ func (s *session) serveBatchElement(ctx context.Context, dst, before []byte, m *
 		s.handleNotification(ctx, &m.Message)
 		return before
 	case m.Method == mcp.MethodInitialize:
-		return rpc.AppendError(dst, m.ID, rpc.Errorf(rpc.CodeInvalidRequest, "initialize must not be in a batch"))
+		return rpc.AppendError(dst, m.ID,
+			rpc.Errorf(rpc.CodeInvalidRequest, "initialize must not be in a batch"))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -16,7 +16,8 @@ import (
 // A body is the text of a request in a pooled buffer.
 type body struct{ text []byte }
 
-const maxPooledBody = 64 << 10 // bytes; larger buffers are not pooled, and not allocated because of Content-Length alone
+// bytes; larger buffers are not pooled, and not allocated because of Content-Length alone
+const maxPooledBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return &body{make([]byte, 0, 1<<10)} }}
 
@@ -49,8 +50,10 @@ func (x *httpRequest) readBody() (*body, *refusal) {
 	if kind != "application/json" {
 		kind, _, _ = mime.ParseMediaType(kind) // JSON is always UTF-8, so parameters do not matter
 	}
-	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" && encoding != "identity" {
-		return nil, newRefusal(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest, "the body must be plain JSON, and the Content-Type application/json")
+	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" &&
+		encoding != "identity" {
+		return nil, newRefusal(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest,
+			"the body must be plain JSON, and the Content-Type application/json")
 	}
 	claimed := x.r.ContentLength // -1: unknown
 	if claimed > x.o.MaxBody {
@@ -77,13 +80,15 @@ func (x *httpRequest) readBody() (*body, *refusal) {
 		return nil, x.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, newRefusal(http.StatusRequestTimeout, rpc.CodeInvalidRequest, "the body took too long to come").withHeader("Connection", "close")
+		return nil, newRefusal(http.StatusRequestTimeout, rpc.CodeInvalidRequest,
+			"the body took too long to come").withHeader("Connection", "close")
 	}
-	return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").withHeader("Connection", "close")
+	return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+		"the body did not come whole").withHeader("Connection", "close")
 }
 
-// fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its memory is
-// reserved first, so that a claimed size alone reserves nothing.
+// fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its
+// memory is reserved first, so that a claimed size alone reserves nothing.
 func (b *body) fill(in io.Reader, claimed int64, m *requestMemory) error {
 	for {
 		if len(b.text) == cap(b.text) {
@@ -116,5 +121,6 @@ func (x *httpRequest) clearBodyDeadline() {
 }
 
 func (x *httpRequest) tooLarge() *refusal {
-	return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest, "the body is larger than %d bytes", x.o.MaxBody).withHeader("Connection", "close")
+	return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
+		"the body is larger than %d bytes", x.o.MaxBody).withHeader("Connection", "close")
 }

@@ -21,8 +21,8 @@ type Caller struct {
 	// not its end.
 	Context context.Context
 	// AuthorizeMessages is called once, after the body has been parsed and before any of it is
-	// handled, with all messages of the request: one, several for a batch, none for a GET or DELETE.
-	// An error refuses the whole request, like an error of Authorize. nil: all messages are
+	// handled, with all messages of the request: one, several for a batch, none for a GET or
+	// DELETE. An error refuses the whole request, like an error of Authorize. nil: all messages are
 	// allowed.
 	AuthorizeMessages func([]Message) error
 	// Expires is when the caller's credentials expire. GET streams and subscriptions are closed
@@ -61,7 +61,8 @@ func (x *httpRequest) authenticate() (refused *refusal) {
 	if refused != nil {
 		return refused
 	}
-	x.principal, x.messageFilter, x.expires = caller.Principal, caller.AuthorizeMessages, caller.Expires
+	x.principal, x.messageFilter, x.expires = caller.Principal, caller.AuthorizeMessages,
+		caller.Expires
 	x.memory.owner = x.owner(x.principal)
 	if caller.Context != nil {
 		x.r = x.r.WithContext(caller.Context)
@@ -82,8 +83,10 @@ func (x *httpRequest) callerRefusal(err error) *refusal {
 
 // panicRefusal logs a panic of Authorize or AuthorizeMessages, and returns the refusal.
 func (x *httpRequest) panicRefusal(failure *contain.PanicError) *refusal {
-	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack", string(failure.Stack))
-	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be determined; the log has the cause")
+	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack",
+		string(failure.Stack))
+	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
+		"the caller could not be determined; the log has the cause")
 }
 
 // authorizeMessage returns a refusal unless the caller may send a message.
@@ -110,7 +113,8 @@ func (x *httpRequest) authorizeMessages(messages []Message) (refused *refusal) {
 	return refused
 }
 
-// cancelAtExpiry ends the request's context when the caller's credentials expire. Call cancel at the end of the request.
+// cancelAtExpiry ends the request's context when the caller's credentials expire. Call cancel at
+// the end of the request.
 func (x *httpRequest) cancelAtExpiry() (cancel func()) {
 	if x.expires.IsZero() {
 		return func() {}

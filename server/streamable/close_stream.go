@@ -7,10 +7,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// CloseStream ends the connection on which the client of a request waits for the answer, and asks it to come back after a while; the request goes on. It is for handlers that
-// take long, to not hold connections (2025-11-25, basic/transports, Sending Messages to the Server). What is said until the client is back
-// is kept for it. ctx is the handler's. It reports false, and does nothing, where that cannot be: the client is of another revision, takes no streams or is
-// away already, or the request did not come by a [Handler]. It does not block.
+// CloseStream closes the connection on which the client waits for the response to a request, and
+// tells the client to reconnect after retry. The request continues. It is for handlers that take
+// long, so that they do not hold a connection (2025-11-25, basic/transports, Sending Messages to
+// the Server). Messages are stored until the client is back. ctx is the handler's context. It
+// reports false and does nothing if the client cannot resume: its revision is older or modern, it
+// accepts no event streams, it has disconnected, or the request did not come through a [Handler].
+// It does not block.
 func CloseStream(ctx context.Context, retry time.Duration) bool {
 	st, ok := ctx.Value(streamKey{}).(*stream)
 	if !ok || st == nil {
@@ -18,7 +21,8 @@ func CloseStream(ctx context.Context, retry time.Duration) bool {
 	}
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
-	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE || st.s.conn.Revision() < mcp.Rev20251125 {
+	if st.s.closed || st.complete || st.reader == nil || !st.acceptsEvents || st.s.httpSSE ||
+		st.s.conn.Revision() < mcp.Rev20251125 {
 		return false
 	}
 	st.reader.closeRequested, st.reader.retry = true, retry

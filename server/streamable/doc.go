@@ -9,12 +9,14 @@
 // A client sends each message in a POST of its own. The message determines its era, so clients of
 // both eras share the address, the process and the server:
 //
-//	POST ─► Host, Origin ─► principal ─► body, read and scanned once ─┬─► modern: _meta or the header says 2026-07-28
-//	                                                                  │     headers = body?  400 -32020
-//	                                                                  │     no state; a disconnect cancels the request
-//	                                                                  └─► legacy: Mcp-Session-Id
-//	                                                                        initialize opens the session, DELETE ends it
-//	                                                                        a disconnect does not cancel the request
+//	POST ─► Host, Origin ─► principal ─► body, read and scanned once
+//	  │
+//	  ├─► modern: _meta or the header says 2026-07-28
+//	  │     headers = body? otherwise 400 -32020
+//	  │     no state; a disconnect cancels the request
+//	  └─► legacy: Mcp-Session-Id
+//	        initialize opens the session, DELETE ends it
+//	        a disconnect does not cancel the request
 //
 // A response is JSON if the handler sent no message before it and answered within
 // [Options].Heartbeat, and an event stream otherwise. A client that does not accept event streams
@@ -32,7 +34,7 @@
 // A session has streams. The server sends each message on exactly one of them:
 //
 //	POST tools/call ◄── stream 3: progress, requests to the client, the response
-//	GET             ◄── stream 4: messages that belong to no request, such as notifications/tools/list_changed
+//	GET             ◄── stream 4: messages that belong to no request, such as list_changed
 //	GET, Last-Event-ID: 3-2
 //	                ◄── stream 3, after its second event, until its response
 //
@@ -45,33 +47,34 @@
 //
 // HTTP requests are independent, so order holds only within one of them:
 //
-//	events of one stream            arrive in the order in which the server sent them, the response last
-//	streams of a session            have no order among each other: a notification on the GET stream may
-//	                                arrive before or after a response that was sent earlier
-//	requests of a client            start in no particular order and run concurrently; a client that needs
-//	                                an order waits for the response to the first
-//	a notification of a client      has been handled when its POST is answered with 202, so a later POST
-//	                                sees its effect
-//	a batch (2025-03-26)            is handled in order, one message at a time
-//	subscription events             arrive in order on the stream of subscriptions/listen, in no order
-//	                                relative to other responses
+//	events of one stream        arrive in the order in which the server sent them, the response
+//	                            last
+//	streams of a session        have no order among each other: a notification on the GET stream
+//	                            may arrive before or after a response that was sent earlier
+//	requests of a client        start in no particular order and run concurrently; a client that
+//	                            needs an order waits for the response to the first
+//	a notification of a client  has been handled when its POST is answered with 202, so a later
+//	                            POST sees its effect
+//	a batch (2025-03-26)        is handled in order, one message at a time
+//	subscription events         arrive in order on the stream of subscriptions/listen, in no order
+//	                            relative to other responses
 //
 // On stdio, by contrast, a request sees every notification sent before it.
 //
 // # Bounds
 //
-// Bodies, requests, streams, sessions, stored events and waiting times have limits, set in [Options]
-// or fixed:
+// Bodies, requests, streams, sessions, stored events and waiting times have limits, set in
+// [Options] or fixed:
 //
-//	request body not complete               30 s, then 408
-//	response or event not read              30 s for each 256 KiB; for all of it 30 s and 1 s for each
-//	                                        32 KiB, at most 2 minutes; then the connection is closed
-//	stream not read                         at 1 MiB or 1024 unread events its request waits until the
-//	                                        client reads or its connection is closed
-//	modern client disconnects               the request is cancelled
-//	legacy client disconnects               the request continues, and the last events of its stream
-//	                                        are stored
-//	legacy session not used                 30 minutes, then 404
+//	request body not complete   30 s, then 408
+//	response or event not read  30 s for each 256 KiB; for all of it 30 s and 1 s for each 32 KiB,
+//	                            at most 2 minutes; then the connection is closed
+//	stream not read             at 1 MiB or 1024 unread events its request waits until the client
+//	                            reads or its connection is closed
+//	modern client disconnects   the request is cancelled
+//	legacy client disconnects   the request continues, and the last events of its stream are
+//	                            stored
+//	legacy session not used     30 minutes, then 404
 //
 // Each principal has a share of requests, streams, sessions and memory: at most half of what the
 // others leave. A principal over its share gets 429; if nothing is left, everybody gets 503. Both
@@ -87,21 +90,22 @@
 //
 // A client that opens connections and neither reads nor sends costs, at most:
 //
-//	before the request's header is complete  one connection of net/http; ended by ReadHeaderTimeout of
-//	                                         the [http.Server], which the program must set
+//	before the request's header is complete  one connection of net/http; ended by
+//	                                         ReadHeaderTimeout of the [http.Server], which the
+//	                                         program must set
 //	before the body is complete              one connection and [Options].MaxBody bytes (memory is
-//	                                         reserved as bytes arrive, not as the header claims); ended
-//	                                         after 30 s or the server's ReadTimeout
-//	while the response is written            one of [Options].MaxRequests and the response's memory;
-//	                                         ended after 30 s to 2 minutes, see Bounds
-//	on a GET stream                          one of [Options].MaxStreams and 1 MiB or 1024 events in
-//	                                         memory; ended 30 s after the first write that the
-//	                                         client's receive window does not take: the next message
-//	                                         or, on a silent stream, a comment, sent every
+//	                                         reserved as bytes arrive, not as the header claims);
+//	                                         ended after 30 s or the server's ReadTimeout
+//	while the response is written            one of [Options].MaxRequests and the response's
+//	                                         memory; ended after 30 s to 2 minutes, see Bounds
+//	on a GET stream                          one of [Options].MaxStreams and 1 MiB or 1024 events
+//	                                         in memory; ended 30 s after the first write that the
+//	                                         client's receive window does not take: the next
+//	                                         message or, on a silent stream, a comment, sent every
 //	                                         [Options].Heartbeat
 //	on subscriptions/listen                  the same place, with comments at the same interval
-//	between requests of a legacy session     one of [Options].MaxSessions and MaxEventBytes of stored
-//	                                         events; ended after [Options].SessionIdle
+//	between requests of a legacy session     one of [Options].MaxSessions and MaxEventBytes of
+//	                                         stored events; ended after [Options].SessionIdle
 //	between requests of a modern client      nothing but the connection, until IdleTimeout of the
 //	                                         [http.Server]
 //

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A storage counts the events that are kept of all sessions, by owner, in the order in which they
-// came. It may be used with a session's mutex.
+// An eventStore counts the stored events of all sessions, by owner and in order of arrival. It may
+// be locked while a session's mutex is held.
 type eventStore struct {
 	maxBytes int // bytes
 
@@ -15,7 +15,7 @@ type eventStore struct {
 	owners map[string]*ownerEvents
 }
 
-// ownerEvents are the events that are kept for one owner.
+// ownerEvents are the stored events of one owner.
 type ownerEvents struct {
 	name   string
 	bytes  int
@@ -48,8 +48,8 @@ func (s *eventStore) remove(e *event) {
 	e.owner, e.element = nil, nil
 }
 
-// excessEvent returns the event that is to go because more is kept than may be: the oldest of the owner
-// for whom the most is kept. It is nil if nothing has to go.
+// excessEvent returns the event to remove if the store is over its limit, or nil: the oldest event
+// of the owner with the most bytes.
 func (s *eventStore) excessEvent() *event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,21 +58,22 @@ func (s *eventStore) excessEvent() *event {
 	}
 	var heaviest *ownerEvents
 	for _, o := range s.owners {
-		if heaviest == nil || o.bytes > heaviest.bytes || o.bytes == heaviest.bytes && o.name < heaviest.name {
+		if heaviest == nil || o.bytes > heaviest.bytes || o.bytes == heaviest.bytes &&
+			o.name < heaviest.name {
 			heaviest = o
 		}
 	}
 	return heaviest.events.Front().Value.(*event)
 }
 
-// evictEvents has events go until no more are kept than may be. It is to be called without a session's
-// mutex when an event was added: the ones to go may be another session's.
+// evictEvents removes events until the store is within its limit. Call it after adding an event,
+// without holding a session's mutex: the events may belong to another session.
 func (h *Handler) evictEvents() {
 	for e := h.eventStore.excessEvent(); e != nil; e = h.eventStore.excessEvent() {
 		s := e.stream.s
 		s.mu.Lock()
-		if e.element != nil { // else it has gone meanwhile
-			s.evictOldest() // this one: a session's events are in the same order here and there
+		if e.element != nil { // else it was removed meanwhile
+			s.evictOldest() // it is this event: both lists have the same order
 		}
 		s.mu.Unlock()
 	}

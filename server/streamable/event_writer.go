@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/sse"
 )
 
-// The values of headers that are always the same. They are read only.
+// Header values that never change, shared between responses. They must not be modified.
 var (
 	contentJSON   = []string{"application/json"}
 	contentEvents = []string{"text/event-stream"}
@@ -18,10 +18,10 @@ var (
 	noBuffering   = []string{"no"}
 )
 
-// eventWriter writes a stream of events to the client of an exchange. What a call writes is at the
-// client's when it returns, or has failed: at the latest when the client has not read a piece for
-// 30 s, or all of it for as long as its pace allows, or for one second when the stream is to end.
-// It is for one goroutine at a time, and none once it was closed.
+// An eventWriter writes an event stream to a client. A write blocks until the client's connection
+// has taken the bytes, or fails: after 30 s for a piece, after the deadline for the whole, or 1 s
+// after the stream's context ends. It is for one goroutine at a time, and must not be used after
+// close.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -29,20 +29,25 @@ type eventWriter struct {
 	stop    func() bool
 }
 
-// startEvents begins a stream, which is to be closed, and to end when ctx does.
+// startEvents writes the header of an event stream, which ends when ctx does. The caller must close
+// it.
 func (x *httpRequest) startEvents(ctx context.Context) *eventWriter {
 	header := x.w.Header()
-	header["Content-Type"], header["Cache-Control"], header["X-Accel-Buffering"] = contentEvents, noStore, noBuffering
+	header["Content-Type"], header["Cache-Control"], header["X-Accel-Buffering"] = contentEvents,
+		noStore, noBuffering
 	x.w.WriteHeader(http.StatusOK)
 	e := &eventWriter{w: x.w, control: http.NewResponseController(x.w), ctx: ctx}
 	e.stop = context.AfterFunc(ctx, e.shortenDeadline)
 	return e
 }
 
-// shortenDeadline has a write that goes on end soon.
-func (e *eventWriter) shortenDeadline() { _ = e.control.SetWriteDeadline(time.Now().Add(time.Second)) }
+// shortenDeadline makes a running write fail within a second.
+func (e *eventWriter) shortenDeadline() {
+	_ = e.control.SetWriteDeadline(time.Now().Add(time.Second))
+}
 
-// setDeadline limits the time of the next write. It does so also where the server has a limit of its own, which would be for the whole stream.
+// setDeadline sets the deadline of the next write. It overrides a WriteTimeout of the server, which
+// would apply to the whole stream.
 func (e *eventWriter) setDeadline(p httpdeadline.Pace) {
 	_ = e.control.SetWriteDeadline(p.Deadline())
 	if e.ctx.Err() != nil {
@@ -50,16 +55,16 @@ func (e *eventWriter) setDeadline(p httpdeadline.Pace) {
 	}
 }
 
-// close ends the stream; what net/http still has to write is given time for.
+// close ends the stream, and allows time for what net/http has buffered.
 func (e *eventWriter) close() {
 	e.stop()
 	e.setDeadline(httpdeadline.NewPace(0, time.Now()))
 }
 
-// write writes text that is whole events.
+// write writes the text of whole events.
 func (e *eventWriter) write(text []byte) error { return e.writeParts(text, nil, nil) }
 
-// writeParts writes what is one event, or several, in parts.
+// writeParts writes one or more events, given in parts.
 func (e *eventWriter) writeParts(parts ...[]byte) error {
 	size := 0
 	for _, part := range parts {
@@ -82,7 +87,7 @@ func (e *eventWriter) writeParts(parts ...[]byte) error {
 	return e.control.Flush()
 }
 
-// message writes a message; an empty id is none. A large one is not copied.
+// message writes a message as an event, without id if id is "". It does not copy a large message.
 func (e *eventWriter) message(id string, message []byte) error {
 	b := bodies.Get().(*body)
 	defer b.free()
@@ -97,17 +102,17 @@ func (e *eventWriter) message(id string, message []byte) error {
 
 const eventEnd = "\n\n"
 
-// comment writes what means nothing, and keeps the stream alive.
+// comment writes a comment, which keeps the connection open.
 func (e *eventWriter) comment() error { return e.write(sse.AppendComment(nil, "")) }
 
-// retry asks the client to come back after a while.
+// retry tells the client how long to wait before it reconnects.
 func (e *eventWriter) retry(wait time.Duration) error { return e.write(sse.AppendRetry(nil, wait)) }
 
-// appendMessage appends an event.
+// appendMessage appends an event with a message.
 func appendMessage(dst []byte, id string, message []byte) []byte {
 	dst, err := sse.Append(dst, sse.Event{ID: id, Type: sse.DefaultType, Data: message})
 	if err != nil {
-		panic("streamable: " + err.Error()) // ids are made here, and good
+		panic("streamable: " + err.Error()) // the id is always valid
 	}
 	return dst
 }

@@ -15,8 +15,8 @@ import (
 // ErrClosed is the cause of a request's context when [Handler.Close] ended the request.
 var ErrClosed = errors.New("streamable: the handler was closed")
 
-// A Handler serves MCP over HTTP. It is safe for concurrent use. Call Close or Shutdown when it is no
-// longer used, to end its sessions.
+// A Handler serves MCP over HTTP. It is safe for concurrent use. Call Close or Shutdown when it is
+// no longer used, to end its sessions.
 type Handler struct {
 	o             Options
 	server        *server.Server
@@ -30,8 +30,9 @@ type Handler struct {
 	eventStore    eventStore
 	running       sync.WaitGroup // requests and streams
 
-	mu              sync.Mutex
-	draining        chan struct{} // closed when the last request has been answered; nil: not shutting down
+	mu sync.Mutex
+	// closed when the last request has been answered; nil: not shutting down
+	draining        chan struct{}
 	closed          bool
 	inflight        map[*modernResponse]struct{}
 	heartbeatTimer  *time.Timer
@@ -43,9 +44,12 @@ type Handler struct {
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
-		budget: s.Memory(), requestSlots: quota.NewPool(int64(o.MaxRequests)), streamSlots: quota.NewPool(int64(o.MaxStreams)),
-		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{}, eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
+		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""),
+		inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
+		budget: s.Memory(), requestSlots: quota.NewPool(int64(o.MaxRequests)),
+		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
+		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
+		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
 	}
 	h.closedAccount = h.budget.Open("")
 	h.closedAccount.Close()
@@ -73,8 +77,8 @@ func (h *Handler) signalDrained() {
 
 // Shutdown closes the handler gracefully. It refuses new requests with 503, ends subscriptions with
 // their result, waits for running requests until ctx ends, and then calls Close. It returns the
-// context's error if requests were still running. Call it before [http.Server.Shutdown], which waits for
-// streams but does not end them.
+// context's error if requests were still running. Call it before [http.Server.Shutdown], which
+// waits for streams but does not end them.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.draining == nil {
@@ -104,8 +108,8 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 }
 
 // Close cancels all requests, closes all sessions and streams, and ends subscriptions with their
-// result. It returns when no request is running, so an operation that ignores its context delays it. It
-// may be called more than once.
+// result. It returns when no request is running, so an operation that ignores its context delays
+// it. It may be called more than once.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true

@@ -9,16 +9,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// checkHeaders compares the headers of a modern request with its body (2026-07-28, basic/transports/streamable-http, Server Validation). A body that does not say what it
-// must is not compared: the server says what is wrong with it.
+// checkHeaders compares the headers of a modern request with its body (2026-07-28,
+// basic/transports/streamable-http, Server Validation). It does not compare headers with a body
+// that lacks required members, which the server reports.
 func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	mismatch := func(format string, args ...any) *refusal {
-		return newRefusal(http.StatusBadRequest, mcp.CodeHeaderMismatch, "Header mismatch: "+format, args...).forID(m.ID)
+		return newRefusal(http.StatusBadRequest, mcp.CodeHeaderMismatch, "Header mismatch: "+format,
+			args...).forID(m.ID)
 	}
 	if h.version == nil {
 		return nil
 	}
-	optional := m.ID.IsZero() // what headers a notification must have is not said, but those that it has say the truth
+	// no header is required of a notification, but those present must match
+	optional := m.ID.IsZero()
 	if why := x.headerMismatch(mcp.HeaderProtocolVersion, h.version, optional); why != "" {
 		return mismatch("%s %s", mcp.HeaderProtocolVersion, why)
 	}
@@ -41,14 +44,14 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	for _, p := range x.Handler.server.HeaderParams(string(h.subject)) {
 		values := x.r.Header[http.CanonicalHeaderKey(p.Header)]
 		if len(values) > 1 {
-			return mismatch("%s is there more than once", p.Header)
+			return mismatch("%s occurs more than once", p.Header)
 		}
 		value := ""
 		if len(values) > 0 {
 			value = values[0]
 		}
 		if hasDuplicate(h.arguments, p.Path) {
-			return mismatch("the argument %s is there more than once", strings.Join(p.Path, "."))
+			return mismatch("the argument %s occurs more than once", strings.Join(p.Path, "."))
 		}
 		if err := p.Check(value, len(values) > 0, h.arguments); err != nil {
 			return mismatch("%v", err)
@@ -57,7 +60,8 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	return nil
 }
 
-// hasDuplicate reports whether a member on a path is there more than once: another reader might take one that was not compared.
+// hasDuplicate reports whether a member on a path occurs more than once. Another JSON reader might
+// use the value that was not compared.
 func hasDuplicate(object []byte, path []string) bool {
 	for _, name := range path {
 		var found []byte
@@ -75,7 +79,7 @@ func hasDuplicate(object []byte, path []string) bool {
 	return false
 }
 
-// headerMismatch says how a header differs from what it must say; "" if it does not.
+// headerMismatch returns how a header differs from the value that it must have, or "".
 func (x *httpRequest) headerMismatch(name string, want []byte, optional bool) string {
 	values := x.r.Header[name]
 	switch {
@@ -84,14 +88,14 @@ func (x *httpRequest) headerMismatch(name string, want []byte, optional bool) st
 	case len(values) == 0:
 		return "is missing"
 	case len(values) > 1:
-		return "is there more than once"
+		return "occurs more than once"
 	case values[0] != string(want):
-		return "is not what the body says"
+		return "does not match the body"
 	}
 	return ""
 }
 
-// encodedHeaderMismatch is differs for a header that may be in base64.
+// encodedHeaderMismatch is headerMismatch for a header that may be encoded in base64.
 func (x *httpRequest) encodedHeaderMismatch(name string, want []byte) string {
 	values := x.r.Header[name]
 	if len(values) != 1 {
@@ -102,7 +106,7 @@ func (x *httpRequest) encodedHeaderMismatch(name string, want []byte) string {
 	case err != nil:
 		return err.Error()
 	case got != string(want):
-		return "is not what the body says"
+		return "does not match the body"
 	}
 	return ""
 }

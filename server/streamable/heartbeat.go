@@ -2,13 +2,12 @@ package streamable
 
 import "time"
 
-// Comments keep modern streams alive where nothing else is said. One timer does for all of them: most requests are answered long before it is their turn.
-
-// scheduleHeartbeat sees to it that a reply gets its comments. With mu.
+// scheduleHeartbeat makes a response send comments while it is silent. One timer serves all
+// responses, because most finish before their first comment is due. h.mu must be held.
 func (h *Handler) scheduleHeartbeat(r *modernResponse) {
 	r.lastWrite.Store(time.Now().UnixNano())
 	if h.heartbeatActive {
-		return // no later than this reply needs it
+		return // it fires no later than this response needs
 	}
 	h.heartbeatActive = true
 	if h.heartbeatTimer == nil {
@@ -18,7 +17,8 @@ func (h *Handler) scheduleHeartbeat(r *modernResponse) {
 	}
 }
 
-// sendHeartbeats has those replies say something that have been silent for long enough, and sets the timer for the next.
+// sendHeartbeats sends a comment on each response that is silent for long enough, and resets the
+// timer.
 func (h *Handler) sendHeartbeats() {
 	now := time.Now().UnixNano()
 	next := time.Duration(-1)
@@ -32,7 +32,7 @@ func (h *Handler) sendHeartbeats() {
 		if left <= 0 {
 			left = h.o.Heartbeat
 			r.lastWrite.Store(now)
-			h.running.Go(r.sendHeartbeat) // a client that does not read holds up nobody else
+			h.running.Go(r.sendHeartbeat) // a client that does not read must not delay others
 		}
 		if next < 0 || left < next {
 			next = left

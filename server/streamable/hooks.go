@@ -20,8 +20,8 @@ func (h *Handler) observeStray(message []byte, reason string) {
 	}
 }
 
-// observeCall calls the server's Call hook for the start of a call. The returned function calls it for
-// the end.
+// observeCall calls the server's Call hook for the start of a call. The returned function calls it
+// for the end.
 func (h *Handler) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
 	if h.hooks.Call == nil {
 		return func(error) {}

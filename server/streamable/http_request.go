@@ -64,7 +64,8 @@ func (x *httpRequest) serve() *refusal {
 }
 
 func (x *httpRequest) methodNotAllowed(allow string) *refusal {
-	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest, "the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
+	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest,
+		"the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
 }
 
 // header returns the first value of a header, by its canonical name.
@@ -79,7 +80,8 @@ func (x *httpRequest) header(name string) string {
 func (x *httpRequest) post() *refusal {
 	accepts := x.accepts()
 	if !accepts.json && !accepts.stream {
-		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list application/json and text/event-stream")
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list application/json and text/event-stream")
 	}
 	b, refused := x.readBody()
 	if refused != nil {
@@ -111,8 +113,8 @@ func (x *httpRequest) post() *refusal {
 	return x.postLegacy(b, &m, accepts)
 }
 
-// malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if the
-// message has no readable id.
+// malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if
+// the message has no readable id.
 func (x *httpRequest) malformed(b *body, id rpc.ID, err error) *refusal {
 	if id.IsZero() {
 		id, _ = rpc.ParseID([]byte("null"))

@@ -11,18 +11,21 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// sessionParam is the parameter of the address for messages that names the session, in the transport of 2024-11-05.
+// sessionParam is the query parameter with the session of the HTTP+SSE transport of 2024-11-05.
 const sessionParam = "sessionId"
 
-// isHTTPSSE reports whether the request is a message of the transport of 2024-11-05.
+// isHTTPSSE reports whether the request is a message of the HTTP+SSE transport.
 func (x *httpRequest) isHTTPSSE() bool {
-	return x.o.HTTPSSE && x.header(mcp.HeaderSessionID) == "" && x.r.URL.RawQuery != "" && x.r.URL.Query().Has(sessionParam)
+	return x.o.HTTPSSE && x.header(mcp.HeaderSessionID) == "" && x.r.URL.RawQuery != "" &&
+		x.r.URL.Query().Has(sessionParam)
 }
 
-// openHTTPSSE opens the stream of 2024-11-05, on which everything comes that the server says (2024-11-05, basic/transports, HTTP with SSE). The session ends with it.
+// openHTTPSSE opens the only stream of an HTTP+SSE session, which carries all messages of the
+// server (2024-11-05, basic/transports, HTTP with SSE). The session ends with it.
 func (x *httpRequest) openHTTPSSE() *refusal {
 	if !x.accepts().stream {
-		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream")
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream")
 	}
 	t, refused := x.acquireStreamSlot()
 	if refused != nil {
@@ -40,17 +43,19 @@ func (x *httpRequest) openHTTPSSE() *refusal {
 	}
 	path, _, _ := strings.Cut(x.r.RequestURI, "?")
 	if strings.HasPrefix(path, "//") {
-		path = "/" + strings.TrimLeft(path, "/") // behind two slashes there would be the name of a host
+		path = "/" + strings.TrimLeft(path, "/") // a URL that starts with two slashes names a host
 	}
-	begin, err := sse.Append(nil, sse.Event{Type: "endpoint", Data: []byte(path + "?" + sessionParam + "=" + s.id)})
+	begin, err := sse.Append(nil,
+		sse.Event{Type: "endpoint", Data: []byte(path + "?" + sessionParam + "=" + s.id)})
 	if err != nil {
-		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "the path cannot be told")
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"the path cannot be sent in an event")
 	}
 	x.serveStream(st, r, acceptedTypes{stream: true}, begin)
 	return nil
 }
 
-// postHTTPSSE takes a message of that transport. What answers it comes on the stream.
+// postHTTPSSE accepts a message of an HTTP+SSE session. The response is sent on the stream.
 func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 	m, err := rpc.ParseMessage(b.text)
 	if err != nil {
@@ -107,7 +112,8 @@ func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 			if countedBytes(cap(response)) > 0 {
 				account = own.memory.release()
 			}
-			_, _ = (&sessionLink{s: s, stream: st}).send(s.ctx, response, account) // it fails when the session has ended
+			// fails only if the session is closed
+			_, _ = (&sessionLink{s: s, stream: st}).send(s.ctx, response, account)
 		}()
 		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
 		request.Params = nil
@@ -115,7 +121,7 @@ func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 		response, _ = own.memory.holdResponse(id, response, 0)
 	}
 	if m.Method == mcp.MethodInitialize {
-		serve() // what comes next may depend on it
+		serve() // the next message depends on it
 		return x.writeAccepted()
 	}
 	t.retain()

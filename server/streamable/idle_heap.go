@@ -8,9 +8,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// A roster has the sessions of one owner as a heap: first is the one that has been idle for the
-// longest, as far as is known. What becomes of a session afterwards is looked up when it comes
-// first, so that requests need not touch the roster. It is guarded by the handler's mutex.
+// An idleHeap is a heap of one owner's sessions, by the time since which each is idle. The time of
+// a session is updated only when it comes first, so that requests need not lock the heap. It is
+// guarded by the handler's mutex.
 type idleHeap []*session
 
 func (r idleHeap) Len() int           { return len(r) }
@@ -35,7 +35,7 @@ func (r *idleHeap) Pop() any {
 	return s
 }
 
-// insertSession lets clients find a session that has a place. With mu.
+// insertSession adds a session that has a slot. h.mu must be held.
 func (h *Handler) insertSession(s *session) {
 	r := h.idleHeaps[s.owner]
 	if r == nil {
@@ -47,7 +47,7 @@ func (h *Handler) insertSession(s *session) {
 	h.sessions[s.id] = s
 }
 
-// removeSession has nobody find a session any more. Its place is the caller's to give back. With mu.
+// removeSession removes a session, whose slot the caller must give back. h.mu must be held.
 func (h *Handler) removeSession(s *session) {
 	delete(h.sessions, s.id)
 	r := h.idleHeaps[s.owner]
@@ -57,32 +57,33 @@ func (h *Handler) removeSession(s *session) {
 	}
 }
 
-// acquireSessionSlot takes a place for a session of an owner. If there is none, an idle session makes room,
-// and is returned for the caller to end: one of the owner's own; or of the owner who has the most,
-// where nothing is left for one who has nothing. With mu.
-func (h *Handler) acquireSessionSlot(owner string) (displaced *session, err error) {
+// acquireSessionSlot acquires a slot for a session of owner. If none is free, it removes an idle
+// session and returns it for the caller to close: one of the owner's, or, if the owner has none and
+// all slots are in use, one of the owner with the most. h.mu must be held.
+func (h *Handler) acquireSessionSlot(owner string) (evicted *session, err error) {
 	if err = h.sessionSlots.Take(owner, 1); err == nil {
 		return nil, nil
 	}
 	from := owner
-	if held := h.sessionSlots.Held(owner); errors.Is(err, quota.ErrTotal) && (held == 0 || owner == "") {
+	if held := h.sessionSlots.Held(owner); errors.Is(err, quota.ErrTotal) &&
+		(held == 0 || owner == "") {
 		if heaviest, most := h.sessionSlots.Heaviest(); most > held+1 {
 			from = heaviest
 		}
 	}
-	if displaced = h.longestIdle(from); displaced == nil {
+	if evicted = h.longestIdle(from); evicted == nil {
 		return nil, err
 	}
-	h.removeSession(displaced)
+	h.removeSession(evicted)
 	if from != owner {
 		h.sessionSlots.Give(from, 1)
-		_ = h.sessionSlots.Take(owner, 1) // the one that is left now
+		_ = h.sessionSlots.Take(owner, 1) // the slot just freed
 	}
-	return displaced, nil
+	return evicted, nil
 }
 
-// longestIdle returns the session of an owner that has been idle for the longest, and for a minute at
-// least. With mu.
+// longestIdle returns the session of owner that is idle for longest, and for at least a minute, or
+// nil. h.mu must be held.
 func (h *Handler) longestIdle(owner string) *session {
 	r := h.idleHeaps[owner]
 	now := time.Now()

@@ -41,19 +41,23 @@ func (x *httpRequest) postLegacy(b *body, m *rpc.Message, accepts acceptedTypes)
 	return x.serveRequest(s, t, b, m, accepts)
 }
 
-// checkVersion refuses a revision that nobody knows (2025-11-25, basic/transports, Protocol Version Header). Without the header, and with that of another legacy
-// revision, what was agreed on holds.
+// checkVersion refuses an unknown revision (2025-11-25, basic/transports, Protocol Version Header).
+// If the header is absent or names another legacy revision, the negotiated revision applies.
 func (x *httpRequest) checkVersion() *refusal {
 	version := x.header(mcp.HeaderProtocolVersion)
-	if version == "" && len(x.r.Header[mcp.HeaderProtocolVersion]) == 0 || mcp.EraOf(mcp.Revision(version)) == mcp.Legacy {
+	if version == "" && len(x.r.Header[mcp.HeaderProtocolVersion]) == 0 ||
+		mcp.EraOf(mcp.Revision(version)) == mcp.Legacy {
 		return nil
 	}
 	return unsupportedVersion(version)
 }
 
 func unsupportedVersion(requested string) *refusal {
-	refused := newRefusal(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version")
-	refused.err.Data, _ = mcp.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
+	refused := newRefusal(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion,
+		"Unsupported protocol version")
+	refused.err.Data, _ = mcp.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
 	return refused
 }
 
@@ -65,7 +69,10 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	}
 	defer t.release()
 	s := x.newSession(x.principal, false)
-	handle := func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, noLink{}) }
+	handle := func(ctx context.Context, req *rpc.Request) (any,
+		error) {
+		return s.conn.Handle(ctx, req, noLink{})
+	}
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
 	if err == nil && x.o.Replicas {
 		s.id, err = s.conn.Carry(replicaSessionLifetime)
@@ -93,8 +100,9 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	return nil
 }
 
-// A requestContext is that of a request of a session: it ends with the session, and not with the connection that the request came by, as a client that
-// disconnects may come back (2025-11-25, basic/transports, Sending Messages to the Server). It has the values of both.
+// A requestContext is the context of a request in a session. It ends with the session, not with the
+// connection, because a client that disconnects may reconnect (2025-11-25, basic/transports,
+// Sending Messages to the Server). It has the values of both contexts.
 type requestContext struct {
 	context.Context // the session's
 	values          context.Context
@@ -117,41 +125,47 @@ func (c *requestContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// newRequestContext returns the context of a request, with the memory of the exchange that it came by.
+// newRequestContext returns the context of a request. It takes over the memory of x.
 func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
 	c := &requestContext{Context: s.ctx, values: context.WithoutCancel(x.r.Context()), stream: st}
 	x.memory.moveTo(&c.memory)
 	return c
 }
 
-// serveRequest answers a request, on a goroutine that outlives the connection.
-func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message, accepts acceptedTypes) *refusal {
-	return x.runInSession(s, t, accepts, func(ctx context.Context, cancel context.CancelCauseFunc, st *stream, own *requestMemory) (func() response, *refusal) {
-		if refused := s.addRequest(m.ID, cancel); refused != nil {
-			return nil, refused
-		}
-		id, request, text := m.ID, m.Request(), b.detach()
-		return func() (r response) {
-			defer text.free()
-			defer func() {
-				if s.removeRequest(id) {
-					r = response{} // the client wants none
-				}
-			}()
-			answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
-			request.Params = nil
-			text.dropIfLarge() // what is large, before the answer waits to be read
-			r.text, r.refused = own.holdResponse(id, answer, 0)
-			return r
-		}, nil
-	})
+// serveRequest answers a request on a goroutine that outlives the connection.
+func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message,
+	accepts acceptedTypes) *refusal {
+	return x.runInSession(s, t, accepts,
+		func(ctx context.Context, cancel context.CancelCauseFunc, st *stream,
+			own *requestMemory) (func() response, *refusal) {
+			if refused := s.addRequest(m.ID, cancel); refused != nil {
+				return nil, refused
+			}
+			id, request, text := m.ID, m.Request(), b.detach()
+			return func() (r response) {
+				defer text.free()
+				defer func() {
+					if s.removeRequest(id) {
+						r = response{} // the client cancelled it
+					}
+				}()
+				answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
+				request.Params = nil
+				text.dropIfLarge() // free a large body before the response waits to be read
+				r.text, r.refused = own.holdResponse(id, answer, 0)
+				return r
+			}, nil
+		})
 }
 
-// runInSession has something done for a session on a goroutine of its own, with a stream for what is said meanwhile, and for the response that it returns; nil is none.
+// runInSession creates a stream, calls prepare, and runs do on a new goroutine that outlives the
+// connection. The result of do ends the stream; the zero response sends nothing.
 func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
-	prepare func(context.Context, context.CancelCauseFunc, *stream, *requestMemory) (do func() response, refused *refusal)) *refusal {
+	prepare func(context.Context, context.CancelCauseFunc, *stream,
+		*requestMemory) (do func() response, refused *refusal)) *refusal {
 	s.mu.Lock()
-	st, r := s.newStream(false, accepts.stream, accepts.stream && s.conn.Revision() >= mcp.Rev20251125)
+	st, r := s.newStream(false, accepts.stream, accepts.stream &&
+		s.conn.Revision() >= mcp.Rev20251125)
 	s.mu.Unlock()
 	own := s.newRequestContext(x, st)
 	ctx, cancel := context.WithCancelCause(own)
@@ -173,7 +187,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 		defer cancel(nil)
 		defer own.memory.close()
 		var r response
-		defer func() { // also if the handler ends its goroutine
+		defer func() { // deferred, because the handler may call runtime.Goexit
 			if countedBytes(cap(r.text)) > 0 {
 				r.account = own.memory.release()
 			}
@@ -185,14 +199,15 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 	return nil
 }
 
-// get answers a GET: a stream for what belongs to no request, or one that the client has left and comes back to.
+// get answers a GET: it opens a standalone stream, or resumes a stream from Last-Event-ID.
 func (x *httpRequest) get() *refusal {
 	id := x.header(mcp.HeaderSessionID)
 	if id == "" && x.o.HTTPSSE && x.header(mcp.HeaderProtocolVersion) == "" {
 		return x.openHTTPSSE()
 	}
 	if !x.accepts().stream {
-		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream")
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream")
 	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused
@@ -223,10 +238,10 @@ func (x *httpRequest) get() *refusal {
 	return nil
 }
 
-// delete answers a DELETE: the client ends its session.
+// delete answers a DELETE, with which the client ends its session.
 func (x *httpRequest) delete() *refusal {
 	if x.o.Replicas {
-		return x.methodNotAllowed("POST, GET") // the other servers would not know
+		return x.methodNotAllowed("POST, GET") // the other servers would still accept it
 	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused

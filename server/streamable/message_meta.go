@@ -6,17 +6,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A head is what a message says of itself that headers have to say too, or that settles its era. Its slices are of the message.
+// A messageMeta is what a message says about itself that determines its era or that headers must
+// repeat. Its slices belong to the message.
 type messageMeta struct {
-	version   []byte // in _meta; nil: not there, or no string
-	complete  bool   // _meta has all that a modern request must have
-	modern    bool   // _meta has something that only a modern request has
+	version   []byte // in _meta; nil: absent or not a string
+	complete  bool   // _meta has every member that a modern request requires
+	modern    bool   // _meta has a member that only modern requests have
 	arguments []byte
-	subject   []byte // params.name, or what stands for it; nil: not there, or no string
+	subject   []byte // params.name, uri or taskId; nil: absent or not a string
 }
 
-// subjectParams are the methods whose subject goes into the Mcp-Name header, with the name of the param that it is. The tasks extension has those of tasks there too, but
-// no rule that it must be there.
+// subjectParams maps methods to the parameter that the Mcp-Name header repeats. The tasks extension
+// has the header too, but does not require it.
 var subjectParams = map[string]struct {
 	param    string
 	required bool
@@ -29,7 +30,8 @@ var subjectParams = map[string]struct {
 	mcp.MethodCancelTask:   {"taskId", false},
 }
 
-// readMessageMeta looks for it. What is wrong with the params otherwise is the server's to say.
+// readMessageMeta scans the params of a message. It ignores errors in them, which the server
+// reports.
 func readMessageMeta(m *rpc.Message) (h messageMeta) {
 	subject := subjectParams[m.Method].param
 	for token, value := range jsonscan.Members(m.Params) {
@@ -56,7 +58,8 @@ func readMessageMeta(m *rpc.Message) (h messageMeta) {
 	return h
 }
 
-// isModern settles the era of a message: modern is what says so, in the header or in the body.
+// isModern reports whether a message is of the modern era, by its header or its body.
 func (x *httpRequest) isModern(m *rpc.Message, h *messageMeta) bool {
-	return h.modern || m.Method == mcp.MethodDiscover || mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern
+	return h.modern || m.Method == mcp.MethodDiscover ||
+		mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern
 }

@@ -13,17 +13,21 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// postModern answers a message of the modern era. Nothing is remembered of it: what it says, and who sends it, is all there is.
-func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta, accepts acceptedTypes) *refusal {
+// postModern answers a message of the modern era, without state.
+func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) *refusal {
 	if m.IsResponse() {
-		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "a client sends no responses in this revision")
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"a client sends no responses in this revision")
 	}
 	if refused := x.checkHeaders(m, h); refused != nil {
 		return refused
 	}
-	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) && !m.ID.IsZero() {
-		// The header says modern, the body does not: the server would take it for legacy, as it does not know of the header.
-		return newRefusal(http.StatusNotFound, rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", m.Method, mcp.Latest).forID(m.ID)
+	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) &&
+		!m.ID.IsZero() {
+		// Only the header says modern. The server sees the body only, and would take it for legacy.
+		return newRefusal(http.StatusNotFound, rpc.CodeMethodNotFound,
+			"Method not found: %s is not part of revision %s", m.Method, mcp.Latest).forID(m.ID)
 	}
 	if m.Method == mcp.MethodListen && !m.ID.IsZero() {
 		return x.listen(b, m, h, accepts)
@@ -41,18 +45,24 @@ func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta, accept
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
 			return unsupportedVersion(string(h.version))
 		}
-		// None that the protocol has means anything here: a request is cancelled by closing its stream, never by an id that others have too.
-		_, _ = x.answer(x.r.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, noLink{}) }, m.Request())
+		// No notification of the protocol has an effect here. A request is cancelled by closing its
+		// stream, not by an id that other clients use too.
+		_, _ = x.answer(x.r.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return conn.Handle(ctx, req, noLink{})
+			}, m.Request())
 		return x.writeAccepted()
 	}
 	x.reply(conn, b, m, h, accepts)
 	return nil
 }
 
-// listen answers subscriptions/listen, which has a connection of its own, and a place among the streams.
-func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta, accepts acceptedTypes) *refusal {
+// listen answers subscriptions/listen. It has a connection of its own and a stream slot.
+func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) *refusal {
 	if !accepts.stream {
-		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream: a subscription is a stream").forID(m.ID)
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream: a subscription is a stream").forID(m.ID)
 	}
 	t, refused := x.acquireStreamSlot()
 	if refused != nil {
@@ -61,17 +71,19 @@ func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta, accepts ac
 	defer t.release()
 	defer x.cancelAtExpiry()()
 	own := *m
-	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
+	// a long-lived request must not keep a pooled body
+	own.Params = append([]byte(nil), m.Params...)
 	b.detach().free()
-	x.memory.holdResponse(m.ID, own.Params, 0) // no more than the body was
+	x.memory.holdResponse(m.ID, own.Params, 0) // cannot fail: no more than the body
 	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
 	x.reply(conn, &body{}, &own, h, acceptedTypes{stream: true})
 	return nil
 }
 
-// reply has the server answer the message in a body.
-func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messageMeta, accepts acceptedTypes) {
+// reply calls the server and writes the response.
+func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) {
 	reply := &modernResponse{x: x, conn: conn, accepts: accepts}
 	reply.ctx.Context, reply.ctx.memory = x.r.Context(), &x.memory
 	defer reply.ctx.release()
@@ -82,15 +94,19 @@ func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messa
 	out := bodies.Get().(*body)
 	defer out.free()
 	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
-	response, err := x.answer(&reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
+	response, err := x.answer(&reply.ctx, out.text,
+		func(ctx context.Context, req *rpc.Request) (any, error) {
+			return conn.Handle(ctx, req, reply)
+		}, &request)
 	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
-	b.dropIfLarge() // what is large, before the answer waits to be read
+	b.dropIfLarge() // free a large body before the response waits to be read
 	response, refused := x.memory.holdResponse(m.ID, response, 0)
 	out.text = response
 	reply.finish(response, statusOf(err, h), refused)
 }
 
-// statusOf is the status of an answer that is not a stream (2026-07-28, basic and basic/transports/streamable-http).
+// statusOf returns the status of a JSON response (2026-07-28, basic and
+// basic/transports/streamable-http).
 func statusOf(err error, h *messageMeta) int {
 	if err == nil {
 		return http.StatusOK
@@ -101,14 +117,16 @@ func statusOf(err error, h *messageMeta) int {
 		return http.StatusOK
 	case e.Code == rpc.CodeMethodNotFound:
 		return http.StatusNotFound
-	case e.Code == mcp.CodeUnsupportedProtocolVersion, e.Code == mcp.CodeMissingRequiredClientCapability, e.Code == mcp.CodeHeaderMismatch,
+	case e.Code == mcp.CodeUnsupportedProtocolVersion,
+		e.Code == mcp.CodeMissingRequiredClientCapability, e.Code == mcp.CodeHeaderMismatch,
 		e.Code == rpc.CodeInvalidParams && !h.complete:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
 }
 
-// register has Close and Shutdown know of a request; false if it has come too late.
+// register adds a response for Close and Shutdown to end. It reports false if the handler is
+// closed.
 func (h *Handler) register(reply *modernResponse) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,37 +146,40 @@ func (h *Handler) unregister(reply *modernResponse) {
 	delete(h.inflight, reply)
 }
 
-// A modernReply is the answer to one modern request, and the [server.Link] for what is said meanwhile. It is written by whoever has something to say: the
-// answer as JSON if nothing was said before, and otherwise all of it as a stream. A client that does not read delays the request that it made, for as long as one
-// write may take, and then has the request cancelled, as one that has gone.
+// A modernResponse is the response to one modern request and the [server.Link] for messages before
+// it. Whoever sends writes directly: a JSON response if nothing precedes it, and otherwise an event
+// stream. A client that does not read delays its own request until a write times out, which cancels
+// the request like a disconnect.
 type modernResponse struct {
 	x         *httpRequest
 	conn      *server.Conn
 	ctx       modernContext
 	accepts   acceptedTypes
-	lastWrite atomic.Int64 // when something was last said, or began to be waited for: nanoseconds since 1970
+	lastWrite atomic.Int64 // Unix time in nanoseconds of the last write, or of the start
 
 	mu       sync.Mutex
-	events   *eventWriter // nil: nothing was said yet
+	events   *eventWriter // nil: no stream has been started
 	finished bool
 }
 
 var (
-	errAnswered     = errors.New("streamable: the request has been answered")
-	errModernCall   = errors.New("streamable: a client of the modern era is never called")
-	errDisconnected = errors.New("streamable: the client has gone, or does not read")
+	errAnswered   = errors.New("streamable: the request has been answered")
+	errModernCall = errors.New(
+		"streamable: the server cannot send requests to a client of the modern era")
+	errDisconnected = errors.New("streamable: the client has disconnected, or does not read")
 )
 
 // Call implements [server.Link].
 func (r *modernResponse) Call(context.Context, string, any, any) error { return errModernCall }
 
-// A mute link leads nowhere: to the client of a notification, which gets no answer.
+// A noLink is the link of a notification, whose client reads no response.
 type noLink struct{}
 
 func (noLink) Notify(context.Context, string, any) error    { return errNoStream }
 func (noLink) Call(context.Context, string, any, any) error { return errNoStream }
 
-// Notify implements [server.Link]. A client that takes no streams hears nothing.
+// Notify implements [server.Link]. It drops messages to a client that does not accept event
+// streams.
 func (r *modernResponse) Notify(_ context.Context, method string, params any) error {
 	b := bodies.Get().(*body)
 	defer b.free()
@@ -177,7 +198,7 @@ func (r *modernResponse) Notify(_ context.Context, method string, params any) er
 	return r.writeEvent(b.text)
 }
 
-// writeEvent writes an event, or with a nil message a comment. With mu.
+// writeEvent writes a message, or a comment if message is nil. r.mu must be held.
 func (r *modernResponse) writeEvent(message []byte) (err error) {
 	if r.events == nil {
 		r.events = r.x.startEvents(&r.ctx)
@@ -195,10 +216,10 @@ func (r *modernResponse) writeEvent(message []byte) (err error) {
 	return errDisconnected
 }
 
-// sendHeartbeat keeps a quiet stream alive, and begins one where the answer takes its time.
+// sendHeartbeat writes a comment, and starts the event stream if necessary.
 func (r *modernResponse) sendHeartbeat() {
 	if !r.mu.TryLock() {
-		return // somebody says something, and sets the timer again
+		return // a write is in progress, which counts as a heartbeat
 	}
 	defer r.mu.Unlock()
 	if !r.finished && r.ctx.Err() == nil {
@@ -206,8 +227,7 @@ func (r *modernResponse) sendHeartbeat() {
 	}
 }
 
-// finish sends the answer, or what it was refused for. Nothing is sent behind it, or to a client
-// that has gone.
+// finish writes the response, or its refusal, unless the client has disconnected.
 func (r *modernResponse) finish(response []byte, status int, refused *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -233,7 +253,7 @@ func (r *modernResponse) finish(response []byte, status int, refused *refusal) {
 	r.events.close()
 }
 
-// writeMessage writes a message. With mu.
+// writeMessage writes a message as an event. r.mu must be held.
 func (r *modernResponse) writeMessage(text []byte) error {
 	r.x.observeFrame(rpc.Outbound, text)
 	return r.events.message("", text)

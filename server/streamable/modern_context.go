@@ -7,18 +7,18 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// A replyContext is the context of a modern request: that of its connection, which may be cancelled besides. Few handlers wait for their context to end; for the others
-// there is nothing made that could be waited for.
+// A modernContext is the context of a modern request: its connection's, with a cancel function.
+// Most handlers never wait for their context, so the cancellable context is created on first use.
 type modernContext struct {
 	context.Context
 	memory *requestMemory
 
 	mu    sync.Mutex
-	inner context.Context // nil: nobody waits, and it has not been cancelled
+	inner context.Context // nil: not needed yet
 	stop  context.CancelCauseFunc
 }
 
-// cancellable returns the context with all that a context has.
+// cancellable returns the cancellable context, and creates it if necessary.
 func (c *modernContext) cancellable() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *modernContext) cancellable() context.Context {
 	return c.inner
 }
 
-// current returns as much of the context as was needed so far.
+// current returns the cancellable context, or its parent if there is none.
 func (c *modernContext) current() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *modernContext) current() context.Context {
 func (c *modernContext) Done() <-chan struct{} { return c.cancellable().Done() }
 func (c *modernContext) Err() error            { return c.current().Err() }
 
-// Value has handlers find the account of the request.
+// Value implements [context.Context]. It adds the request's memory account.
 func (c *modernContext) Value(key any) any {
 	if key == (quota.Key{}) {
 		return c.memory.account()
@@ -49,13 +49,13 @@ func (c *modernContext) Value(key any) any {
 	return c.current().Value(key)
 }
 
-// cancel ends the context.
+// cancel ends the context with a cause.
 func (c *modernContext) cancel(cause error) {
 	c.cancellable()
 	c.stop(cause)
 }
 
-// release ends the context if somebody could be waiting for that.
+// release ends the context at the end of the request.
 func (c *modernContext) release() {
 	if stop := c.cancelFunc(); stop != nil {
 		stop(context.Canceled)

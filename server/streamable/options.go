@@ -45,12 +45,15 @@ type Options struct {
 	// else one of the principal with the most sessions. The session idle for longest goes first.
 	MaxSessions int
 
-	SessionIdle time.Duration // how long a legacy session may have no request or stream; 0: 30 minutes
-	Heartbeat   time.Duration // how long a stream may be silent before a comment is sent, so that proxies keep it open; 0: 15 s
+	// how long a legacy session may have no request or stream; 0: 30 minutes
+	SessionIdle time.Duration
+	// how long a stream may be silent before a comment is sent, so that proxies keep it open; 0: 15
+	// s
+	Heartbeat time.Duration
 
 	// Limits on stored events, with which a legacy client resumes a stream: events and bytes for
-	// each session, and bytes for all sessions; 0: 256, 1 MiB and 64 MiB. A client that resumes from
-	// an event no longer stored gets status 400. Over MaxStored, the oldest events go of the
+	// each session, and bytes for all sessions; 0: 256, 1 MiB and 64 MiB. A client that resumes
+	// from an event no longer stored gets status 400. Over MaxStored, the oldest events go of the
 	// principal with the most stored bytes.
 	MaxEvents     int
 	MaxEventBytes int
@@ -59,8 +62,8 @@ type Options struct {
 	// Replicas declares that this is one of several servers behind one address that share only a
 	// StateKey, and that any of them may get a client's next request. Nothing changes for modern
 	// clients. A legacy client carries its session in the session id, which any of the servers
-	// accepts; the server cannot call it, it can neither subscribe to resources nor set a log level,
-	// and it can resume a stream only on the same server. Its session ends after a day.
+	// accepts; the server cannot call it, it can neither subscribe to resources nor set a log
+	// level, and it can resume a stream only on the same server. Its session ends after a day.
 	Replicas bool
 
 	// HTTPSSE also serves the HTTP+SSE transport of 2024-11-05: a GET without a session opens a

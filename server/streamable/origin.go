@@ -12,11 +12,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// loopback are the names that a request to a loopback address may come for: a web site cannot make any of them its own.
+// loopback lists the host names of requests to a loopback address: no web site can own one of them.
 var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
 
-// checkHostAndOrigin keeps out what web pages of other sites make a browser send, also those that have made their name point here (2026-07-28, basic/transports/streamable-http,
-// Security & Endpoint).
+// checkHostAndOrigin refuses requests that web pages of other origins make a browser send, DNS
+// rebinding included (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
 func (x *httpRequest) checkHostAndOrigin() *refusal {
 	host := hostname(x.r.Host)
 	local, known := x.isLocal(), false
@@ -30,7 +30,9 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 		known = err == nil
 	}
 	if !known && (local || len(x.o.AllowedHosts) > 0) {
-		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest, "this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts", x.r.Host)
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
+			"this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts",
+			x.r.Host)
 	}
 	origins := x.r.Header["Origin"]
 	if len(origins) == 0 {
@@ -42,9 +44,12 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 		return nil
 	}
 	page, err := url.Parse(origin)
-	same := err == nil && page.Host != "" && (page.Host == strings.ToLower(x.r.Host) || local && slices.Contains(loopback[:], hostname(page.Host)))
+	same := err == nil && page.Host != "" &&
+		(page.Host == strings.ToLower(x.r.Host) || local &&
+			slices.Contains(loopback[:], hostname(page.Host)))
 	if len(origins) > 1 || !same || !known {
-		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest, "pages of this origin may not call this; it would have to be among the allowed origins")
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
+			"pages of this origin may not call this; it would have to be among the allowed origins")
 	}
 	return nil
 }
@@ -59,18 +64,20 @@ func (x *httpRequest) isLocal() bool {
 	return ok && address.IP.IsLoopback()
 }
 
-// setCORSHeaders lets a page of an allowed origin read the answer.
+// setCORSHeaders allows a page of an allowed origin to read the response.
 func (x *httpRequest) setCORSHeaders(origin string) {
 	header := x.w.Header()
 	header.Set("Access-Control-Allow-Origin", origin)
-	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+", WWW-Authenticate, DPoP-Nonce, Retry-After")
+	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+
+		", WWW-Authenticate, DPoP-Nonce, Retry-After")
 	header.Add("Vary", "Origin")
 }
 
-// preflight answers a browser that asks whether a page of an allowed origin may send a request.
+// preflight answers a CORS preflight request of an allowed origin.
 func (x *httpRequest) preflight() bool {
 	header := x.w.Header()
-	if header.Get("Access-Control-Allow-Origin") == "" || x.r.Header.Get("Access-Control-Request-Method") == "" {
+	if header.Get("Access-Control-Allow-Origin") == "" ||
+		x.r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	header.Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
@@ -82,7 +89,7 @@ func (x *httpRequest) preflight() bool {
 	return true
 }
 
-// hostname returns the host of what may have a port behind it and brackets around it, in lower case.
+// hostname returns a host in lower case, without port and brackets.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -13,12 +13,14 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Refusal is an error of [Options].Principal, of [Options].Authorize and of [Caller].May that says how the request is refused.
+// A Refusal is an error of [Options].Principal, [Options].Authorize or [Caller].AuthorizeMessages
+// that determines the response to a refused request.
 type Refusal struct {
-	Status    int         // 0: 401 Unauthorized
-	Challenge string      // the WWW-Authenticate header; "": "Bearer" for a 401, none otherwise
-	Message   string      // shown to the client; "": a text that says nothing more
-	Header    http.Header // more of the answer's headers, by their canonical names
+	Status int // 0: 401 Unauthorized
+	// value of the WWW-Authenticate header; "": "Bearer" for a 401, none otherwise
+	Challenge string
+	Message   string      // sent to the client; "": a general text
+	Header    http.Header // additional headers of the response, by canonical name
 }
 
 func (r *Refusal) Error() string {
@@ -27,7 +29,8 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) refusal() *refusal {
 	status := cmp.Or(r.Status, http.StatusUnauthorized)
-	refused := newRefusal(status, rpc.CodeInvalidRequest, "%s", cmp.Or(r.Message, "the caller may not call this; send valid credentials"))
+	refused := newRefusal(status, rpc.CodeInvalidRequest, "%s",
+		cmp.Or(r.Message, "the caller may not call this; send valid credentials"))
 	challenge := r.Challenge
 	if status == http.StatusUnauthorized {
 		challenge = cmp.Or(challenge, "Bearer") // RFC 9110, section 15.5.2, wants one
@@ -39,12 +42,12 @@ func (r *Refusal) refusal() *refusal {
 	return refused
 }
 
-// A refusal is why a request is not answered: a status, and an error for who reads bodies.
+// A refusal is an error response: an HTTP status and a JSON-RPC error.
 type refusal struct {
 	status  int
 	err     *rpc.Error
-	id      rpc.ID    // of the request; zero if that is not the matter
-	header  [2]string // one more, "" for none
+	id      rpc.ID    // of the refused request; zero: none
+	header  [2]string // an additional header; "": none
 	headers http.Header
 }
 
@@ -53,32 +56,37 @@ func newRefusal(status, code int, format string, args ...any) *refusal {
 }
 
 func shutdownRefusal() *refusal {
-	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").withHeader("Retry-After", "5")
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"the server is shutting down").withHeader("Retry-After", "5")
 }
 
-// slotRefusal refuses what a pool of places has refused: with 429 where the caller has its share of
-// them, and with 503 where all are taken.
+// slotRefusal refuses a request for which there is no slot: with 429 if the caller has used its
+// share, and with 503 if all are in use.
 func slotRefusal(err error, pool *quota.Pool, what, after string) *refusal {
-	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy, "%d %s, which are as many as may be; try again later", pool.Total(), what)
+	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"%d %s, which are as many as may be; try again later", pool.Total(), what)
 	if errors.Is(err, quota.ErrShare) {
-		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy, "as many of your %s as your share of %d places allows; try again later", what, pool.Total())
+		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy,
+			"as many of your %s as your share of %d places allows; try again later", what,
+			pool.Total())
 	}
 	return refused.withHeader("Retry-After", after)
 }
 
-// withHeader adds a header.
+// withHeader sets the additional header.
 func (r *refusal) withHeader(name, value string) *refusal {
 	r.header = [2]string{name, value}
 	return r
 }
 
-// forID says which request is refused.
+// forID sets the id of the refused request.
 func (r *refusal) forID(id rpc.ID) *refusal {
 	r.id = id
 	return r
 }
 
-// forRequest is to, if m is a request; an error under the id of a response would be taken for an answer to it.
+// forRequest sets the id if m is a request. With the id of a response, the client would take the
+// error for a response to its own request.
 func (r *refusal) forRequest(m *rpc.Message) *refusal {
 	if m.IsResponse() {
 		return r
@@ -99,24 +107,27 @@ func (x *httpRequest) writeRefusal(r *refusal) {
 	x.writeJSON(r.status, text)
 }
 
-// withoutID takes the id out of an error that answers no request: MCP has none there, rather than null (2025-11-25, basic/transports, Sending Messages to the Server).
+// withoutID removes the null id from an error that answers no request. MCP omits the id there
+// (2025-11-25, basic/transports, Sending Messages to the Server).
 func withoutID(text []byte) []byte {
 	return bytes.Replace(text, []byte(`"id":null,`), nil, 1)
 }
 
-// writeJSON sends a whole JSON answer.
+// writeJSON writes a JSON response.
 func (x *httpRequest) writeJSON(status int, text []byte) {
 	x.observeFrame(rpc.Outbound, text)
 	header := x.w.Header()
 	header["Content-Type"], header["Cache-Control"] = contentJSON, noStore
 	if len(text) > 1024 {
-		header["Content-Length"] = []string{strconv.Itoa(len(text))} // net/http does it for what is shorter
+		// net/http sets it for shorter responses
+		header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	x.w.WriteHeader(status)
-	_, _ = httpdeadline.NewWriter(x.w, len(text), x.bodyTimeout).Write(text) // a failure means that the client is gone
+	// a failure means that the client is gone
+	_, _ = httpdeadline.NewWriter(x.w, len(text), x.bodyTimeout).Write(text)
 }
 
-// writeAccepted answers what has no answer.
+// writeAccepted answers a notification or response with 202.
 func (x *httpRequest) writeAccepted() *refusal {
 	x.w.WriteHeader(http.StatusAccepted)
 	return nil

@@ -10,17 +10,16 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A memory is what one request holds of the server's memory: its body while that is needed, what
-// the operation has asked for meanwhile, and the answer until it has been read. What does not
-// exceed 64 KiB is not counted, as the request's place covers it; so most requests never open an
-// account.
+// A requestMemory is the part of the server's memory that one request holds: its body while it is
+// needed, what the operation reserves, and the response until it has been read. The first 64 KiB
+// are not counted, because the request's slot covers them, so most requests never open an account.
 type requestMemory struct {
 	handler *Handler
 	owner   string
 	current atomic.Pointer[quota.Account]
 }
 
-// account returns the request's account.
+// account returns the request's account, and opens it if necessary.
 func (m *requestMemory) account() *quota.Account {
 	if a := m.current.Load(); a != nil {
 		return a
@@ -32,8 +31,8 @@ func (m *requestMemory) account() *quota.Account {
 	return a
 }
 
-// release returns the account, which is the caller's to close, nil if there is none. The request
-// takes nothing any more.
+// release returns the account, or nil if there is none. The caller must close it. The request can
+// reserve nothing afterwards.
 func (m *requestMemory) release() *quota.Account {
 	a := m.current.Swap(m.handler.closedAccount)
 	if a == m.handler.closedAccount {
@@ -42,18 +41,18 @@ func (m *requestMemory) release() *quota.Account {
 	return a
 }
 
-// moveTo has another memory, which is new, hold what this one does.
+// moveTo transfers the account to to, which must be new.
 func (m *requestMemory) moveTo(to *requestMemory) {
 	to.handler, to.owner = m.handler, m.owner
 	to.current.Store(m.release())
 }
 
-// close gives everything back.
+// close frees all memory of the request.
 func (m *requestMemory) close() { m.release().Close() }
 
-// holdResponse has the account hold the answer to a request in place of all else that it held, but for
-// other bytes that are still needed. Where there is no room for the answer, it returns an error
-// that is to be sent instead, as text and as a refusal.
+// holdResponse reserves memory for a response, and for other bytes still in use, in place of what
+// the request held. If there is none, it returns an error response to send instead, as text and as
+// a refusal.
 func (m *requestMemory) holdResponse(id rpc.ID, answer []byte, other int) ([]byte, *refusal) {
 	size := countedBytes(cap(answer)) + countedBytes(other)
 	if size == 0 && m.current.Load() == nil {
@@ -64,12 +63,12 @@ func (m *requestMemory) holdResponse(id rpc.ID, answer []byte, other int) ([]byt
 	if err == nil {
 		return answer, nil
 	}
-	_ = account.Resize(min(countedBytes(other), account.Held())) // less is never refused
+	_ = account.Resize(min(countedBytes(other), account.Held())) // shrinking never fails
 	refused := m.responseRefusal(err, len(answer)).forID(id)
 	return rpc.AppendError(nil, id, refused.err), refused
 }
 
-// countedBytes is what is taken from the memory for so many bytes.
+// countedBytes returns the memory to reserve for size bytes.
 func countedBytes(size int) int64 {
 	if size <= maxPooledBody {
 		return 0
@@ -77,32 +76,35 @@ func countedBytes(size int) int64 {
 	return int64(size)
 }
 
-// bodyRefusal refuses a request whose body finds no room.
+// bodyRefusal refuses a request for whose body there is no memory.
 func (m *requestMemory) bodyRefusal(err error) *refusal {
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
-			"the body is larger than the %d bytes that one caller may have in the server's memory", m.handler.budget.Most(m.owner)).withHeader("Connection", "close")
+			"the body is larger than the %d bytes that one caller may have in the server's memory",
+			m.handler.budget.Most(m.owner)).withHeader("Connection", "close")
 	}
 	refused := m.busyRefusal(err, "there is no room for the body")
 	refused.headers = http.Header{"Connection": {"close"}}
 	return refused
 }
 
-// responseRefusal is the error for a call whose answer of so many bytes finds no room.
+// responseRefusal refuses a response of size bytes for which there is no memory.
 func (m *requestMemory) responseRefusal(err error, size int) *refusal {
 	what := fmt.Sprintf("the call has run, but there is no room for its answer of %d bytes", size)
 	if errors.Is(err, quota.ErrNever) {
 		return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
-			"%s: one caller may have %d in the server's memory; ask for less at a time", what, m.handler.budget.Most(m.owner))
+			"%s: one caller may have %d in the server's memory; ask for less at a time", what,
+			m.handler.budget.Most(m.owner))
 	}
 	return m.busyRefusal(err, what)
 }
 
-// busyRefusal refuses what there is no room for at the moment, and says how much room there is.
+// busyRefusal refuses what needs more memory than is available now, and states how much is.
 func (m *requestMemory) busyRefusal(err error, what string) *refusal {
 	pool := m.handler.budget
 	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
-		"%s: other callers leave room for %d; try again in a moment, or with less at a time", what, pool.Room(m.owner))
+		"%s: other callers leave room for %d; try again in a moment, or with less at a time", what,
+		pool.Room(m.owner))
 	if errors.Is(err, quota.ErrShare) {
 		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy,
 			"%s: your other requests and answers hold %d bytes, which leaves room for %d; read them first, or try again with less at a time",

@@ -16,16 +16,17 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A session is a client of the legacy era, from its initialize on (2025-11-25, basic/transports, Session Management). It belongs to one principal.
+// A session is a legacy client from initialize on (2025-11-25, basic/transports, Session
+// Management). It belongs to one principal.
 type session struct {
 	h             *Handler
-	id            string // 130 random bits; letters and digits
+	id            string // 130 random bits as letters and digits
 	principal     string
-	owner         string         // in whose name it takes its place and memory
-	memory        *quota.Account // holds the events that no account of a request holds
-	heapIdleSince time.Time      // since when it is idle, or later, as far as its roster knows; of the handler's mutex
-	heapIndex     int            // in the roster; of the handler's mutex
-	httpSSE       bool           // of the transport of 2024-11-05: it lives as long as its one stream
+	owner         string         // quota owner of its slot and memory
+	memory        *quota.Account // holds events that no account of a request holds
+	heapIdleSince time.Time      // idle since then or later; guarded by h.mu
+	heapIndex     int            // in the idle heap; guarded by h.mu
+	httpSSE       bool           // of the transport of 2024-11-05: ends with its only stream
 	conn          *server.Conn
 	ctx           context.Context
 	cancel        context.CancelCauseFunc
@@ -34,22 +35,22 @@ type session struct {
 	mu        sync.Mutex
 	closed    bool
 	active    int         // requests and streams
-	idleTimer *time.Timer // ends the session; runs while nothing is
-	idleSince time.Time   // since when nothing is
+	idleTimer *time.Timer // closes the session; runs while active is 0
+	idleSince time.Time   // when active became 0
 	requests  map[rpc.ID]*inflightRequest
-	calls     map[int64]chan *rpc.Message // of the client, by the server, that are not answered yet
+	calls     map[int64]chan *rpc.Message // in-flight requests of the server to the client
 	lastCall  int64
 
 	streams          map[int64]*stream
 	lastStream       int64
-	standaloneOpened chan struct{} // closed when a stream of its own is opened
-	store            []*event      // of all streams, the oldest first
-	storeBytes       int           // bytes of it
-	eventBytes       int           // bytes of the events that the memory is for, and that are kept or wait to be read
-	reservedBytes    int64         // what the memory holds of that
+	standaloneOpened chan struct{} // closed when a standalone stream is opened
+	store            []*event      // stored events of all streams, oldest first
+	storeBytes       int
+	eventBytes       int   // size of events stored or unread that memory holds
+	reservedBytes    int64 // what memory has reserved for them
 }
 
-// A request is one of the client's that is being answered.
+// An inflightRequest is a request of the client that is being handled.
 type inflightRequest struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // by the client
@@ -57,36 +58,40 @@ type inflightRequest struct {
 
 var (
 	errEnded        = errors.New("streamable: the session has ended")
-	errTooManyCalls = errors.New("streamable: too many calls of the client wait for an answer")
-	errDeleted      = fmt.Errorf("%w: the client said so", errEnded)
-	errExpired      = fmt.Errorf("%w: it was not used", errEnded)
-	errEvicted      = fmt.Errorf("%w: it was idle, and others needed the room", errEnded)
+	errTooManyCalls = errors.New("streamable: too many requests to the client are in flight")
+	errDeleted      = fmt.Errorf("%w: the client deleted it", errEnded)
+	errExpired      = fmt.Errorf("%w: it was idle for too long", errEnded)
+	errEvicted      = fmt.Errorf("%w: it was idle, and its slot was needed", errEnded)
 )
 
-const maxCalls = 1024 // of one client, that wait for an answer
+const maxCalls = 1024 // in-flight requests to one client
 
-// newSession returns a session that nobody can find yet.
+// newSession returns a session that clients cannot find yet.
 func (h *Handler) newSession(principal string, old bool) *session {
 	s := &session{
-		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), httpSSE: old, active: 1,
-		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]chan *rpc.Message{}, streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
+		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), httpSSE: old,
+		active:   1,
+		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]chan *rpc.Message{},
+		streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.conn = h.server.NewConn(s.ctx, &sessionLink{s: s}, principal)
 	if h.o.Replicas && !old {
 		s.conn.Portable()
-		s.lastStream = mathrand.Int64N(1 << 52) // other servers have streams of the same session, and no two may have events of the same id
+		// event ids must be unique among the servers of the session
+		s.lastStream = mathrand.Int64N(1 << 52)
 	}
 	return s
 }
 
-const replicaSessionLifetime = 24 * time.Hour // for sessions that clients carry from one server to another
+const replicaSessionLifetime = 24 * time.Hour // of sessions that any replica accepts
 
-// restoreSession takes up a session that was opened by another server, or by this one before it was started anew. It reports whether it is worth another look for it.
+// restoreSession opens a session that another replica opened, or this one before a restart, from
+// its id. It reports whether the caller should look the session up again.
 func (x *httpRequest) restoreSession(id string) bool {
-	const longest = 512 // of what is worth the trouble
-	if !x.o.Replicas || len(id) > longest || x.isHTTPSSE() {
+	const maxID = 512 // bytes
+	if !x.o.Replicas || len(id) > maxID || x.isHTTPSSE() {
 		return false
 	}
 	s := x.newSession(x.principal, false)
@@ -96,7 +101,7 @@ func (x *httpRequest) restoreSession(id string) bool {
 		return false
 	}
 	if x.addSession(s) != nil {
-		s.close(errEnded) // another request was first, or there is no room
+		s.close(errEnded) // another request restored it first, or there is no slot
 		return true
 	}
 	s.release()
@@ -109,43 +114,46 @@ func (h *Handler) lookupSession(id string) *session {
 	return h.sessions[id]
 }
 
-// addSession lets clients find a session. It is busy until its maker has called rest.
+// addSession makes a session visible to clients. It is active until the caller calls release.
 func (h *Handler) addSession(s *session) *refusal {
-	displaced, refused := h.insertOrEvict(s)
-	if displaced != nil {
-		displaced.close(errEvicted)
+	evicted, refused := h.insertOrEvict(s)
+	if evicted != nil {
+		evicted.close(errEvicted)
 	}
 	return refused
 }
 
-// insertOrEvict is add, but for the end of the session that makes room.
-func (h *Handler) insertOrEvict(s *session) (displaced *session, refused *refusal) {
+// insertOrEvict inserts a session and returns the one that it replaces, which the caller must
+// close.
+func (h *Handler) insertOrEvict(s *session) (evicted *session, refused *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sessions[s.id] != nil {
-		return nil, sessionNotFound() // this one: the other is there to be found
+		return nil, sessionNotFound() // another request inserted the same session
 	}
 	if h.closed || h.draining != nil {
 		return nil, shutdownRefusal()
 	}
-	displaced, err := h.acquireSessionSlot(s.owner)
+	evicted, err := h.acquireSessionSlot(s.owner)
 	if err != nil {
 		return nil, slotRefusal(err, h.sessionSlots, "sessions are open", "60")
 	}
 	h.insertSession(s)
-	return displaced, nil
+	return evicted, nil
 }
 
-// session returns the session that the request names, busy until rest is called.
+// session returns the session that the request names. It is active until release is called.
 func (x *httpRequest) session(id string) (*session, *refusal) {
 	if id == "" {
-		return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "the %s header is missing: say initialize first, and send what its answer has there", mcp.HeaderSessionID)
+		return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"the %s header is missing: send initialize first, and repeat the header of its response",
+			mcp.HeaderSessionID)
 	}
 	s := x.lookupSession(id)
 	if s == nil && x.restoreSession(id) {
 		s = x.lookupSession(id)
 	}
-	// Another principal learns nothing of it, not even that it exists.
+	// Another principal must not learn that the session exists.
 	if s == nil || s.principal != x.principal || s.httpSSE != x.isHTTPSSE() || !s.acquire() {
 		return nil, sessionNotFound()
 	}
@@ -153,10 +161,11 @@ func (x *httpRequest) session(id string) (*session, *refusal) {
 }
 
 func sessionNotFound() *refusal {
-	return newRefusal(http.StatusNotFound, rpc.CodeInvalidRequest, "there is no such session, or it has ended; say initialize again")
+	return newRefusal(http.StatusNotFound, rpc.CodeInvalidRequest,
+		"the session does not exist or has ended; send initialize again")
 }
 
-// acquire makes a session busy; false if it has ended.
+// acquire marks a session as active. It reports false if the session is closed.
 func (s *session) acquire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +179,7 @@ func (s *session) acquire() bool {
 	return true
 }
 
-// release ends what use began.
+// release undoes acquire, and starts the idle timer if the session is no longer active.
 func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +196,8 @@ func (s *session) release() {
 
 func (s *session) expire() {
 	s.mu.Lock()
-	used := s.active > 0 || time.Since(s.idleSince) < s.h.o.SessionIdle // since the timer ran out
+	// the session was used after the timer fired
+	used := s.active > 0 || time.Since(s.idleSince) < s.h.o.SessionIdle
 	s.mu.Unlock()
 	s.h.mu.Lock()
 	if used || s.h.closed {
@@ -200,7 +210,7 @@ func (s *session) expire() {
 	s.close(errExpired)
 }
 
-// close ends a session: its requests are cancelled, its streams end, nobody finds it any more.
+// close cancels the requests of a session, ends its streams and removes it.
 func (s *session) close(cause error) {
 	s.closeOnce.Do(func() {
 		s.h.mu.Lock()
@@ -226,19 +236,20 @@ func (s *session) close(cause error) {
 	})
 }
 
-// addRequest enters a request of the client; the error says why it may not be served.
+// addRequest registers a request of the client. It fails if the id is in flight.
 func (s *session) addRequest(id rpc.ID, cancel context.CancelCauseFunc) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.requests[id] != nil {
-		// Under its own id, the answer would be taken for the first one's.
-		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "a request with the id %.100s is in flight already", id)
+		// An error with this id would be taken for the response to the first request.
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"a request with the id %.100s is in flight already", id)
 	}
 	s.requests[id] = &inflightRequest{cancel: cancel}
 	return nil
 }
 
-// removeRequest takes a request out again, and reports whether the client wants no answer any more.
+// removeRequest removes a request, and reports whether the client cancelled it.
 func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +258,7 @@ func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 	return r.cancelled
 }
 
-// handleNotification handles a notification, to its end.
+// handleNotification handles a notification, and returns when that is done.
 func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 	if m.Method == mcp.NotificationCancelled {
 		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
@@ -258,7 +269,7 @@ func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 	_, _ = s.h.answer(ctx, nil, s.handler(nil), m.Request())
 }
 
-// cancelRequest cancels a request of this session; others may have one of the same id.
+// cancelRequest cancels a request of this session only; ids of other sessions may be the same.
 func (s *session) cancelRequest(id rpc.ID, reason string) {
 	s.mu.Lock()
 	r := s.requests[id]
@@ -267,7 +278,7 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 	}
 	s.mu.Unlock()
 	switch {
-	case r == nil: // it was answered meanwhile, or never was
+	case r == nil: // already answered, or unknown
 	case reason == "":
 		r.cancel(rpc.ErrCancelled)
 	default:
@@ -275,8 +286,11 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 	}
 }
 
-// handler has the server handle messages. What it says meanwhile goes to the stream.
+// handler returns the handler of messages in this session. What it sends goes to st.
 func (s *session) handler(st *stream) rpc.Handler {
-	way := &sessionLink{s: s, stream: st}
-	return func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, way) }
+	l := &sessionLink{s: s, stream: st}
+	return func(ctx context.Context, req *rpc.Request) (any,
+		error) {
+		return s.conn.Handle(ctx, req, l)
+	}
 }

@@ -11,26 +11,30 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A link is a way to the client of a session: the stream of one of its requests, or for what belongs to none, one of those that it opened for that.
+// A sessionLink sends to the client of a session, on the stream of a request or on a standalone
+// stream.
 type sessionLink struct {
 	s      *session
-	stream *stream // nil: any that was opened with GET
+	stream *stream // nil: a standalone stream
 }
 
-// errNoStream reaches the client, which can do something about it.
-var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest, "the client has to be asked something, and takes no stream: it must accept text/event-stream")
+// errNoStream reaches the client, which can act on it.
+var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest,
+	"the server must send the client a request, but the client does not accept text/event-stream")
 
-// errNoMemory is the error for what is large and would wait for a client to read it.
-var errNoMemory = rpc.Errorf(rpc.CodeBusy, "there is no room for a message to the client; try again later")
+// errNoMemory is the error for a large message that would wait for the client.
+var errNoMemory = rpc.Errorf(rpc.CodeBusy,
+	"there is no room for a message to the client; try again later")
 
-// Notify implements [server.Link]. What belongs to no request waits until the client has a stream for it.
+// Notify implements [server.Link]. A message that belongs to no request waits for a standalone
+// stream.
 func (l *sessionLink) Notify(ctx context.Context, method string, params any) error {
 	text, err := rpc.AppendRequest(nil, rpc.ID{}, method, params)
 	if err != nil {
 		return err
 	}
 	if l.stream != nil && !l.stream.acceptsEvents {
-		return nil // it hears nothing, as it wants
+		return nil // the client accepts no notifications
 	}
 	_, err = l.send(ctx, text, nil)
 	return err
@@ -62,8 +66,10 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 	case <-l.s.ctx.Done():
 		return context.Cause(l.s.ctx)
 	case <-ctx.Done():
-		if params := mcp.Cancellation().Params(method, rpc.IntID(id), context.Cause(ctx)); params != nil {
-			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled, params); err == nil {
+		if params := mcp.Cancellation().Params(method, rpc.IntID(id),
+			context.Cause(ctx)); params != nil {
+			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled,
+				params); err == nil {
 				st.tryAdd(text)
 			}
 		}
@@ -71,13 +77,14 @@ func (l *sessionLink) Call(ctx context.Context, method string, params, result an
 	}
 }
 
-// Flush waits until what was sent has been handed over.
+// Flush waits until the client has been sent all queued messages.
 func (l *sessionLink) Flush(ctx context.Context) error {
 	for {
 		l.s.mu.Lock()
 		var waits *stream
 		for _, st := range l.s.streams {
-			if st.reader != nil && st.unread > 0 && (l.stream == nil && st.isStandalone || l.stream == st) {
+			if st.reader != nil && st.unread > 0 &&
+				(l.stream == nil && st.isStandalone || l.stream == st) {
 				waits = st
 				break
 			}
@@ -96,9 +103,10 @@ func (l *sessionLink) Flush(ctx context.Context) error {
 	}
 }
 
-// send puts a message onto a stream that has room for it, and returns that. The account holds the
-// message, and is closed with it; nil: the session's memory does.
-func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream, err error) {
+// send adds a message to a stream when it has room, and returns the stream. account holds the
+// memory of the message and is closed with it; nil: the memory of the session does.
+func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream,
+	err error) {
 	defer func() {
 		if err != nil {
 			account.Close()
@@ -114,11 +122,12 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 		case l.s.closed:
 			l.s.mu.Unlock()
 			return nil, context.Cause(l.s.ctx)
-		case st == nil: // there will be one, or not
+		case st == nil: // wait for one
 		case st.complete:
 			l.s.mu.Unlock()
 			return nil, errAnswered
-		case st.reader == nil && !st.started: // the client has gone, and knows of no event after which to go on
+		case st.reader == nil && !st.started:
+			// the client disconnected before it knew an event to resume from
 			l.s.mu.Unlock()
 			return nil, errDisconnected
 		case st.hasRoom(len(text)):
@@ -142,7 +151,7 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 	}
 }
 
-// newCall prepares a call of the client.
+// newCall registers a request to the client.
 func (s *session) newCall() (id int64, answer chan *rpc.Message, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,18 +170,20 @@ func (s *session) forgetCall(id int64) {
 	delete(s.calls, id)
 }
 
-// handleResponse hands a response of the client, with this text, to the call that waits for it. Late ones are nobody's.
+// handleResponse passes a response of the client to the call that waits for it. A late response is
+// stray.
 func (s *session) handleResponse(m *rpc.Message, text []byte) {
 	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
 	if m.Error != nil {
-		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message, Data: bytes.Clone(m.Error.Data)}
+		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message,
+			Data: bytes.Clone(m.Error.Data)}
 	}
 	id, err := strconv.ParseInt(m.ID.String(), 10, 64)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := s.calls[id]
 	if err != nil || answer == nil {
-		s.h.observeStray(text, "a response to no call that waits")
+		s.h.observeStray(text, "a response that matches no call in flight")
 		return
 	}
 	delete(s.calls, id)

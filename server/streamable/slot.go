@@ -6,8 +6,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// A slot is one of the requests that the handler answers, or one of its streams, within the limits. It
-// is reference-counted: the last release frees it.
+// A slot is one of the requests that the handler answers, or one of its streams, within the limits.
+// It is reference-counted: the last release frees it.
 type slot struct {
 	h     *Handler
 	pool  *quota.Pool
@@ -15,8 +15,8 @@ type slot struct {
 	refs  atomic.Int32
 }
 
-// acquireSlot returns a slot with one reference. During a shutdown it fails unless late is true. what
-// describes the slots in the error.
+// acquireSlot returns a slot with one reference. During a shutdown it fails unless late is true.
+// what describes the slots in the error.
 func (h *Handler) acquireSlot(pool *quota.Pool, owner, what string, late bool) (*slot, *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,53 +10,55 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A stream is what a session says to its client on one of its ways: that of a request, or one of its own. It outlives the connection that it began on: what is
-// said is kept for a while, for a client that comes back. All its fields are of the session's mutex.
+// A stream is the messages of the server for one request, or for no request. It outlives its
+// connection: its events are stored for a while, so that the client can resume it. Its fields are
+// guarded by the session's mutex.
 type stream struct {
-	s               *session
-	number          int64
-	isStandalone    bool // opened with GET, for what belongs to no request
-	acceptsEvents   bool // the client takes streams
-	hasPrimingEvent bool // it begins with an event that says nothing, for the client to know an id to come back with (2025-11-25)
+	s             *session
+	number        int64
+	isStandalone  bool // opened with GET, for messages that belong to no request
+	acceptsEvents bool // the client accepts event streams
+	// starts with an empty event, whose id the client can resume from (2025-11-25)
+	hasPrimingEvent bool
 
-	changed      chan struct{} // closed when something has changed
-	reader       *reader       // who writes it to the client; nil: nobody just now
-	started      bool          // the client knows that it is a stream
-	next         int64         // the number of the next event; the first is 1
-	queue        []*event      // for the reader
-	unread       int           // bytes that the reader has not written yet
-	unreadEvents int           // that it has not written yet
-	storedEvents int           // events in the store; the last ones
-	complete     bool          // nothing follows
-	jsonResponse response      // where nothing was said before
+	changed      chan struct{} // closed on every change
+	reader       *reader       // the connection that reads the stream; nil: none
+	started      bool          // the client has been sent the start of the stream
+	next         int64         // number of the next event; the first is 1
+	queue        []*event      // events that the reader has not taken
+	unread       int           // bytes that the reader has not written
+	unreadEvents int           // events that the reader has not written
+	storedEvents int           // the last events, which are in the session's store
+	complete     bool          // no message follows
+	jsonResponse response      // a response without preceding messages
 }
 
-// A reader is one connection of a client that a stream is written to.
+// A reader is a connection that reads a stream.
 type reader struct {
-	isResumed      bool // the client has read the beginning on another
-	closeRequested bool // it is to end, and the stream to go on without it
+	isResumed      bool // the stream started on another connection
+	closeRequested bool // close the connection, but not the stream
 	retry          time.Duration
 }
 
-// A response is what a stream ends with. The zero response is none.
+// A response is the end of a stream. The zero response sends nothing.
 type response struct {
 	text    []byte
-	refused *refusal       // set if it says no more than that there is no room for the answer
-	account *quota.Account // that holds the text; nil: it is not counted
+	refused *refusal       // set if text is an error for lack of memory
+	account *quota.Account // holds the memory of text; nil: not counted
 }
 
-// An event is one of a stream. It is there once, in whatever queues and stores it may be.
+// An event is one message of a stream. All queues and stores share it.
 type event struct {
 	stream  *stream
 	number  int64
 	text    []byte         // the message
-	account *quota.Account // that holds it; nil: the session's
-	uses    int            // the queue, the reader that writes it, the store
-	owner   *ownerEvents   // these two are set while it is in the store
+	account *quota.Account // holds its memory; nil: the session's does
+	uses    int            // references: the queue, the reader, the store
+	owner   *ownerEvents   // set, like element, while it is stored
 	element *list.Element
 }
 
-// size is about how many bytes an event takes.
+// size returns the approximate memory of an event.
 func (e *event) size() int { return len(e.text) + 128 }
 
 func (e *event) id() string {
@@ -67,47 +69,55 @@ func (e *event) id() string {
 }
 
 const (
-	memoryGranularity = 4 << 10 // bytes: the memory of a session is taken in multiples of it
-	maxUnread         = 1 << 20 // bytes that wait for a client to read them, before what is to be said has to wait
+	memoryGranularity = 4 << 10 // bytes; a session reserves memory in multiples of it
+	maxUnread         = 1 << 20 // bytes unread by the client before senders wait
 	maxUnreadEvents   = 1024
 )
 
-// newStream makes a stream that the returned reader reads. With mu.
-func (s *session) newStream(own, capable, primes bool) (*stream, *reader) {
+// newStream returns a stream and its reader. s.mu must be held.
+func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stream, *reader) {
 	s.lastStream++
 	st := &stream{
-		s: s, number: s.lastStream, isStandalone: own, acceptsEvents: capable, hasPrimingEvent: primes, started: own, changed: make(chan struct{}), reader: &reader{}, next: 1,
+		s: s, number: s.lastStream, isStandalone: standalone, acceptsEvents: acceptsEvents,
+		hasPrimingEvent: primingEvent,
+		started:         standalone, changed: make(chan struct{}), reader: &reader{}, next: 1,
 	}
 	s.streams[st.number] = st
-	if own {
+	if standalone {
 		close(s.standaloneOpened)
 		s.standaloneOpened = make(chan struct{})
 	}
 	return st, st.reader
 }
 
-// standaloneStream returns the stream for what belongs to no request, nil if nobody reads one: the last one opened, as each message must be on one only. With mu.
+// standaloneStream returns the stream for messages that belong to no request: the last one opened
+// with a reader, because a message goes to one stream only. It returns nil if there is none. s.mu
+// must be held.
 func (s *session) standaloneStream() (found *stream) {
 	for _, st := range s.streams {
-		if st.isStandalone && st.reader != nil && !st.complete && (found == nil || st.number > found.number) {
+		if st.isStandalone && st.reader != nil && !st.complete &&
+			(found == nil || st.number > found.number) {
 			found = st
 		}
 	}
 	return found
 }
 
-// notifyChange wakes who waits for a change. With mu.
+// notifyChange wakes the waiters for a change. s.mu must be held.
 func (st *stream) notifyChange() {
 	close(st.changed)
 	st.changed = make(chan struct{})
 }
 
-// hasRoom reports whether a message may be added: one that nobody reads makes room in the store. With mu.
+// hasRoom reports whether a message may be added. Without a reader it always may, because the store
+// evicts old events. s.mu must be held.
 func (st *stream) hasRoom(size int) bool {
-	return st.reader == nil || st.unreadEvents == 0 || st.unread+size <= maxUnread && st.unreadEvents < maxUnreadEvents && st.s.reserve(size)
+	return st.reader == nil || st.unreadEvents == 0 || st.unread+size <= maxUnread &&
+		st.unreadEvents < maxUnreadEvents && st.s.reserve(size)
 }
 
-// add adds a message, which it keeps. With mu; then [Handler.trim] is to be called without.
+// add adds a message, which it keeps. s.mu must be held; call [Handler.evictEvents] after
+// unlocking.
 func (st *stream) add(message []byte, account *quota.Account) {
 	s := st.s
 	s.h.observeFrame(rpc.Outbound, message)
@@ -127,7 +137,7 @@ func (st *stream) add(message []byte, account *quota.Account) {
 	st.notifyChange()
 }
 
-// enqueue has an event wait for the reader. With mu.
+// enqueue queues an event for the reader. s.mu must be held.
 func (st *stream) enqueue(e *event) {
 	e.uses++
 	st.queue = append(st.queue, e)
@@ -135,7 +145,7 @@ func (st *stream) enqueue(e *event) {
 	st.unreadEvents++
 }
 
-// releaseEvent ends one use of an event. With mu.
+// releaseEvent removes a reference to an event. s.mu must be held.
 func (s *session) releaseEvent(e *event) {
 	if e.uses--; e.uses > 0 {
 		return
@@ -148,8 +158,8 @@ func (s *session) releaseEvent(e *event) {
 	s.reserve(0)
 }
 
-// reserve has the session's memory hold its events, and so many bytes more; false if there is no
-// room. With mu.
+// reserve adjusts the session's memory to its events and more bytes. It reports false if there is
+// no memory. s.mu must be held.
 func (s *session) reserve(more int) bool {
 	want := int64(s.eventBytes+more) / memoryGranularity * memoryGranularity
 	if want != s.reservedBytes {
@@ -166,12 +176,13 @@ func (st *stream) tryAdd(message []byte) {
 	defer st.s.h.evictEvents()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
-	if !st.s.closed && !st.complete && (st.reader != nil || st.started) && st.hasRoom(len(message)) {
+	if !st.s.closed && !st.complete && (st.reader != nil || st.started) &&
+		st.hasRoom(len(message)) {
 		st.add(message, nil)
 	}
 }
 
-// finish ends a stream with the response to its request.
+// finish completes a stream with the response to its request.
 func (st *stream) finish(r response) {
 	defer st.s.h.evictEvents()
 	st.s.mu.Lock()
@@ -191,12 +202,12 @@ func (st *stream) finish(r response) {
 	st.forgetIfUnreachable()
 }
 
-// detach takes a reader away. What it has not written is kept for the next.
+// detach removes a reader. Events that it has not written stay stored.
 func (st *stream) detach(r *reader) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if st.reader != r {
-		return // another has taken over
+		return // another connection has resumed the stream
 	}
 	st.reader = nil
 	st.clearQueue()
@@ -206,7 +217,7 @@ func (st *stream) detach(r *reader) {
 	st.forgetIfUnreachable()
 }
 
-// clearQueue takes away what waits for the reader. With mu.
+// clearQueue empties the queue of the reader. s.mu must be held.
 func (st *stream) clearQueue() {
 	for _, e := range st.queue {
 		st.s.releaseEvent(e)
@@ -214,15 +225,15 @@ func (st *stream) clearQueue() {
 	st.queue, st.unread, st.unreadEvents = nil, 0, 0
 }
 
-// forgetIfUnreachable forgets a stream to which nobody can come back. With mu.
+// forgetIfUnreachable removes a stream that no client can resume. s.mu must be held.
 func (st *stream) forgetIfUnreachable() {
 	if st.reader == nil && st.storedEvents == 0 && (st.complete || st.isStandalone) {
 		delete(st.s.streams, st.number)
 	}
 }
 
-// storeEvent puts an event into the store, which is bounded: the oldest go, and all if there is no memory
-// for them. With mu.
+// storeEvent stores an event, and evicts the oldest ones over the limits or without memory. s.mu
+// must be held.
 func (s *session) storeEvent(e *event) {
 	e.uses++
 	s.store = append(s.store, e)
@@ -230,12 +241,13 @@ func (s *session) storeEvent(e *event) {
 	s.h.eventStore.add(s.owner, e)
 	e.stream.storedEvents++
 	o := &s.h.o
-	for len(s.store) > o.MaxEvents || s.storeBytes > o.MaxEventBytes || len(s.store) > 0 && !s.reserve(0) {
+	for len(s.store) > o.MaxEvents || s.storeBytes > o.MaxEventBytes || len(s.store) > 0 &&
+		!s.reserve(0) {
 		s.evictOldest()
 	}
 }
 
-// evictOldest takes the oldest event out of the store. With mu.
+// evictOldest removes the oldest stored event. s.mu must be held.
 func (s *session) evictOldest() {
 	e := s.store[0]
 	s.store[0] = nil
@@ -251,15 +263,16 @@ func (st *stream) eventID(number int64) string {
 	return strconv.FormatInt(st.number, 10) + "-" + strconv.FormatInt(number, 10)
 }
 
-// A missError says why a stream cannot be resumed.
+// A notResumableError is the error for a Last-Event-ID from which a stream cannot be resumed.
 type notResumableError struct{ id string }
 
 func (e *notResumableError) Error() string {
-	return "what came after the event " + strconv.Quote(e.id) + " is not kept, or never was; go on without Last-Event-ID"
+	return "the events after " + strconv.Quote(e.id) +
+		" are not stored; reconnect without Last-Event-ID"
 }
 
-// resume returns the stream that an event id belongs to, and a reader of what came after that event. Who reads it at the moment does so no longer. The error is
-// a *missError.
+// resume returns the stream of an event id, and a new reader that starts after that event. It
+// replaces the current reader. The error is a *notResumableError.
 func (s *session) resume(id string) (*stream, *reader, error) {
 	stream, number, _ := strings.Cut(id, "-")
 	streamNumber, err1 := strconv.ParseInt(stream, 10, 64)
@@ -267,7 +280,8 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.streams[streamNumber]
-	if err1 != nil || err2 != nil || st == nil || !st.started || s.closed || last < 0 || last >= st.next || last < st.next-1-int64(st.storedEvents) {
+	if err1 != nil || err2 != nil || st == nil || !st.started || s.closed || last < 0 ||
+		last >= st.next || last < st.next-1-int64(st.storedEvents) {
 		return nil, nil, &notResumableError{id[:min(len(id), 64)]}
 	}
 	st.reader = &reader{isResumed: true}

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// serveStream writes a stream to this connection until the stream completes, another connection resumes
-// it, the client disconnects or does not read, or CloseStream ends the connection. If begin is not nil, it
-// is written first. A response without preceding messages is written as JSON if the client accepts it.
+// serveStream writes a stream to this connection until the stream completes, another connection
+// resumes it, the client disconnects or does not read, or CloseStream ends the connection. If begin
+// is not nil, it is written first. A response without preceding messages is written as JSON if the
+// client accepts it.
 func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, begin []byte) {
 	defer st.detach(r)
 	a := streamWriter{x: x, st: st, r: r}
@@ -95,7 +96,8 @@ func (a *streamWriter) nextAction(accepts acceptedTypes) (action, chan struct{})
 	switch {
 	case st.reader != a.r:
 		return actionLeave, nil
-	case st.jsonResponse.text != nil && (accepts.json || st.jsonResponse.refused != nil) && a.out == nil:
+	case st.jsonResponse.text != nil && (accepts.json || st.jsonResponse.refused != nil) &&
+		a.out == nil:
 		a.response, st.jsonResponse = st.jsonResponse, response{}
 		return actionRespond, nil
 	case st.jsonResponse.text != nil && !s.closed:
