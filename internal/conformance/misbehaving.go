@@ -10,26 +10,28 @@ import (
 	"time"
 )
 
-// What a [Wild] server does besides.
+// Faults of [ServeMisbehaving].
 const (
-	WildHangs   = "hangs"   // every 50th call is never answered
-	WildFloods  = "floods"  // it sends notifications without end
-	WildJunk    = "junk"    // it prints what is no message
-	WildChanges = "changes" // its tools are others all the time
+	WildHangs   = "hangs"   // does not answer every 50th call
+	WildFloods  = "floods"  // sends notifications continuously
+	WildJunk    = "junk"    // prints lines that are not messages
+	WildChanges = "changes" // changes its list of tools continuously
 )
 
-// A wild server has the tools echo {"text"}, which may be called twice, and once {"text"}, which may not. Both return the server's id, a colon and the text.
+// A misbehavingServer has the tools echo {"text"}, which is idempotent, and once {"text"}, which is
+// not. Both return the id of the server, a colon and the text.
 type misbehavingServer struct {
 	id     string
 	faults []string
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	out    io.Writer
-	turn   int // how often its tools have changed
+	turn   int // number of changes of the tools
 }
 
-// ServeMisbehaving is a legacy server, written by hand, that misbehaves as it is told. It returns when its input ends, or nobody reads what it says.
-func ServeMisbehaving(in io.Reader, out io.Writer, id string, does ...string) error {
-	w := &misbehavingServer{id: id, faults: does, out: out}
+// ServeMisbehaving serves the legacy era with the given faults. It is written without the packages
+// that it tests. It returns when in ends, or out cannot be written.
+func ServeMisbehaving(in io.Reader, out io.Writer, id string, faults ...string) error {
+	w := &misbehavingServer{id: id, faults: faults, out: out}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for calls := 0; lines.Scan(); {
@@ -47,7 +49,9 @@ func ServeMisbehaving(in io.Reader, out io.Writer, id string, does ...string) er
 		result := ""
 		switch m.Method {
 		case "initialize":
-			result = fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":%q,"version":"1"}}`, id)
+			result = fmt.Sprintf(
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{}},"serverInfo":{"name":%q,"version":"1"}}`,
+				id)
 		case "notifications/initialized":
 			go w.misbehave()
 			continue
@@ -66,7 +70,9 @@ func ServeMisbehaving(in io.Reader, out io.Writer, id string, does ...string) er
 		switch {
 		case len(m.ID) == 0:
 		case result == "":
-			w.writeLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			w.writeLine(fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`,
+				m.ID))
 		default:
 			w.writeLine(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 		}
@@ -83,12 +89,15 @@ func (w *misbehavingServer) writeLine(line string) bool {
 	return err == nil
 }
 
-// tools are others with each change: one more comes and goes, and the description of the others is never the same.
+// tools returns the list of tools, with a new description, and every other time another tool, after
+// each change.
 func (w *misbehavingServer) tools() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	tool := func(name, annotations string) string {
-		return fmt.Sprintf(`{"name":%q,"description":"Of turn %d.","inputSchema":{"type":"object"},"annotations":{%s}}`, name, w.turn, annotations)
+		return fmt.Sprintf(
+			`{"name":%q,"description":"Of turn %d.","inputSchema":{"type":"object"},"annotations":{%s}}`,
+			name, w.turn, annotations)
 	}
 	more := ""
 	if w.turn%2 == 1 {
@@ -97,7 +106,7 @@ func (w *misbehavingServer) tools() string {
 	return `{"tools":[` + tool("echo", `"readOnlyHint":true`) + `,` + tool("once", "") + more + `]}`
 }
 
-// misbehave goes on until nobody reads any more.
+// misbehave sends faulty output until it cannot be written.
 func (w *misbehavingServer) misbehave() {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -106,13 +115,16 @@ func (w *misbehavingServer) misbehave() {
 		ok := true
 		if w.misbehaves(WildFloods) {
 			for range 10 {
-				ok = w.writeLine(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a flood"}}`) &&
+				ok = w.writeLine(
+					`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a flood"}}`) &&
 					w.writeLine(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"nobody's","progress":1}}`) &&
 					w.writeLine(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"no://where"}}`)
 			}
 		}
 		if w.misbehaves(WildJunk) && n%5 == 0 {
-			ok = w.writeLine("Listening … \x1b[1m{") && w.writeLine(`{"jsonrpc":"2.0","id":999999999,"result":{}}`) && w.writeLine(`{"jsonrpc":"2.0"`)
+			ok = w.writeLine("Listening … \x1b[1m{") &&
+				w.writeLine(`{"jsonrpc":"2.0","id":999999999,"result":{}}`) &&
+				w.writeLine(`{"jsonrpc":"2.0"`)
 		}
 		if w.misbehaves(WildChanges) && n%10 == 0 {
 			w.mu.Lock()

@@ -17,59 +17,63 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// visitTools are what the server of a [Visit] has to offer; a call of each is in the code of Visit.Run.
+// visitTools are the tools that the server of a [ServerTest] must have:
 //
 //	echo {text}         the text
 //	fail                a result that is an error: "it failed"
 //	count {n}           progress 1 to n of n, then "counted"
-//	log                 log messages, "unwanted" of the level debug and "logged" of the level warning
-//	ask                 asks the user for a form, "Who?", with a name: "Hello, NAME", or what the user did instead of accepting
-//	sample              asks the model, "Capital?": what it says
-//	roots               asks for the roots: "N roots"
-//	hold                progress 1, then nothing until it is released, "held", or cancelled
+//	log                 log messages, "unwanted" of level debug and "logged" of level warning
+//	ask                 elicits a form, "Who?", with a name: "Hello, NAME", or the other action
+//	sample              samples "Capital?": the response of the model
+//	roots               lists the roots: "N roots"
+//	hold                progress 1, then waits until it is released, "held", or cancelled
 //	release             releases all calls of hold
-//	cancelled           how many of them were cancelled
-//	grow                makes one tool more, grown_1, grown_2 and so on
-//	touch               tells that the resource visit://text has changed
-//	cut                 closes the stream of this call before the answer, which is "resumed"
+//	cancelled           the number of calls of hold that were cancelled
+//	grow                adds a tool: grown_1, grown_2 and so on
+//	touch               notifies that the resource visit://text was updated
+//	cut                 closes the stream of this call before the result, "resumed"
 //	forget              forgets the session of this call
 //
-// Besides, it has the resources visit://text ("some text") and visit://binary (0, 127, 255), the resource template visit://item/{id} ("item ID"), and the
-// prompt greet {name} ("Greet NAME."), whose name can be completed to Ada, Alan and Grace.
-var visitTools = []string{"echo", "fail", "count", "log", "ask", "sample", "roots", "hold", "release", "cancelled", "grow", "touch"}
+// The server also has the resources visit://text ("some text") and visit://binary (0, 127, 255),
+// the resource template visit://item/{id} ("item ID"), and the prompt greet {name} ("Greet NAME."),
+// whose argument completes to Ada, Alan and Grace.
+var visitTools = []string{"echo", "fail", "count", "log", "ask", "sample", "roots", "hold",
+	"release", "cancelled", "grow", "touch"}
 
-// A Visit is what the client of this module does with a server that was made with somebody else's library: all that both of them can.
+// A ServerTest tests the client of this module against a server built with another library.
 type ServerTest struct {
 	Connect func(o client.Options) (*client.Client, error)
-	Era     mcp.Era // that has to come out
-	Cut     func()  // cuts all streams on their way; nil if that is not wanted
-	Resumes bool    // whether the answer of a call outlives that
-	Closes  bool    // whether the server can cut, too
-	Forgets bool    // whether it can forget
-	Strays  bool    // whether what a call says may come in any order, on another stream than its answer, and after that
+	Era     mcp.Era // that the client must detect
+	Cut     func()  // closes all streams in transit; nil: not tested
+	Resumes bool    // a call survives Cut
+	Closes  bool    // the server has the tool cut
+	Forgets bool    // the server has the tool forget
+	// notifications of a call may come in any order, on another stream, and after its result
+	Strays bool
 }
 
-// A visit is one under way.
+// A serverTest is a running ServerTest.
 type serverTest struct {
 	ServerTest
 	*testing.T
 	*client.Client
 	ctx     context.Context
-	grown   int         // how many tools have come
-	tools   chan string // those of them that were on a list
+	grown   int         // number of tools added
+	tools   chan string // added tools that were listed
 	updated chan string // resources
 	logged  chan string
 
 	mu     sync.Mutex
-	answer mcp.ElicitResult // of the user
-	asked  []string         // what the user and the model were asked
+	answer mcp.ElicitResult // to elicitations
+	asked  []string         // messages of elicitations and samplings
 }
 
-// Run visits the server. It may have been visited before.
+// Run tests the server. The same server may be tested again.
 func (v ServerTest) Run(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	r := &serverTest{ServerTest: v, T: t, ctx: ctx, tools: make(chan string, 100), updated: make(chan string, 100), logged: make(chan string, 100)}
+	r := &serverTest{ServerTest: v, T: t, ctx: ctx, tools: make(chan string, 100),
+		updated: make(chan string, 100), logged: make(chan string, 100)}
 	r.setAnswer(accepted)
 	c, err := v.Connect(client.Options{
 		OnElicit: r.elicit,
@@ -83,7 +87,7 @@ func (v ServerTest) Run(t *testing.T) {
 			r.logged <- string(p.Data)
 		},
 		OnToolsChanged: func(tools []*mcp.Tool, err error) {
-			if err != nil && !errors.Is(err, rpc.ErrClosed) { // at the end of the visit
+			if err != nil && !errors.Is(err, rpc.ErrClosed) { // at the end of the test
 				t.Errorf("the list of tools that have changed: %v", err)
 			}
 			r.mu.Lock()
@@ -123,9 +127,10 @@ func names(tools []*mcp.Tool) (names []string) {
 	return names
 }
 
-var accepted = mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}
+var accepted = mcp.ElicitResult{Action: mcp.ElicitAccept,
+	Content: json.RawMessage(`{"name":"Ada"}`)}
 
-// setAnswer is what the user says from now on.
+// setAnswer sets the answer to elicitations.
 func (r *serverTest) setAnswer(answer mcp.ElicitResult) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +145,8 @@ func (r *serverTest) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitR
 	return &answer, nil
 }
 
-func (r *serverTest) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (r *serverTest) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+	error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range p.Messages {
@@ -148,10 +154,12 @@ func (r *serverTest) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.
 			r.asked = append(r.asked, content.(*mcp.TextContent).Text)
 		}
 	}
-	return &mcp.CreateMessageResult{Role: "assistant", Model: "none", Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
+	return &mcp.CreateMessageResult{Role: "assistant", Model: "none",
+		Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
 }
 
-// call calls a tool and returns the text of the result, with "error: " before it if it is one.
+// call calls a tool and returns the text of the result, with the prefix "error: " if isError is
+// set.
 func (r *serverTest) call(tool string, args any, opts ...client.CallOption) (string, error) {
 	result, err := r.CallTool(r.ctx, tool, args, opts...)
 	if err != nil {
@@ -174,7 +182,8 @@ func (r *serverTest) expectResult(want, tool string, args any, opts ...client.Ca
 	}
 }
 
-// expectNotification calls a tool, and waits for what has to happen then; again and again, if it may not be heard the first time.
+// expectNotification calls a tool and waits for its notification. If again is true, it repeats the
+// call until then, because the first notification may be lost.
 func (r *serverTest) expectNotification(what string, from <-chan string, tool string, again bool) {
 	r.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -188,7 +197,7 @@ func (r *serverTest) expectNotification(what string, from <-chan string, tool st
 			return
 		case <-tick.C:
 		case <-r.ctx.Done():
-			r.Fatalf("nothing was heard of %s", what)
+			r.Fatalf("no notification of %s", what)
 		}
 	}
 }
@@ -204,7 +213,7 @@ func (r *serverTest) testCalls() {
 	}
 	for _, name := range visitTools {
 		if !slices.Contains(names(listed), name) {
-			r.Errorf("there is no tool %s", name)
+			r.Errorf("tool %s is missing", name)
 		}
 	}
 	for _, name := range names(listed) {
@@ -218,34 +227,39 @@ func (r *serverTest) testCalls() {
 	for i := range 50 {
 		wg.Go(func() {
 			text := strings.Repeat(fmt.Sprint(i, " "), 1+i*i)
-			if got, err := r.call("echo", map[string]string{"text": text}); err != nil || got != text {
+			if got, err := r.call("echo", map[string]string{"text": text}); err != nil ||
+				got != text {
 				r.Errorf("echo %d: %.50q, %v", i, got, err)
 			}
 		})
 	}
 	wg.Wait()
 	r.expectResult("error: it failed", "fail", nil)
-	if got, err := r.call("nothing", nil); !hasErrorCode(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
-		r.Errorf("a tool that there is not: %q, %v", got, err)
+	if got, err := r.call("nothing", nil); !hasErrorCode(err, rpc.CodeInvalidParams) &&
+		!strings.HasPrefix(got, "error: ") {
+		r.Errorf("an unknown tool: %q, %v", got, err)
 	}
-	if got, err := r.call("echo", map[string]int{"text": 1}); !hasErrorCode(err, rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
+	if got, err := r.call("echo", map[string]int{"text": 1}); !hasErrorCode(err,
+		rpc.CodeInvalidParams) && !strings.HasPrefix(got, "error: ") {
 		r.Errorf("arguments of the wrong type: %q, %v", got, err)
 	}
 	var seen []float64
-	r.expectResult("counted", "count", map[string]int{"n": 20}, client.OnProgress(func(p mcp.ProgressParams) {
-		if p.Total == nil || *p.Total != 20 {
-			r.Errorf("progress %v of %v", p.Progress, p.Total)
-		}
-		seen = append(seen, p.Progress)
-	}))
-	whole := len(seen) > 0 && seen[len(seen)-1] == 20 && slices.IsSorted(seen) // the newest only, if they come fast
+	r.expectResult("counted", "count", map[string]int{"n": 20},
+		client.OnProgress(func(p mcp.ProgressParams) {
+			if p.Total == nil || *p.Total != 20 {
+				r.Errorf("progress %v of %v", p.Progress, p.Total)
+			}
+			seen = append(seen, p.Progress)
+		}))
+	// the client may skip progress that is outdated
+	whole := len(seen) > 0 && seen[len(seen)-1] == 20 && slices.IsSorted(seen)
 	if !whole && !r.Strays {
 		r.Errorf("progress %v", seen)
 	}
 	r.expectNotification("the log", r.logged, "log", r.Strays)
 }
 
-// hasErrorCode reports an error that the server answers with.
+// hasErrorCode reports whether err is a JSON-RPC error with one of these codes.
 func hasErrorCode(err error, codes ...int) bool {
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	return ok && slices.Contains(codes, refusal.Code)
@@ -278,7 +292,8 @@ func (r *serverTest) testCancellation() {
 	if !errors.Is(err, context.Canceled) {
 		r.Errorf("a call that is cancelled: %v", err)
 	}
-	if _, err = r.call("hold", nil, client.Timeout(50*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err = r.call("hold", nil, client.Timeout(50*time.Millisecond)); !errors.Is(err,
+		context.DeadlineExceeded) {
 		r.Errorf("a call that takes too long: %v", err)
 	}
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -288,7 +303,7 @@ func (r *serverTest) testCancellation() {
 	for ; ; <-tick.C {
 		now, err := r.call("cancelled", nil)
 		if err != nil {
-			r.Fatalf("the server never heard that calls were cancelled: %v", err)
+			r.Fatalf("the server did not cancel the calls: %v", err)
 		}
 		if fmt.Sscan(now, &b); b == a+2 {
 			return
@@ -319,7 +334,8 @@ func (r *serverTest) testResources() {
 	if want := []string{"visit://item/{id}"}; !slices.Equal(templates, want) {
 		r.Errorf("templates %q", templates)
 	}
-	for uri, want := range map[string]string{"visit://text": "some text", "visit://binary": "\x00\x7f\xff", "visit://item/a%20b": "item a b"} {
+	for uri, want := range map[string]string{"visit://text": "some text",
+		"visit://binary": "\x00\x7f\xff", "visit://item/a%20b": "item a b"} {
 		result, err := r.ReadResource(r.ctx, uri)
 		if err != nil || len(result.Contents) != 1 {
 			r.Errorf("%s: %v, %v", uri, result, err)
@@ -327,13 +343,14 @@ func (r *serverTest) testResources() {
 		}
 		content := result.Contents[0]
 		got := content.Text + string(content.Blob)
-		got = strings.ReplaceAll(got, "%20", " ") // some decode it, and some do not
+		got = strings.ReplaceAll(got, "%20", " ") // libraries differ in decoding it
 		if got != want || content.URI != uri {
 			r.Errorf("%s: %q of %s", uri, got, content.URI)
 		}
 	}
-	if _, err := r.ReadResource(r.ctx, "visit://nothing"); !hasErrorCode(err, mcp.CodeResourceNotFound, rpc.CodeInvalidParams) {
-		r.Errorf("a resource that there is not: %v", err)
+	if _, err := r.ReadResource(r.ctx, "visit://nothing"); !hasErrorCode(err,
+		mcp.CodeResourceNotFound, rpc.CodeInvalidParams) {
+		r.Errorf("an unknown resource: %v", err)
 	}
 	var prompts []string
 	for prompt, err := range r.Prompts(r.ctx) {
@@ -346,16 +363,18 @@ func (r *serverTest) testResources() {
 		r.Errorf("prompts %q", prompts)
 	}
 	prompt, err := r.GetPrompt(r.ctx, "greet", map[string]string{"name": "Ada"})
-	if err != nil || len(prompt.Messages) != 1 || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada." {
+	if err != nil || len(prompt.Messages) != 1 ||
+		prompt.Messages[0].Content.(*mcp.TextContent).Text != "Greet Ada." {
 		r.Errorf("the prompt: %v, %v", prompt, err)
 	}
-	completion, err := r.Complete(r.ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "greet"}, "name", "A", nil)
+	completion, err := r.Complete(r.ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "greet"},
+		"name", "A", nil)
 	if err != nil || !slices.Equal(completion.Values, []string{"Ada", "Alan"}) {
 		r.Errorf("the completion: %v, %v", completion, err)
 	}
 }
 
-// testListChanged of the list of tools, and of a resource, are heard of.
+// testListChanged tests notifications of a changed list of tools and an updated resource.
 func (r *serverTest) testListChanged() {
 	r.Helper()
 	r.mu.Lock()
@@ -368,7 +387,7 @@ func (r *serverTest) testListChanged() {
 	r.expectNotification("the resource", r.updated, "touch", false)
 }
 
-// testDisconnects are lines that break, here or there, while a call is under way.
+// testDisconnects tests connections that are closed during a call, by the proxy or the server.
 func (r *serverTest) testDisconnects() {
 	r.Helper()
 	if r.Cut != nil {
@@ -389,7 +408,8 @@ func (r *serverTest) testDisconnects() {
 	}
 }
 
-// expectNotificationAfter wants that changes are heard of, as soon as the client listens again; the first may be no more than that some may have been missed.
+// expectNotificationAfter expects notifications to continue after a reconnect. The first may only
+// report that some were lost.
 func (r *serverTest) expectNotificationAfter(after string) {
 	r.Helper()
 	for len(r.updated) > 0 {
@@ -400,7 +420,7 @@ func (r *serverTest) expectNotificationAfter(after string) {
 	}
 }
 
-// testExpiredSession is a session that the server does not know any more.
+// testExpiredSession tests a session that the server no longer knows.
 func (r *serverTest) testExpiredSession() {
 	r.Helper()
 	if !r.Forgets {

@@ -30,13 +30,16 @@ func (b *bench) tap(server string) *site {
 		front.Close()
 		assert.Check(b.t, tap.Close())
 	})
-	return &site{bench: b, direct: server, tapped: front.URL + server[strings.LastIndexByte(server, '/'):]}
+	return &site{bench: b, direct: server, tapped: front.URL +
+		server[strings.LastIndexByte(server, '/'):]}
 }
 
-// background starts a program that says on its first line where it is, and ends when its input does.
+// background starts a program that says on its first line where it is, and ends when its input
+// does.
 func (b *bench) background(name string, args ...string) (address string) {
 	b.t.Helper()
-	cmd := exec.Command(filepath.Join(os.Getenv("STDWIRE_NODE_DIR"), "node_modules", ".bin", name), args...)
+	cmd := exec.Command(filepath.Join(os.Getenv("STDWIRE_NODE_DIR"), "node_modules", ".bin", name),
+		args...)
 	if _, err := os.Stat(cmd.Path); err != nil {
 		cmd = exec.Command(name, args...)
 	}

@@ -79,83 +79,83 @@ func TestProofsMustBeVerified(t *testing.T) {
 			"scheme in another case": {
 				header("Authorization: dpop " + h.token + "\nDPoP: " + h.proof(nil)), ""},
 			"none": {header("Authorization: DPoP " + h.token),
-				"there is to be one DPoP header, of a length that is reasonable"},
+				"there must be one DPoP header of at most 8 KiB"},
 			"two": {h.with(h.proof(nil)) + "\nDPoP: " +
 				header(h.proof(nil)),
-				"there is to be one DPoP header, of a length that is reasonable"},
+				"there must be one DPoP header of at most 8 KiB"},
 			"huge": {
 				h.with(h.proof(claims{"x": strings.Repeat("x", 8<<10)})),
-				"there is to be one DPoP header, of a length that is reasonable"},
-			"no JWT": {h.with("x"), "the proof has not the form of one"},
+				"there must be one DPoP header of at most 8 KiB"},
+			"no JWT": {h.with("x"), "the proof is not a JWT"},
 			"two in one": {h.with(h.proof(nil) + "," + h.proof(nil)),
-				"the proof has not the form of one"},
+				"the proof is not a JWT"},
 			"another typ": {
 				h.with(h.proofOf(jose.Header{Type: "JWT", Key: h.signer.Key()}, nil)),
-				"the proof has not the typ dpop+jwt, or no jwk"},
+				"the proof does not have the typ dpop+jwt and a jwk"},
 			"no typ": {
 				h.with(h.proofOf(jose.Header{Key: h.signer.Key()}, nil)),
-				"the proof has not the typ dpop+jwt, or no jwk"},
+				"the proof does not have the typ dpop+jwt and a jwk"},
 			"no jwk": {h.with(h.proofOf(jose.Header{Type: "dpop+jwt"}, nil)),
-				"the proof has not the typ dpop+jwt, or no jwk"},
+				"the proof does not have the typ dpop+jwt and a jwk"},
 			"the key of another": {
 				h.with(h.proofOf(jose.Header{Type: "dpop+jwt", Key: other.signer.Key()}, nil)),
-				"the proof is not signed by its key, with an algorithm that is known here"},
+				"the proof is not signed by its jwk with a supported algorithm"},
 			"alg none": {
 				h.with(withHeader(h.proof(nil), `{"typ":"dpop+jwt","alg":"none","jwk":`+
 					jwk(t, h.signer, "")+`}`)),
-				"the proof is not signed by its key, with an algorithm that is known here"},
+				"the proof is not signed by its jwk with a supported algorithm"},
 			"HMAC": {
 				h.with(withHeader(h.proof(nil),
 					`{"typ":"dpop+jwt","alg":"HS256","jwk":{"kty":"oct","k":"AAAA"}}`)),
-				"the proof has not the form of one"},
+				"the proof is not a JWT"},
 			"with its private half": {
 				h.with(withHeader(h.proof(nil), `{"typ":"dpop+jwt","alg":"ES256","jwk":`+
 					strings.TrimSuffix(jwk(t, h.signer, ""), "}")+`,"d":"AA"}}`)),
-				"the proof has not the form of one"},
+				"the proof is not a JWT"},
 			"no jti": {h.with(h.proof(claims{"jti": nil})),
 				"the proof's jti is missing or too long"},
 			"huge jti": {
 				h.with(h.proof(claims{"jti": strings.Repeat("x", 257)})),
 				"the proof's jti is missing or too long"},
 			"another method": {h.with(h.proof(claims{"htm": "GET"})),
-				"the proof's htm is not the method"},
+				"the proof's htm does not match the method"},
 			"method in lower case": {h.with(h.proof(claims{"htm": "post"})),
-				"the proof's htm is not the method"},
+				"the proof's htm does not match the method"},
 			"no method": {h.with(h.proof(claims{"htm": nil})),
-				"the proof's htm is not the method"},
+				"the proof's htm does not match the method"},
 			"method of another type": {h.with(h.proof(claims{"htm": []string{"POST"}})),
-				"the proof's htm is not the method"},
+				"the proof's htm does not match the method"},
 			"another host": {
 				h.with(h.proof(claims{"htu": "https://evil.example/mcp"})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"another port": {
 				h.with(h.proof(claims{"htu": "https://mcp.example.com:8443/mcp"})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"another scheme": {
 				h.with(h.proof(claims{"htu": "http://mcp.example.com/mcp"})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"another path": {h.with(h.proof(claims{"htu": resource + "/x"})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"no address": {h.with(h.proof(claims{"htu": nil})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"a user in the address": {
 				h.with(h.proof(claims{"htu": "https://a@mcp.example.com/mcp"})),
-				"the proof's htu is not the address"},
+				"the proof's htu does not match the URL"},
 			"too old": {h.with(h.proof(claims{"iat": now - 61})),
-				"the proof's iat is not of now"},
+				"the proof's iat is not recent"},
 			"of the future": {h.with(h.proof(claims{"iat": now + 31})),
-				"the proof's iat is not of now"},
+				"the proof's iat is not recent"},
 			"no iat": {h.with(h.proof(claims{"iat": nil})),
-				"the proof's iat is not of now"},
+				"the proof's iat is not recent"},
 			"iat of another type": {h.with(h.proof(claims{"iat": "now"})),
-				"the proof's claims have not the form of them"},
+				"the proof's claims are malformed"},
 			"of another token": {h.with(h.proof(claims{"ath": encode("x")})),
-				"the proof's ath is not of the token"},
+				"the proof's ath does not match the token"},
 			"of no token": {h.with(h.proof(claims{"ath": nil})),
-				"the proof's ath is not of the token"},
+				"the proof's ath does not match the token"},
 			"a claim that is there twice": {
 				h.with(sign(t, h.signer, jose.Header{Type: "dpop+jwt", Key: h.signer.Key()},
-					raw(`{"jti":"x","jti":"y"}`))), "the proof's claims have not the form of them"},
+					raw(`{"jti":"x","jti":"y"}`))), "the proof's claims are malformed"},
 		} {
 			t.Log(name)
 			rec := w.call("read", tc.header)
@@ -175,7 +175,7 @@ func TestProofsMustBeVerified(t *testing.T) {
 		// alone.
 		stolen := &holder{t, other.signer, h.token}
 		w.wants(w.call("read", stolen.with(stolen.proof(nil))), 401, noProof+
-			`, error="invalid_token", error_description="the token is bound to another key than the proof's"`)
+			`, error="invalid_token", error_description="the token is bound to a different key than the proof's"`)
 		assert.Equal(t, w.call("read", bearer(h.token)).Code, 401)
 		assert.Equal(t, w.call("read", bearer(h.token)+"\nDPoP: "+header(h.proof(nil))).Code, 401)
 		// A token that is bound to nothing is none for DPoP.
@@ -220,7 +220,7 @@ func TestProofsAreGoodOnce(t *testing.T) {
 			w.wants(w.call("read", h.with(ahead)), 401, replayed)
 		}
 		time.Sleep(time.Second)
-		w.wants(w.call("read", h.with(ahead)), 401, badProof("the proof's iat is not of now"))
+		w.wants(w.call("read", h.with(ahead)), 401, badProof("the proof's iat is not recent"))
 		// The same jti in another's proof is another.
 		other := w.holder(t, jose.ES256)
 		w.wants(w.call("read", h.with(h.proof(claims{"jti": "same"}))), 200, "")
@@ -264,11 +264,11 @@ func TestRequiredProofs(t *testing.T) {
 			`", scope="mcp", algs="ES256 EdDSA PS256 RS256"`
 		w.wants(w.call("read", ""), 401, only)
 		w.wants(w.call("read", bearer(w.issuer.token(nil))), 401, only+
-			`, error="invalid_token", error_description="the token is bound to no key"`)
+			`, error="invalid_token", error_description="the token is not bound to a key"`)
 		h := w.holder(t, jose.ES256)
 		w.wants(w.call("read", h.with(h.proof(nil))), 200, "")
 		w.wants(w.call("read", bearer(h.token)), 401, only+
-			`, error="invalid_token", error_description="the token is bound to a key, and was sent without a proof of it"`)
+			`, error="invalid_token", error_description="the token is bound to a key, and was sent without a DPoP proof"`)
 		document := object(t, w.do("GET", metadata, "", "").Body.Bytes())
 		assert.Equal(t, document["dpop_bound_access_tokens_required"], true)
 	})
@@ -279,7 +279,7 @@ func TestProofsOfOtherMethods(t *testing.T) {
 	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *world) {
 		h := w.holder(t, jose.ES256)
 		w.wants(w.do("DELETE", resource, "", "Mcp-Session-Id: x\n"+h.with(h.proof(nil))), 401,
-			badProof("the proof's htm is not the method"))
+			badProof("the proof's htm does not match the method"))
 		assert.Equal(t, w.do("DELETE", resource, "", "Mcp-Session-Id: x\n"+
 			h.with(h.proof(claims{"htm": "DELETE"}))).Code, 404)
 	})

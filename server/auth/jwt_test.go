@@ -44,21 +44,21 @@ func TestClaimsMustBeValidated(t *testing.T) {
 			"empty audience": {claims{"aud": []string{}},
 				"the token is for another resource"},
 			"audience of another type": {claims{"aud": 1},
-				"the token's claims are not what they may be"},
+				"the token's claims are invalid"},
 			"another issuer": {claims{"iss": "https://evil.example"},
-				"the token is of another issuer"},
+				"the token is from another issuer"},
 			"issuer with a slash": {claims{"iss": issuerURL + "/"},
-				"the token is of another issuer"},
-			"no issuer":  {claims{"iss": nil}, "the token is of another issuer"},
+				"the token is from another issuer"},
+			"no issuer":  {claims{"iss": nil}, "the token is from another issuer"},
 			"no subject": {claims{"sub": nil}, "the token has no subject"},
 			"no exp":     {claims{"exp": nil}, "the token has no exp"},
 			"exp as text": {claims{"exp": "9999999999"},
-				"the token's claims are not what they may be"},
+				"the token's claims are invalid"},
 			"expired":            {claims{"exp": now - 30}, "the token has expired"},
 			"within the skew":    {claims{"exp": now - 29}, ""},
-			"not yet":            {claims{"nbf": now + 31}, "the token is not good yet"},
+			"not yet":            {claims{"nbf": now + 31}, "the token is not valid yet"},
 			"almost":             {claims{"nbf": now + 30}, ""},
-			"of the future":      {claims{"iat": now + 31}, "the token is of the future"},
+			"of the future":      {claims{"iat": now + 31}, "the token was issued in the future"},
 			"no iat":             {claims{"iat": nil}, ""},
 			"scopes in an array": {claims{"scope": []string{"x", "mcp"}}, ""},
 			"scp as text":        {claims{"scope": nil, "scp": "x mcp"}, ""},
@@ -68,16 +68,16 @@ func TestClaimsMustBeValidated(t *testing.T) {
 			"many scopes": {claims{"scope": strings.Repeat("x ", 257)},
 				"the token has more than 256 scopes"},
 			"client_id of another type": {claims{"client_id": 7},
-				"the token's client_id is no string"},
+				"the token's client_id is not a string"},
 			"bound to a certificate": {claims{"cnf": map[string]any{"x5t#S256": "AAAA"}},
-				"the token is bound to its sender in a way that is not known here"},
+				"the token is bound to its sender by an unsupported method"},
 			"bound to both": {claims{"cnf": map[string]any{"jkt": "AAAA", "x5t#S256": "AAAA"}},
-				"the token is bound to its sender in a way that is not known here"},
+				"the token is bound to its sender by an unsupported method"},
 			"bound to nothing": {claims{"cnf": map[string]any{}},
-				"the token is bound to its sender in a way that is not known here"},
+				"the token is bound to its sender by an unsupported method"},
 			"bound to null": {claims{"cnf": nil, "x": nil}, ""},
 			"bound to a key": {claims{"cnf": map[string]any{"jkt": "AAAA"}},
-				"the token is bound to a key, and was sent without a proof of it"},
+				"the token is bound to a key, and was sent without a DPoP proof"},
 		} {
 			t.Log(name)
 			rec := w.call("read", bearer(w.issuer.token(tc.changes)))
@@ -99,7 +99,7 @@ func TestDuplicateClaims(t *testing.T) {
 			`","exp":9999999999,"scope":"mcp"}`)
 		token := sign(t, w.issuer.signer, jose.Header{KeyID: "k1"}, payload)
 		w.wants(w.call("read", bearer(token)), 401,
-			refusal("the token's claims are not what they may be"))
+			refusal("the token's claims are invalid"))
 		w.keepsSecret(token)
 	})
 }
@@ -168,12 +168,12 @@ func TestAlgorithmsOfTokens(t *testing.T) {
 			mac.Write([]byte(signed))
 			forged := signed + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 			w.wants(w.call("read", bearer(forged)), 401,
-				refusal("the token is signed with an algorithm that is not allowed here"))
+				refusal("the token is signed with an unsupported algorithm"))
 		}
 		for _, alg := range []string{"none", "None", "", "HS512", "ES384"} {
 			for _, end := range []string{".", "." + encode("x")} {
 				w.wants(w.call("read", bearer(encode(`{"alg":"`+alg+`","kid":"k1"}`)+"."+body+end)),
-					401, refusal("the token is signed with an algorithm that is not allowed here"))
+					401, refusal("the token is signed with an unsupported algorithm"))
 			}
 		}
 		// The key in the header is nobody's, and the places that it names are not visited.
@@ -203,11 +203,11 @@ func TestKeyIDsAreOnlyCompared(t *testing.T) {
 			strings.Repeat("k", 256)} {
 			token := sign(t, w.issuer.signer, jose.Header{Type: "at+jwt", KeyID: kid}, good(nil))
 			w.wants(w.call("read", bearer(token)), 401,
-				refusal("the token is signed with a key that is not known here"))
+				refusal("the token is signed with an unknown key"))
 		}
 		huge := sign(t, w.issuer.signer,
 			jose.Header{Type: "at+jwt", KeyID: strings.Repeat("k", 257)}, good(nil))
-		w.wants(w.call("read", bearer(huge)), 401, refusal("the token is no JWT"))
+		w.wants(w.call("read", bearer(huge)), 401, refusal("the token is not a JWT"))
 		assert.Equal(t, w.issuer.count(keysPath), 2, "once more, for nothing")
 		for path := range w.issuer.asked {
 			assert.Assert(t, path == keysPath || path == metaPath, path)
@@ -460,6 +460,6 @@ func TestKeysURL(t *testing.T) {
 		time.Sleep(time.Minute)
 		_, err = verify(t.Context(),
 			sign(t, rsa, jose.Header{KeyID: "k1"}, good(claims{"aud": "api://name"})))
-		assert.ErrorContains(t, err, "an algorithm that is not allowed")
+		assert.ErrorContains(t, err, "an unsupported algorithm")
 	})
 }

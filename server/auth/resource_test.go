@@ -33,24 +33,24 @@ func TestChallengesMustBeThoseOfMCP(t *testing.T) {
 			"DPoP, which is not on": {"Authorization: DPoP " + header(token), "", 401, plain},
 			"empty": {"Authorization: Bearer", "", 400,
 				coded("invalid_request",
-					"the Authorization header has no token behind its scheme")},
+					"the Authorization header has no valid token after its scheme")},
 			"not a token": {"Authorization: Bearer a b", "", 400,
 				coded("invalid_request",
-					"the Authorization header has no token behind its scheme")},
+					"the Authorization header has no valid token after its scheme")},
 			"quotes": {`Authorization: Bearer "x"`, "", 400,
 				coded("invalid_request",
-					"the Authorization header has no token behind its scheme")},
+					"the Authorization header has no valid token after its scheme")},
 			"twice": {bearer(token) + "\n" + bearer(token), "", 400,
 				coded("invalid_request", "there is more than one Authorization header")},
-			"no JWT": {"Authorization: Bearer x", "", 401, refusal("the token is no JWT")},
+			"no JWT": {"Authorization: Bearer x", "", 401, refusal("the token is not a JWT")},
 			"oversized": {bearer(strings.Repeat("x", 20<<10)), "", 401,
 				refusal("the token is too long")},
 			"in the address": {"", "?access_token=" + token, 400,
 				coded("invalid_request",
-					"the token must be in the Authorization header, and never in the address, where many would see it")},
+					"the token must be in the Authorization header; URLs are logged and shared")},
 			"in the address, too": {bearer(token), "?access%5ftoken=" + token, 400,
 				coded("invalid_request",
-					"the token must be in the Authorization header, and never in the address, where many would see it")},
+					"the token must be in the Authorization header; URLs are logged and shared")},
 			"good":                 {bearer(token), "", 200, ""},
 			"scheme in lower case": {"Authorization: bearer " + header(token), "", 200, ""},
 			"more blanks":          {"Authorization: Bearer   " + header(token), "", 200, ""},
@@ -126,26 +126,26 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		o := ok
 		o.Resource = "https://mcp.example.com" + path
 		_, err := o.New()
-		assert.ErrorContains(t, err, "a path that no mux takes")
+		assert.ErrorContains(t, err, "a path that http.ServeMux cannot match")
 	}
 	for reason, change := range map[string]func(*auth.Options){
 		"Resource is missing": func(o *auth.Options) { o.Resource = "" },
-		"not of https": func(o *auth.Options) {
+		"is not https": func(o *auth.Options) {
 			o.Resource = "http://mcp.example.com/mcp"
 		},
-		"no absolute URL": func(o *auth.Options) { o.Resource = "mcp.example.com" },
-		"fragment":        func(o *auth.Options) { o.Resource = resource + "#x" },
+		"not an absolute URL": func(o *auth.Options) { o.Resource = "mcp.example.com" },
+		"fragment":            func(o *auth.Options) { o.Resource = resource + "#x" },
 		"names a user": func(o *auth.Options) {
 			o.Resource = "https://a:b@mcp.example.com"
 		},
-		"Verify is missing": func(o *auth.Options) { o.Verify = nil },
-		"Servers is empty":  func(o *auth.Options) { o.AuthorizationServers = nil },
+		"Verify is missing":             func(o *auth.Options) { o.Verify = nil },
+		"AuthorizationServers is empty": func(o *auth.Options) { o.AuthorizationServers = nil },
 		"the issuer \"http://a.exam": func(o *auth.Options) {
 			o.AuthorizationServers = []string{"http://a.example"}
 		},
-		"a character that no scope": func(o *auth.Options) { o.Scopes = []string{"a b"} },
-		"an empty scope":            func(o *auth.Options) { o.Scopes = []string{""} },
-		"a matter of clients": func(o *auth.Options) {
+		"an invalid character": func(o *auth.Options) { o.Scopes = []string{"a b"} },
+		"a scope is empty":     func(o *auth.Options) { o.Scopes = []string{""} },
+		"is between clients": func(o *auth.Options) {
 			o.ScopesSupported = []string{"offline_access"}
 		},
 		"NonceKey has fewer than 32": func(o *auth.Options) {

@@ -30,7 +30,7 @@ func files() auth.Options {
 
 func insufficient(scopes string) string {
 	return `Bearer resource_metadata="` + metadata + `", scope="` + scopes +
-		`", error="insufficient_scope", error_description="this needs more than the token is good for"`
+		`", error="insufficient_scope", error_description="the token lacks a required scope"`
 }
 
 func TestScopeChallengeMustNameAllScopes(t *testing.T) {
@@ -61,7 +61,7 @@ func TestScopeChallengeMustNameAllScopes(t *testing.T) {
 			}
 			w.wants(rec, 403, insufficient(tc.needs))
 			assert.Equal(t, rec.Body.String(),
-				`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"this needs the scopes `+
+				`{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"this requires the scopes `+
 					tc.needs+`"}}`)
 			assert.Equal(t, len(w.called()), 0, "it was settled before")
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// conformanceContext is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
+// A conformanceContext is the content of MCP_CONFORMANCE_CONTEXT in authorization scenarios.
 type conformanceContext struct {
 	ClientID         string `json:"client_id"`
 	ClientSecret     string `json:"client_secret"`
@@ -32,7 +32,8 @@ type conformanceContext struct {
 	IDPTokenEndpoint string `json:"idp_token_endpoint"`
 }
 
-// authorized are the scenarios of authorization: what the client may know of the authorization server beforehand. All others it gets with a code.
+// authorized are the authorization scenarios in which the client is registered beforehand. The
+// others use the authorization code grant.
 var authorized = map[string]func(t conformanceContext) (auth.Options, error){
 	"auth/client-credentials-basic": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: t.client()}, nil
@@ -51,12 +52,16 @@ var authorized = map[string]func(t conformanceContext) (auth.Options, error){
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: clients}, nil
 	},
 	"auth/wif-jwt-bearer": func(t conformanceContext) (auth.Options, error) {
-		return auth.Options{Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return t.ValidJWT, nil }}, Clients: t.client()}, nil
+		return auth.Options{
+			Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+				return t.ValidJWT, nil
+			}}, Clients: t.client()}, nil
 	},
 	"auth/enterprise-managed-authorization": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Clients: t.client(), Grant: auth.IdentityAssertion{
-			Token: func(context.Context) (string, error) { return t.IDPIDToken, nil }, TokenEndpoint: t.IDPTokenEndpoint,
-			Client: auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
+			Token:         func(context.Context) (string, error) { return t.IDPIDToken, nil },
+			TokenEndpoint: t.IDPTokenEndpoint,
+			Client:        auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
 		}}, nil
 	},
 }
@@ -65,9 +70,9 @@ func (t conformanceContext) client() []auth.Registration {
 	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
 }
 
-// trustedIssuer is the authorization server that the MCP server at a URL names. It is trusted with
-// the client's secrets for no other reason: no program but a fixture, all of whose servers are the
-// suite's, may do that.
+// trustedIssuer returns the authorization server that the MCP server at a URL names. The client
+// trusts it with its secrets only because all servers in these scenarios belong to the suite; other
+// programs must not.
 func trustedIssuer(endpoint string) (string, error) {
 	known, err := oauth.ResourceMetadataURLs(endpoint)
 	if err != nil {
@@ -83,18 +88,21 @@ func trustedIssuer(endpoint string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if m, err := oauth.ParseResourceMetadata(text); err == nil && resp.StatusCode == http.StatusOK && len(m.AuthorizationServers) > 0 {
+		if m, err := oauth.ParseResourceMetadata(text); err == nil &&
+			resp.StatusCode == http.StatusOK && len(m.AuthorizationServers) > 0 {
 			return m.AuthorizationServers[0], nil
 		}
 	}
 	return "", fmt.Errorf("%s names no authorization server", endpoint)
 }
 
-// byCode is how a user would do it, whose browser is redirected at once.
+// byCode returns options for the authorization code grant, with a browser that redirects at once.
 func byCode(t conformanceContext) (auth.Options, error) {
 	o := auth.Options{
-		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
-		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", Follow: follow},
+		Name:        "everything-client",
+		MetadataURL: "https://conformance-test.local/client-metadata.json",
+		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback",
+			Follow: follow},
 	}
 	if t.ClientID != "" {
 		o.Clients = t.client()
@@ -102,7 +110,7 @@ func byCode(t conformanceContext) (auth.Options, error) {
 	return o, nil
 }
 
-// follow asks for a page, and returns where it redirects to.
+// follow requests a page and returns the URL that it redirects to.
 func follow(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
@@ -119,7 +127,7 @@ func follow(ctx context.Context, page string) (string, error) {
 	return resp.Header.Get("Location"), nil
 }
 
-// authorizer is nil for a scenario that has nothing to do with authorization.
+// authorizer returns nil for a scenario without authorization.
 func authorizer(name, url string) (*auth.Authorizer, error) {
 	if !strings.HasPrefix(name, "auth/") {
 		return nil, nil
@@ -134,7 +142,7 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	if options == nil {
 		options = byCode
 	}
-	if t.ClientID != "" && t.Issuer == "" { // which only some scenarios tell
+	if t.ClientID != "" && t.Issuer == "" { // only some scenarios set the issuer
 		var err error
 		if t.Issuer, err = trustedIssuer(url); err != nil {
 			return nil, err
@@ -147,7 +155,8 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	return o.New(url)
 }
 
-// refusing are the scenarios in which something is wrong with the authorization server, or the server is never content: what the client says of it, and then ends.
+// refusing are the scenarios in which the authorization server is faulty, with the error that the
+// client must return.
 var refusing = map[string]string{
 	"auth/resource-mismatch":        "the metadata is not that of this server: it calls itself https://evil.example.com/mcp",
 	"auth/metadata-issuer-mismatch": "the metadata is that of another authorization server: it calls itself https://attacker.example.com",
@@ -158,7 +167,7 @@ var refusing = map[string]string{
 	"auth/scope-retry-limit":        "403 Forbidden",
 }
 
-// expectRefusal is nil if the client has refused to go on, with the right words.
+// expectRefusal returns nil if err is the expected refusal.
 func expectRefusal(name string, err error) error {
 	switch want := refusing[name]; {
 	case want == "":
@@ -171,7 +180,7 @@ func expectRefusal(name string, err error) error {
 	return nil
 }
 
-// testTool is what all scenarios of authorization want done, when the client has been let in.
+// testTool calls the tool that authorization scenarios expect to be called.
 func testTool(ctx context.Context, c *client.Client) error {
 	return calls(call{"test-tool", json.RawMessage(`{}`)})(ctx, c)
 }
