@@ -7,7 +7,7 @@ import (
 )
 
 // The check itself: each conversation is wrong at its end, and right but for that.
-func TestWhatIsWrongIsFound(t *testing.T) {
+func TestInvalidMessagesAreReported(t *testing.T) {
 	const (
 		initialize  = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 		initialized = `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`

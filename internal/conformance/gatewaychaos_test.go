@@ -40,7 +40,7 @@ type chaos struct {
 // Servers die, hang, flood, change and print junk, while many callers call: each answer is the one
 // to its call, each error names its server, no call is stuck, the gateway does not grow, and in the
 // end all servers work, and nothing is left of them.
-func TestGatewayInChaos(t *testing.T) {
+func TestGatewayWithMisbehavingServers(t *testing.T) {
 	const (
 		enough = 8000 // calls at least
 		grown  = 16 << 10

@@ -79,7 +79,7 @@ func (s *site) settles(before int) {
 
 // Clients that vanish while the server talks to them, or before they have said all: nothing of them
 // stays, and the others do not notice.
-func TestVanishingClientsOverHTTP(t *testing.T) {
+func TestClientsThatDisconnectOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	w := newWire(t, s.direct, mcp.Rev20251125)
 	w.wants(t, "Hello, Ada!", "greet", `{"name":"Ada"}`)

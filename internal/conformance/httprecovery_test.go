@@ -33,7 +33,7 @@ func (o *own) notices(s *site) {
 // A server forgets a session while its client lives. Whether the client finds out by a call, or by
 // many at once, or by what it listens to: there is another session, each call is answered, and what
 // was subscribed to is told again.
-func TestForgottenSession(t *testing.T) {
+func TestExpiredSession(t *testing.T) {
 	for name, calls := range map[string]int{"idle": 0, "calling": 1, "busy": 16} {
 		for _, revision := range mcp.Supported(mcp.Legacy) {
 			t.Run(name+" "+string(revision), func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestResumedAnswers(t *testing.T) {
 
 // A modern server's answers cannot be resumed. A call that was cut off fails, and is not made again
 // by itself; subscriptions are.
-func TestCutAnswers(t *testing.T) {
+func TestDisconnectDuringAResponse(t *testing.T) {
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20260728)
 	assert.NilError(t, o.Subscribe(t.Context(), watched))

@@ -42,7 +42,7 @@ func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 
 // The transport of 2024-11-05, which the SDKs still speak, on a server in this process. All that it
 // says is checked.
-func TestSDKClientsOnTheOldTransport(t *testing.T) {
+func TestSDKClientsOverHTTPSSE(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name != "v1" && c.name != "v2 legacy" {
 			continue

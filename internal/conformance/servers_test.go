@@ -74,7 +74,7 @@ func (b *bench) calls(server []string, calls ...call) {
 }
 
 // Both ends are its own, in both eras.
-func TestServerOfItsOwn(t *testing.T) {
+func TestBuiltInServer(t *testing.T) {
 	for _, era := range []string{"modern", "legacy", "auto"} {
 		t.Run(era, func(t *testing.T) {
 			b := newBench(t)

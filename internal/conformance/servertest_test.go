@@ -59,7 +59,7 @@ func (b *bench) background(name string, args ...string) (address string) {
 }
 
 // The servers of the official SDKs over HTTP, in each of their eras.
-func TestVisitSDKServers(t *testing.T) {
+func TestSDKServers(t *testing.T) {
 	script, err := os.ReadFile("node/server.mjs")
 	assert.NilError(t, err)
 	for _, c := range []struct {

@@ -78,7 +78,7 @@
 //	token                      16 KiB; 256 scopes
 //	documents of the issuer    256 KiB, 5 s, no redirects; 100 keys of at most 8192 bits
 //	keys                       fetched by one request at a time: when they are ten minutes old or
-//	                           a token names an unknown key, but not within 30 s after a fetch that
+//	                           a token names an unknown key, but not within 30 s after one that
 //	                           did not bring the wanted key; used for four hours if fetching fails
 //	introspection              64 requests at a time, 16 KiB, 5 s; 8,000 results of each kind are
 //	                           cached, for 30 s

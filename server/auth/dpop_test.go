@@ -193,7 +193,7 @@ func withHeader(token, head string) string {
 	return encode(head) + "." + rest
 }
 
-func TestProofsAreGoodOnce(t *testing.T) {
+func TestProofsAreAcceptedOnce(t *testing.T) {
 	in(t, auth.Options{DPoP: &auth.DPoPOptions{}}, func(t *testing.T, w *world) {
 		h := w.holder(t, jose.ES256)
 		replayed := badProof("the proof was used before")

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestRecentIsBounded(t *testing.T) {
+func TestExpiringMapIsBounded(t *testing.T) {
 	key := func(n int) [32]byte { return sha256.Sum256(fmt.Append(nil, n)) }
 	now := time.Unix(1e9, 0)
 
@@ -44,7 +44,7 @@ func TestRecentIsBounded(t *testing.T) {
 	assert.Assert(t, !ok)
 }
 
-func TestOneOwnerLeavesRoomForWhatOthersRemember(t *testing.T) {
+func TestExpiringMapSharesPerOwner(t *testing.T) {
 	r, now, key := expiringMap[int]{keep: time.Minute, maxEntries: 8}, time.Unix(1e9, 0), byte(0)
 	full := func(owner string) bool {
 		key++

@@ -77,7 +77,7 @@ func TestIntrospection(t *testing.T) {
 	})
 }
 
-func TestAnswersAboutTokens(t *testing.T) {
+func TestIntrospectionResponses(t *testing.T) {
 	other := func(replace, with string) *response {
 		a := active("")
 		a.body = strings.Replace(a.body, replace, with, 1)
@@ -150,7 +150,7 @@ func TestAnswersAboutTokens(t *testing.T) {
 
 // Who acts for himself has no subject at some authorization servers, but is not taken for one
 // unless that was settled.
-func TestMachinesHaveNoSubject(t *testing.T) {
+func TestClientIDAsSubject(t *testing.T) {
 	for said, want := range map[string]struct {
 		machines bool
 		subject  string // "": the token is refused
@@ -219,7 +219,7 @@ func TestRevokedTokens(t *testing.T) {
 }
 
 // A server that is slow to answer is not asked about any number of tokens.
-func TestQuestionsAreBounded(t *testing.T) {
+func TestIntrospectionRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		i := newIssuer(t)
@@ -247,7 +247,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 }
 
 // A metadata that cannot be had is not asked for with every token.
-func TestEndpointIsFoundOut(t *testing.T) {
+func TestEndpointDiscovery(t *testing.T) {
 	asking(t, nil, func(*http.Request, url.Values) *response { return active("") },
 		func(t *testing.T, w *world, i *issuer) {
 			i.answer(metaPath, func(*http.Request) *response { return &response{500, nil, ""} })

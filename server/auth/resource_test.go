@@ -119,7 +119,7 @@ func TestMetadataMustNameAuthorizationServers(t *testing.T) {
 
 func nobody(context.Context, string) (*auth.Identity, error) { return nil, errors.New("nobody") }
 
-func TestOptionsThatCannotBe(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	ok := auth.Options{Resource: resource, AuthorizationServers: []string{issuerURL},
 		Verify: nobody}
 	for _, path := range []string{"/t%20x", "/{x}", "/%7Bx%7D", "/a//b", "/a/../b", "//", "/a/."} {
@@ -186,7 +186,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 }
 
 // What a verifier of somebody else's does wrong is not taken for somebody.
-func TestVerifiersOfOthers(t *testing.T) {
+func TestCustomVerifiers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		verify auth.Verifier
 		status int

@@ -82,7 +82,7 @@ func TestScopeChallengeMustNameAllScopes(t *testing.T) {
 }
 
 // What is compared is what is done: neither a header nor a second member leads to something else.
-func TestScopesCannotBePassedBy(t *testing.T) {
+func TestScopesCannotBeBypassed(t *testing.T) {
 	in(t, files(), func(t *testing.T, w *world) {
 		token := bearer(w.issuer.token(claims{"scope": "mcp files:read"}))
 		send := func(h header, params string) int {

@@ -34,7 +34,7 @@ func (s trickle) Read(p []byte) (int, error) {
 }
 
 // An answer that does not end is given up, with either verifier, and whatever is asked for.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessResponses(t *testing.T) {
 	client := &http.Client{Transport: trickle{}}
 	jwt := auth.JWTOptions{Issuer: issuerURL, Audience: resource, Client: client}
 	keys := jwt
@@ -66,7 +66,7 @@ func TestEndlessAnswers(t *testing.T) {
 
 // Who waits for keys gives up when the client does. The one that fetches them goes on, as it is not
 // for that client alone.
-func TestClientsThatDoNotWait(t *testing.T) {
+func TestClientsThatDisconnectDuringAFetch(t *testing.T) {
 	in(t, auth.Options{}, func(t *testing.T, w *world) {
 		release := make(chan struct{})
 		w.issuer.answer(keysPath, func(r *http.Request) *response {

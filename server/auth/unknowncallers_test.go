@@ -19,7 +19,7 @@ import (
 
 // Tokens that are refused, or cannot be verified, fill no log: there is one line a second for each
 // address, which says how many were left out.
-func TestRefusedTokensFillNoLog(t *testing.T) {
+func TestRefusedTokensAreLoggedRarely(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string

@@ -42,7 +42,7 @@ func (s *site) openSSE(h header) (stream *answer, post func(body string) *answer
 }
 
 // G1: one malformed message ends the session.
-func TestG1MalformedBodiesEndNothing(t *testing.T) {
+func TestG1MalformedBodyKeepsTheConnection(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	c := s.connect("2025-11-25", "")
 	get := c.get("").isStream()
@@ -122,7 +122,7 @@ func TestG3M16IDsAreEchoed(t *testing.T) {
 
 // G4: of several subscriptions with one id only the last hears anything, and the end of one is the
 // end of all.
-func TestG4SubscriptionsOfOneIDAreSeveral(t *testing.T) {
+func TestG4SubscriptionsWithTheSameID(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		var wires []*wire
 		var streams []*answer
@@ -146,7 +146,7 @@ func TestG4SubscriptionsOfOneIDAreSeveral(t *testing.T) {
 }
 
 // G6: a legacy client is asked once only, and gets a result that it does not know.
-func TestG6LegacyClientIsAskedAgain(t *testing.T) {
+func TestG6ElicitationAfterResumption(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offer("twice", func(ctx context.Context) (*mcp.CallToolResult, error) {
 		for _, key := range []string{"one", "two"} {
@@ -217,7 +217,7 @@ func (h hangsUp) Write(p []byte) (int, error) {
 }
 
 // G12, M9: something is kept of each stream, and the names of sessions that have ended, for ever.
-func TestG12M9WhatHasEndedIsForgotten(t *testing.T) {
+func TestG12M9EndedRequestsFreeTheirState(t *testing.T) {
 	w := newWorld(server.Options{})
 	h := streamable.Options{MaxEvents: 10, MaxStored: 256 << 10, MaxSessions: 10}.New(w.server)
 	defer h.Close()
@@ -268,7 +268,7 @@ func TestG12M9WhatHasEndedIsForgotten(t *testing.T) {
 }
 
 // G13: one client that does not read delays the news of all others.
-func TestG13StuckClientDelaysNobody(t *testing.T) {
+func TestG13BlockedClientDelaysNoOther(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		stuck := b.dial()
 		stuck.send("POST",
@@ -295,7 +295,7 @@ func TestG13StuckClientDelaysNobody(t *testing.T) {
 }
 
 // G15: a server that has sessions for legacy clients has nothing for modern ones.
-func TestG15SessionsAndModernClientsGoTogether(t *testing.T) {
+func TestG15SessionsBesideModernClients(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offers()
 	legacy := s.connect("2025-11-25", "")
@@ -386,7 +386,7 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 }
 
 // M1: a subscription keeps everything else waiting.
-func TestM1SubscriptionsAreNoRequests(t *testing.T) {
+func TestM1SubscriptionsUseNoRequestSlot(t *testing.T) {
 	s := start(t, streamable.Options{MaxRequests: 1})
 	for range 3 {
 		s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`,
@@ -396,7 +396,7 @@ func TestM1SubscriptionsAreNoRequests(t *testing.T) {
 }
 
 // M2: a subscription is acknowledged, and then hears nothing.
-func TestM2SubscriptionsHear(t *testing.T) {
+func TestM2SubscriptionsReceiveNotifications(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offers()
 	a := s.modern("subscriptions/listen", "",

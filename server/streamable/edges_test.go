@@ -55,7 +55,7 @@ func (l *lockedLog) text() string {
 
 // A handler that panics is answered as one that fails, and leaves a trace in the log only. One that
 // ends its goroutine harms nobody else.
-func TestHandlersThatBreak(t *testing.T) {
+func TestHandlersThatPanicOrExit(t *testing.T) {
 	var log lockedLog
 	s := startWorld(t, streamable.Options{},
 		server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -81,7 +81,7 @@ func TestHandlersThatBreak(t *testing.T) {
 }
 
 // A modern client is never called, and what is said behind an answer goes nowhere.
-func TestSayingBehindTheAnswer(t *testing.T) {
+func TestNotifyAfterTheResponse(t *testing.T) {
 	s := start(t, streamable.Options{})
 	kept := make(chan context.Context, 1)
 	s.offer("keep", func(ctx context.Context) (*mcp.CallToolResult, error) {
@@ -184,7 +184,7 @@ func TestCloseBesideSlowReaders(t *testing.T) {
 }
 
 // Half a request, a client that hangs up anywhere, and garbage leave nothing behind.
-func TestVanishingClients(t *testing.T) {
+func TestClientsThatDisconnect(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-11-25")
 		whole := "POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: steps\r\n" +

@@ -22,7 +22,7 @@ type Report struct {
 	Sky string `json:"sky"`
 }
 
-// A server over HTTP, and what one call of a modern client looks like.
+// Example serves a catalog over HTTP and sends it one call, as a modern client does.
 func Example() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
@@ -56,8 +56,8 @@ func Example() {
 	// Output: 200 OK true
 }
 
-// In good order: subscriptions get their result, running calls finish, and then the HTTP server has
-// nothing left to wait for.
+// Shut down the handler first: it ends subscriptions and waits for running calls. The HTTP server then
+// has no request left to wait for.
 func ExampleHandler_Shutdown() {
 	h := streamable.Options{}.New(
 		server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog()))

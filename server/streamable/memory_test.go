@@ -96,7 +96,7 @@ func (p *peak) wants(most int64) {
 
 const constant = 16 << 20 // for connections, and what is on its way
 
-func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
+func TestIncompleteBodiesStayWithinMemory(t *testing.T) {
 	const callers, size = 150, 4<<20 - 1
 	half := []byte(`{"x":"` + strings.Repeat("x", size-100))
 	for name, head := range map[string]string{
@@ -142,7 +142,7 @@ func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
 	}
 }
 
-func TestAnswersThatNobodyReadsKeepToTheBudget(t *testing.T) {
+func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 	const callers = 30
 	modern := func(*site) (head, body string) {
 		return "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: large\r\n",
@@ -206,7 +206,7 @@ func TestBodiesAreRefusedByPrincipal(t *testing.T) {
 		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than the 50000 bytes that one caller may have in the server's memory"}}`)
 }
 
-func TestAnswersWithoutRoomAreRefused(t *testing.T) {
+func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 	const size = 100_000
 	text := strings.Repeat("x", size)
 	for _, test := range []struct {
@@ -255,7 +255,7 @@ func TestAnswersWithoutRoomAreRefused(t *testing.T) {
 }
 
 // Of a batch, those answers are refused that find no room.
-func TestAnswersOfABatchWithoutRoomAreRefused(t *testing.T) {
+func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
 	pool := quota.NewPool(1 << 20)
 	s := startWorld(t, streamable.Options{}, server.Options{Memory: pool})
 	c := s.connect("2025-03-26", "")

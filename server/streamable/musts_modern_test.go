@@ -65,7 +65,7 @@ func TestServerMustCancelSubscriptionsThatItEnds(t *testing.T) {
 // 2026-07-28, basic/patterns/subscriptions: a subscription hears what it has asked for, behind the
 // acknowledgment, with its id, and nothing of requests.
 
-func TestSubscriptionMustHearWhatItWantsOnly(t *testing.T) {
+func TestSubscriptionMustReceiveOnlyItsNotifications(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		b.offers()
 		open := func(filter string) (*wire, *answer) {
@@ -200,7 +200,7 @@ func TestRequestStateMustBeOfItsPrincipal(t *testing.T) {
 
 // 2026-07-28, basic: what was declared on a connection before counts for nothing.
 
-func TestConnectionMustNotStandForItsClient(t *testing.T) {
+func TestConnectionMustNotIdentifyTheClient(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		w := b.dial()
 		defer w.Close()
@@ -270,7 +270,7 @@ func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
 // 2026-07-28, basic/transports/streamable-http, Server Validation: what headers are compared with
 // is what the server goes by, however the body is written.
 
-func TestHeadersMustBeComparedWithWhatIsDone(t *testing.T) {
+func TestHeadersMustMatchTheHandledBody(t *testing.T) {
 	s := start(t, streamable.Options{})
 	assert.NilError(t, s.server.AddTool(server.Tool{
 		Tool: mcp.Tool{Name: "verbatim",

@@ -98,7 +98,7 @@ func TestEventIDsMustBeUniqueAmongReplicas(t *testing.T) {
 	})
 }
 
-func TestCarriedSessionMustBeOfItsPrincipal(t *testing.T) {
+func TestReplicaSessionMustBeOfItsPrincipal(t *testing.T) {
 	o := streamable.Options{Replicas: true, Principal: byToken}
 	const a, b = header("Authorization: Bearer a\n"), header("Authorization: Bearer b\n")
 	s := startWorld(t, o, server.Options{StateKey: []byte(key)})

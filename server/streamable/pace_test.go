@@ -14,7 +14,7 @@ import (
 )
 
 // An answer of 3 MB may take two minutes, and 256 KiB of it half a minute.
-func TestSlowReadersOfLargeAnswersAreCut(t *testing.T) {
+func TestSlowReadersOfLargeResponsesAreDisconnected(t *testing.T) {
 	text := strings.Repeat("x", 1_500_000)
 	legacy := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` +
 		text + `"}}}`

@@ -88,7 +88,7 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 
 // Where nothing is left, it is the one who has the most who makes room, not the one who was idle
 // the longest.
-func TestDisplacedAreTheHeaviestOwnersSessions(t *testing.T) {
+func TestSessionsOfTheHeaviestOwnerAreEvicted(t *testing.T) {
 	inBubble(t, byHeader(streamable.Options{MaxSessions: 4}), func(t *testing.T, b *bubble) {
 		bens := b.connectAs("2025-06-18", ben) + "\n" + ben
 		time.Sleep(time.Second)

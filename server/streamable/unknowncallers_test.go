@@ -20,7 +20,7 @@ import (
 
 // Who is not known fills no log: there is one line a second for each address, which says how many
 // were left out.
-func TestUnknownCallersFillNoLog(t *testing.T) {
+func TestRefusedCallersAreLoggedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := server.New(server.Info{Name: "x", Version: "1"}, nil)
