@@ -178,7 +178,7 @@ func TestProofsMustBeVerified(t *testing.T) {
 			`, error="invalid_token", error_description="the token is bound to a different key than the proof's"`)
 		assert.Equal(t, w.call("read", bearer(h.token)).Code, 401)
 		assert.Equal(t, w.call("read", bearer(h.token)+"\nDPoP: "+header(h.proof(nil))).Code, 401)
-		// A token that is bound to nothing is none for DPoP.
+		// An unbound token is refused with the scheme DPoP.
 		plain := &holder{t, h.signer, w.issuer.token(nil)}
 		assert.Equal(t, w.call("read", plain.with(plain.proof(nil))).Code, 401)
 		w.wants(w.call("read", bearer(plain.token)), 200, "")

@@ -314,7 +314,7 @@ func TestSlowKeys(t *testing.T) {
 	})
 }
 
-// Keys stay good for a while when there is nobody to ask for them, but not for ever.
+// Cached keys are used for a while if they cannot be fetched.
 func TestStaleKeys(t *testing.T) {
 	in(t, auth.Options{}, func(t *testing.T, w *world) {
 		token := w.issuer.token(claims{"exp": time.Now().Add(24 * time.Hour).Unix()})

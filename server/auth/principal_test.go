@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/server/auth"
 )
 
-// Issuer and subject are one name, which nobody else has.
+// The principal of an issuer and subject is unique.
 func TestPrincipalsAreUnambiguous(t *testing.T) {
 	seen := map[string]bool{}
 	for _, id := range []auth.Identity{

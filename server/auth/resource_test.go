@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server/auth"
 )
 
-// The challenges to the letter, as clients of all revisions read them.
+// The exact challenges, as clients of all revisions read them.
 func TestChallengesMustBeThoseOfMCP(t *testing.T) {
 	in(t, auth.Options{}, func(t *testing.T, w *world) {
 		token := w.issuer.token(nil)

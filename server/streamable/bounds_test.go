@@ -17,7 +17,7 @@ func TestBodyIsBounded(t *testing.T) {
 	s := start(t, streamable.Options{MaxBody: 1000})
 	long := strings.Repeat("x", 1000)
 	assert.Equal(t, s.tool("echo", `{"text":"`+long+`"}`, "").StatusCode, 413)
-	// Also one whose size is not told.
+	// Also a body without Content-Length.
 	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url,
 		io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(long)))
 	assert.NilError(t, err)

@@ -395,7 +395,7 @@ func TestM1SubscriptionsUseNoRequestSlot(t *testing.T) {
 	}
 }
 
-// M2: a subscription is acknowledged, and then hears nothing.
+// M2: a subscription is acknowledged, and then receives nothing.
 func TestM2SubscriptionsReceiveNotifications(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offers()
@@ -477,7 +477,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 	})
 }
 
-// M10: sessions are of nobody, are known by their form, and are made up where there are none.
+// M10: sessions belong to no principal, are accepted by their form, and are created on the fly.
 func TestM10SessionsAreMadeByInitialize(t *testing.T) {
 	s := start(t, streamable.Options{Principal: byToken})
 	const a, b = header("Authorization: Bearer a\n"), header("Authorization: Bearer b\n")

@@ -54,7 +54,7 @@ func (l *lockedLog) text() string {
 }
 
 // A handler that panics is answered as one that fails, and leaves a trace in the log only. One that
-// ends its goroutine harms nobody else.
+// ends its goroutine affects no other request.
 func TestHandlersThatPanicOrExit(t *testing.T) {
 	var log lockedLog
 	s := startWorld(t, streamable.Options{},

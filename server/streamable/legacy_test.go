@@ -158,7 +158,7 @@ func TestMessagesMustBeOnOneStreamOnly(t *testing.T) {
 	}
 }
 
-// What nobody listens to is told, once, as soon as somebody does.
+// A message without a stream is sent once, as soon as a stream is opened.
 func TestChangesWaitForAStream(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-06-18", "")
@@ -207,7 +207,7 @@ func TestServerCallsTheClient(t *testing.T) {
 		strings.Contains(d.text(),
 			`"error":{"code":-32600,"message":"the server must send the client a request, but the client does not accept text/event-stream"}`))
 
-	// When the client cancels its request, it is told that the answer is not wanted any more.
+	// When the client cancels its request, the server cancels its request to the client.
 	e := c.call("4", "ask", "", "").isStream()
 	e.event(`"id":3,"method":"elicitation/create"`)
 	assert.Equal(t, c.post(

@@ -17,7 +17,7 @@ import (
 
 const serverInfo = `"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}`
 
-// What a modern client sends in one POST, and what comes back, to the letter.
+// Exact requests and responses of modern clients.
 func TestModernStatuses(t *testing.T) {
 	s := start(t, streamable.Options{})
 	mismatch := func(id, why string) string {

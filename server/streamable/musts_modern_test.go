@@ -363,7 +363,7 @@ func TestHeaderParamsMustBeASCII(t *testing.T) {
 		assert.Equal(t, a.StatusCode, status, text)
 		assert.Equal(t, strings.Contains(text, `"code":-32020`), status == 400, text)
 	}
-	// Where no annotation makes it one of the tool's, it is nobody's business.
+	// Without an annotation, the header is ignored.
 	assert.Equal(t, s.tool("echo", `{"text":"x"}`, "Mcp-Param-Region: \xff").StatusCode, 200)
 }
 

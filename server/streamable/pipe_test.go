@@ -266,7 +266,7 @@ func TestLegacySlowReader(t *testing.T) {
 	})
 }
 
-// News that nobody reads are told once, and hold up nobody else.
+// Unread notifications are coalesced and delay no other client.
 func TestSlowListener(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-06-18")

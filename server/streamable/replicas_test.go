@@ -140,7 +140,7 @@ func TestReplicasServeALegacySession(t *testing.T) {
 	status, header, _ = send(t, "DELETE", url, session, "", "")
 	assert.Equal(t, status, 405)
 	assert.Equal(t, header.Get("Allow"), "POST, GET")
-	// Another's session, or none at all, is nobody's.
+	// The session of another principal, and an invalid one, are refused.
 	for _, wrong := range []string{"nonsense", session[:len(session)-4] + "AAAA",
 		strings.Repeat("x", 600)} {
 		status, _, _ = send(t, "POST", url, wrong, "", `{"jsonrpc":"2.0","id":5,"method":"ping"}`)
