@@ -73,8 +73,8 @@ func (b *bench) calls(server []string, calls ...call) {
 	b.checkClient("record")
 }
 
-// Both ends are its own, in both eras.
-func TestBuiltInServer(t *testing.T) {
+// The client and the server of this module, in both eras.
+func TestOwnClientOnOwnServer(t *testing.T) {
 	for _, era := range []string{"modern", "legacy", "auto"} {
 		t.Run(era, func(t *testing.T) {
 			b := newBench(t)

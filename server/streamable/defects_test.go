@@ -146,7 +146,7 @@ func TestG4SubscriptionsWithTheSameID(t *testing.T) {
 }
 
 // G6: a legacy client is asked once only, and gets a result that it does not know.
-func TestG6ElicitationAfterResumption(t *testing.T) {
+func TestG6LegacyClientIsElicitedTwice(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offer("twice", func(ctx context.Context) (*mcp.CallToolResult, error) {
 		for _, key := range []string{"one", "two"} {
@@ -217,7 +217,7 @@ func (h hangsUp) Write(p []byte) (int, error) {
 }
 
 // G12, M9: something is kept of each stream, and the names of sessions that have ended, for ever.
-func TestG12M9EndedRequestsFreeTheirState(t *testing.T) {
+func TestG12M9EndedSessionsAndStreamsAreFreed(t *testing.T) {
 	w := newWorld(server.Options{})
 	h := streamable.Options{MaxEvents: 10, MaxStored: 256 << 10, MaxSessions: 10}.New(w.server)
 	defer h.Close()
