@@ -26,7 +26,7 @@ func (mcpGoNames) CompletePromptArgument(_ context.Context, _ string,
 		})}, nil
 }
 
-// newMCPGoVisited is the server of [conformance.Visit] with mcp-go.
+// newMCPGoVisited is the server of [conformance.ServerTest] with mcp-go.
 func newMCPGoVisited(sessions mcpgoserver.SessionIdManager) *mcpgoserver.MCPServer {
 	var held holds
 	grown := 0

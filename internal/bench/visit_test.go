@@ -99,7 +99,7 @@ func TestVisitHTTP(t *testing.T) {
 				}
 			})
 			legacy := c.era == mcp.Legacy
-			v := conformance.Visit{
+			v := conformance.ServerTest{
 				Connect: func(o client.Options) (*client.Client, error) {
 					o.Era = c.ask
 					return o.Connect(t.Context(), streamable.Dial(front.URL+"/mcp"))
@@ -165,7 +165,7 @@ func TestVisitStream(t *testing.T) {
 				if schemas := conformance.OpenSchemas(); schemas != nil {
 					talk = schemas.Client()
 				}
-				conformance.Visit{
+				conformance.ServerTest{
 					Connect: func(o client.Options) (*client.Client, error) {
 						o.Era = c.ask
 						o.Hooks.Frame = func(d rpc.Direction, frame []byte) {

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// honest is a server in shell that has one tool per way to misbehave in a call. It reads one line at a time, and knows the requests of
-// a legacy client by their text.
+// honest is a server in shell that has one tool per way to misbehave in a call. It reads one line
+// at a time, and knows the requests of a legacy client by their text.
 const honest = `
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
 serve() {
@@ -46,7 +46,8 @@ func TestBrokenServers(t *testing.T) {
 	}{
 		"crashes at start": {
 			server: `echo 'Starting' >&2; echo 'boom: missing API key' >&2; exit 3`,
-			args:   tools, code: 4, stderr: []string{"3", "boom: missing API key"}, within: time.Second,
+			args:   tools, code: 4, stderr: []string{"3", "boom: missing API key"},
+			within: time.Second,
 		},
 		"is killed at start": {
 			server: `kill -9 $$`,
@@ -62,7 +63,8 @@ func TestBrokenServers(t *testing.T) {
 		},
 		"never answers": {
 			server: `cat >/dev/null; sleep 300`,
-			args:   []string{"tools", "--start-timeout", "1s"}, code: 4, stderr: []string{"after 1"}, within: 6 * time.Second,
+			args:   []string{"tools", "--start-timeout", "1s"}, code: 4,
+			stderr: []string{"after 1"}, within: 6 * time.Second,
 		},
 		"never answers, and ignores SIGTERM and the end of stdin": {
 			server: `trap '' TERM HUP INT; while :; do sleep 300; done`,
@@ -94,11 +96,13 @@ func TestBrokenServers(t *testing.T) {
 		},
 		"hangs in a call": {
 			server: honest + `serve`,
-			args:   []string{"call", "hang", "--timeout", "1s"}, code: 6, stderr: []string{"hang", "after 1"}, within: 6 * time.Second,
+			args:   []string{"call", "hang", "--timeout", "1s"}, code: 6,
+			stderr: []string{"hang", "after 1"}, within: 6 * time.Second,
 		},
 		"crashes in a call": {
 			server: honest + `serve`,
-			args:   []string{"call", "crash"}, code: 6, stderr: []string{"9", "segmentation vault"}, within: time.Second,
+			args:   []string{"call", "crash"}, code: 6, stderr: []string{"9", "segmentation vault"},
+			within: time.Second,
 		},
 		"hangs, and the user presses Ctrl-C": {
 			server: honest + `sleep 300 & serve`,

@@ -30,16 +30,19 @@ func TestClientOfServerChromeDevTools(t *testing.T) {
 	}
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, `<!DOCTYPE html><title>A page for tests</title><h1>Grüße</h1><button onclick="this.textContent='pressed'">press</button>`)
+		_, _ = io.WriteString(w,
+			`<!DOCTYPE html><title>A page for tests</title><h1>Grüße</h1><button onclick="this.textContent='pressed'">press</button>`)
 	}))
 	defer page.Close()
 	checked, frame := b.checking()
 	c, err := client.Options{Hooks: rpc.Hooks{Frame: frame}}.Spawn(t.Context(), client.Command{
 		Path: "chrome-devtools-mcp",
-		Args: []string{"--headless", "--isolated", "--executablePath", browser, "--no-usage-statistics", "--no-performance-crux",
+		Args: []string{"--headless", "--isolated", "--executablePath", browser,
+			"--no-usage-statistics", "--no-performance-crux",
 			"--chromeArg=--no-sandbox", "--chromeArg=--disable-dev-shm-usage"},
 		Dir: b.dir,
-		Env: map[string]string{"PATH": b.getenv("PATH"), "HOME": b.dir, "TMPDIR": b.dir, "CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"},
+		Env: map[string]string{"PATH": b.getenv("PATH"), "HOME": b.dir, "TMPDIR": b.dir,
+			"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"},
 	})
 	assert.NilError(t, err)
 	defer c.Close()
@@ -61,7 +64,9 @@ func TestClientOfServerChromeDevTools(t *testing.T) {
 	second := map[string]any{"pageId": 2}
 	snapshot := call("take_snapshot", second)
 	assert.Assert(t, strings.Contains(snapshot, `heading "Grüße"`), "%s", snapshot)
-	seen := call("evaluate_script", map[string]any{"pageId": 2, "function": "() => document.title + ', ' + document.querySelector('h1').textContent"})
+	seen := call("evaluate_script",
+		map[string]any{"pageId": 2,
+			"function": "() => document.title + ', ' + document.querySelector('h1').textContent"})
 	assert.Assert(t, strings.Contains(seen, "A page for tests, Grüße"), "%s", seen)
 	button := regexp.MustCompile(`uid=(\S+) button "press"`).FindStringSubmatch(snapshot)
 	assert.Assert(t, button != nil, "%s", snapshot)

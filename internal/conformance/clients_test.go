@@ -144,7 +144,8 @@ func (got seen) onFixture(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(got.Changed, " "), "grown_1"), "%v", got.Changed)
 }
 
-// unanswered makes sure that of the calls of a tool in a record each was cancelled, and none answered.
+// unanswered makes sure that of the calls of a tool in a record each was cancelled, and none
+// answered.
 func (b *bench) unanswered(record, tool string) {
 	b.t.Helper()
 	connections, err := conformance.ReadRecords(b.path(record))
@@ -184,11 +185,14 @@ func TestInspectorOnTheBinary(t *testing.T) {
 			b := newNodeBench(t)
 			b.write("root/hello.txt", "Hello, world.\n")
 			inspect := func(args ...string) outcome {
-				inspector := []string{"mcp-inspector", "--cli", "--format", "json", "--protocol-era", era}
-				return b.run(slices.Concat(inspector, args, []string{"--"}, b.tapped("record", binary(t), "serve", "--root", "root"))...)
+				inspector := []string{"mcp-inspector", "--cli", "--format", "json",
+					"--protocol-era", era}
+				return b.run(slices.Concat(inspector, args, []string{"--"},
+					b.tapped("record", binary(t), "serve", "--root", "root"))...)
 			}
 			call := func(tool string, args ...string) (toolResult, outcome) {
-				o := inspect(append([]string{"--method", "tools/call", "--tool-name", tool}, args...)...)
+				o := inspect(append([]string{"--method", "tools/call", "--tool-name", tool},
+					args...)...)
 				var answer struct{ Result toolResult }
 				if o.stdout != "" {
 					assert.NilError(t, json.Unmarshal([]byte(o.stdout), &answer), "%v", o)
@@ -196,7 +200,8 @@ func TestInspectorOnTheBinary(t *testing.T) {
 				return answer.Result, o
 			}
 
-			o := inspect("--method", "tools/list", "--strict") // fails if a schema is not what most clients understand
+			// fails if a schema is not what most clients understand
+			o := inspect("--method", "tools/list", "--strict")
 			assert.Equal(t, o.code, 0, "%v", o)
 			var list struct {
 				Result struct{ Tools []struct{ Name string } }

@@ -10,30 +10,32 @@ import (
 
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 
-// Checked says how many messages of which kinds were checked: the methods of requests and notifications; for answers with " result" or
-// " error" behind the method.
+// Checked counts the messages that were validated, by kind: the method of a request or
+// notification, or the method and " result" or " error" for a response.
 type Checked map[string]int
 
-// A Conversation checks the messages of one connection, in the order in which they pass, against the schema of the revision that each
-// belongs to. It is not safe for concurrent use.
+// A Conversation validates the messages of one connection, in order, against the schema of the
+// revision of each. It is not safe for concurrent use.
 type Conversation struct {
-	schemas  *Schemas
-	from     byte              // whose messages are checked
-	revision string            // of what belongs to no request: as agreed on, or that of the latest modern request
-	open     map[string]opened // requests by direction and id
+	schemas *Schemas
+	from    byte // the sender whose messages are validated
+	// of other messages: as negotiated, or that of the latest modern request
+	revision string
+	open     map[string]pendingRequest // in-flight requests by direction and id
 	Checked  Checked
 }
 
-type opened struct{ method, revision string }
+type pendingRequest struct{ method, revision string }
 
-// Server returns the check of a server's messages, Client of a client's.
+// Server returns a Conversation that validates the messages of the server.
 func (s *Schemas) Server() *Conversation { return s.conversation(fromServer) }
 
-// Client is described at Server.
+// Client returns a Conversation that validates the messages of the client.
 func (s *Schemas) Client() *Conversation { return s.conversation(fromClient) }
 
 func (s *Schemas) conversation(from byte) *Conversation {
-	return &Conversation{schemas: s, from: from, revision: "2025-11-25", open: map[string]opened{}, Checked: Checked{}}
+	return &Conversation{schemas: s, from: from, revision: "2025-11-25",
+		open: map[string]pendingRequest{}, Checked: Checked{}}
 }
 
 type envelope struct {
@@ -47,8 +49,8 @@ type envelope struct {
 	Error  *struct{ Code int }
 }
 
-// Frame takes the next message, and returns what is wrong with it. Lines that are no messages are wrong if they come from the side
-// that is checked.
+// Frame adds the next message and returns an error if it is invalid. A line that is not a message
+// is an error if the validated side sent it.
 func (c *Conversation) Frame(server bool, frame []byte) error {
 	from, to := byte(fromClient), byte(fromServer)
 	if server {
@@ -75,12 +77,12 @@ func (c *Conversation) Frame(server bool, frame []byte) error {
 		return nil
 	}
 	key, revision := string(to)+string(m.ID), c.revision
-	var request opened
+	var request pendingRequest
 	if m.Method != "" {
 		key = string(from) + string(m.ID)
 		revision = c.revisionOf(m)
 		if m.ID != nil {
-			c.open[key] = opened{m.Method, revision}
+			c.open[key] = pendingRequest{m.Method, revision}
 		}
 	} else {
 		request = c.open[key]
@@ -105,7 +107,8 @@ func (c *Conversation) Frame(server bool, frame []byte) error {
 	return nil
 }
 
-// revisionOf returns the revision that a request or notification is written in, and remembers it where it stays.
+// revisionOf returns the revision of a request or notification, and keeps it for the messages that
+// follow.
 func (c *Conversation) revisionOf(m envelope) string {
 	var version string
 	if json.Unmarshal(m.Params.Meta[versionKey], &version) == nil && version != "" {
@@ -113,7 +116,7 @@ func (c *Conversation) revisionOf(m envelope) string {
 			c.revision = version
 			return version
 		}
-		return "2026-07-28" // whose schema says how to refuse it
+		return "2026-07-28" // its schema has the error for an unknown revision
 	}
 	if m.Method == "initialize" {
 		return cmp.Or(m.Params.ProtocolVersion, c.revision)
@@ -121,7 +124,8 @@ func (c *Conversation) revisionOf(m envelope) string {
 	return c.revision
 }
 
-func (c *Conversation) check(m envelope, request opened, revision string, frame []byte) error {
+func (c *Conversation) check(m envelope, request pendingRequest, revision string,
+	frame []byte) error {
 	d, err := c.schemas.revision(revision)
 	if err != nil {
 		return err
@@ -131,7 +135,7 @@ func (c *Conversation) check(m envelope, request opened, revision string, frame 
 		c.Checked[m.Method]++
 		err = d.message(m.Method, frame)
 	case request.method == "":
-		err = errors.New("answers nothing that was asked")
+		err = errors.New("response to no request")
 	case m.Error != nil:
 		c.Checked[request.method+" error"]++
 		err = d.failure(m.Error.Code, frame)

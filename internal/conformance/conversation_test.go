@@ -7,7 +7,7 @@ import (
 )
 
 // The check itself: each conversation is wrong at its end, and right but for that.
-func TestWhatIsWrongIsFound(t *testing.T) {
+func TestInvalidMessagesAreReported(t *testing.T) {
 	const (
 		initialize  = `>{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
 		initialized = `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`
@@ -21,19 +21,31 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		future      = `>{"jsonrpc":"2.0","id":4,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}}`
 	)
 	for want, lines := range map[string][]string{
-		"no InitializeResult":                {initialize, `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}`},
-		"no CallToolResult":                  {initialize, initialized, call, `<{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text"}]}}`},
-		"no ListToolsResultResponse":         {modern, `<{"jsonrpc":"2.0","id":3,"result":{"tools":[],"resultType":"complete"}}`},
-		"no UnsupportedProtocolVersionError": {future, `<{"jsonrpc":"2.0","id":4,"error":{"code":-32022,"message":"no"}}`},
-		"no CreateTaskResult: /:":            {taskCall, `<{"jsonrpc":"2.0","id":5,"result":{"resultType":"task","taskId":"t"}}`},
-		"no CreateTaskResult: /task:":        {november, agreed, call, `<{"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"t"}}}`},
-		"no GetTaskResult":                   {taskCall, task, taskGet, `<{"jsonrpc":"2.0","id":6,"result":{"resultType":"complete","taskId":"t"}}`},
-		"no ProgressNotification":            {initialize, initialized, `<{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`},
-		"no JSONRPCMessage":                  {initialize, initialized, call, `<{"id":2,"result":{"content":[]}}`},
-		"that the revision does not have":    {initialize, initialized, `<{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`},
-		"answers nothing that was asked":     {initialize, initialized, `<{"jsonrpc":"2.0","id":7,"result":{}}`},
-		"no revision of MCP":                 {initialize, `<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1.0","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
-		"invalid character":                  {initialize, initialized, `<Listening`},
+		"no InitializeResult": {initialize,
+			`<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}`},
+		"no CallToolResult": {initialize, initialized, call,
+			`<{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text"}]}}`},
+		"no ListToolsResultResponse": {modern,
+			`<{"jsonrpc":"2.0","id":3,"result":{"tools":[],"resultType":"complete"}}`},
+		"no UnsupportedProtocolVersionError": {future,
+			`<{"jsonrpc":"2.0","id":4,"error":{"code":-32022,"message":"no"}}`},
+		"no CreateTaskResult: /:": {taskCall,
+			`<{"jsonrpc":"2.0","id":5,"result":{"resultType":"task","taskId":"t"}}`},
+		"no CreateTaskResult: /task:": {november, agreed, call,
+			`<{"jsonrpc":"2.0","id":2,"result":{"task":{"taskId":"t"}}}`},
+		"no GetTaskResult": {taskCall, task, taskGet,
+			`<{"jsonrpc":"2.0","id":6,"result":{"resultType":"complete","taskId":"t"}}`},
+		"no ProgressNotification": {initialize, initialized,
+			`<{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}`},
+		"no JSONRPCMessage": {initialize, initialized, call,
+			`<{"id":2,"result":{"content":[]}}`},
+		"that the revision does not have": {initialize, initialized,
+			`<{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`},
+		"answers nothing that was asked": {initialize, initialized,
+			`<{"jsonrpc":"2.0","id":7,"result":{}}`},
+		"no revision of MCP": {initialize,
+			`<{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"1.0","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}`},
+		"invalid character": {initialize, initialized, `<Listening`},
 	} {
 		t.Run(want, func(t *testing.T) {
 			talk := schemas(t).Server()

@@ -28,14 +28,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The everything server of the MCP project by all its transports, with all that the client can. All that the client says is checked.
+// The everything server of the MCP project by all its transports, with all that the client can. All
+// that the client says is checked.
 func TestClientOfServerEverything(t *testing.T) {
 	for name, connect := range map[string]func(b *bench, o client.Options) (*client.Client, error){
 		"stdio": func(b *bench, o client.Options) (*client.Client, error) {
-			return o.Spawn(b.t.Context(), client.Command{Path: "mcp-server-everything", Dir: b.dir, Env: map[string]string{"PATH": b.getenv("PATH")}})
+			return o.Spawn(b.t.Context(),
+				client.Command{Path: "mcp-server-everything", Dir: b.dir,
+					Env: map[string]string{"PATH": b.getenv("PATH")}})
 		},
 		"streamableHttp": func(b *bench, o client.Options) (*client.Client, error) {
-			return o.Connect(b.t.Context(), streamable.Dial(b.everythingOn("streamableHttp")+"/mcp"))
+			return o.Connect(b.t.Context(),
+				streamable.Dial(b.everythingOn("streamableHttp")+"/mcp"))
 		},
 		"sse": func(b *bench, o client.Options) (*client.Client, error) {
 			return o.Connect(b.t.Context(), streamable.Dial(b.everythingOn("sse")+"/sse"))
@@ -45,7 +49,8 @@ func TestClientOfServerEverything(t *testing.T) {
 			t.Parallel()
 			b := newNodeBench(t)
 			checked, frame := b.checking()
-			e := &everythingVisit{bench: b, name: name, tools: make(chan []*mcp.Tool, 100), logs: make(chan string, 1000), updated: make(chan string, 100)}
+			e := &everythingVisit{bench: b, name: name, tools: make(chan []*mcp.Tool, 100),
+				logs: make(chan string, 1000), updated: make(chan string, 100)}
 			c, err := connect(b, client.Options{
 				Hooks:             rpc.Hooks{Frame: frame},
 				OnElicit:          e.elicit,
@@ -54,8 +59,10 @@ func TestClientOfServerEverything(t *testing.T) {
 				Roots:             []mcp.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}},
 				OnToolsChanged:    func(tools []*mcp.Tool, err error) { e.tools <- tools },
 				OnResourceUpdated: func(uri string) { e.updated <- uri },
-				OnLog:             func(p mcp.LoggingMessageParams) { e.logs <- fmt.Sprintf("%s %s", p.Level, p.Data) },
-				LogLevel:          "debug",
+				OnLog: func(p mcp.LoggingMessageParams) {
+					e.logs <- fmt.Sprintf("%s %s", p.Level, p.Data)
+				},
+				LogLevel: "debug",
 			})
 			assert.NilError(t, err)
 			t.Cleanup(func() { _ = c.Close() }) // whatever fails
@@ -77,7 +84,8 @@ func (b *bench) getenv(name string) (value string) {
 	return value
 }
 
-// checking returns a hook for a client that checks what the client says, and a function that checks that this was something.
+// checking returns a hook for a client that checks what the client says, and a function that checks
+// that this was something.
 func (b *bench) checking() (done func(), frame func(rpc.Direction, []byte)) {
 	talk := schemas(b.t).Client()
 	var mu sync.Mutex // hooks are called several at once
@@ -97,7 +105,8 @@ func (b *bench) checking() (done func(), frame func(rpc.Direction, []byte)) {
 // everythingOn starts the server on a port, and returns its address.
 func (b *bench) everythingOn(transport string) (address string) {
 	b.t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // which is then free, unless somebody else gets it
+	// which is then free, unless somebody else gets it
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(b.t, err)
 	address = listener.Addr().String()
 	assert.NilError(b.t, listener.Close())
@@ -131,22 +140,28 @@ type everythingVisit struct {
 }
 
 func (e *everythingVisit) elicit(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	if p.Mode == mcp.ElicitURL && strings.Contains(p.URL, "modelcontextprotocol.io") { // with which it refuses a call until somebody has been there
+	if p.Mode == mcp.ElicitURL && strings.Contains(p.URL, "modelcontextprotocol.io") {
+		// with which it refuses a call until somebody has been there
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	if p.Mode == mcp.ElicitURL {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
 	}
-	// The server's default for the number is 3.14, which is none of the revision's schema.json: that has integers only, unlike its schema.ts.
-	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7,"ok":true}`)}, nil
+	// The server's default for the number is 3.14, which is none of the revision's schema.json:
+	// that has integers only, unlike its schema.ts.
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+		Content: []byte(`{"name":"Ada","email":"ada@example.com","number":7,"ok":true}`)}, nil
 }
 
-func (e *everythingVisit) sample(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (e *everythingVisit) sample(_ context.Context,
+	p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	text := "I was told: " + p.SystemPrompt + " " + p.Messages[0].Content[0].(*mcp.TextContent).Text
-	return &mcp.CreateMessageResult{Role: "assistant", Model: "none", Content: mcp.SamplingContent{&mcp.TextContent{Text: text}}}, nil
+	return &mcp.CreateMessageResult{Role: "assistant", Model: "none",
+		Content: mcp.SamplingContent{&mcp.TextContent{Text: text}}}, nil
 }
 
-func (e *everythingVisit) call(tool string, args map[string]any, opts ...client.CallOption) *mcp.CallToolResult {
+func (e *everythingVisit) call(tool string, args map[string]any,
+	opts ...client.CallOption) *mcp.CallToolResult {
 	e.t.Helper()
 	result, err := e.c.CallTool(e.t.Context(), e.prefix+tool, args, opts...)
 	assert.NilError(e.t, err)
@@ -188,9 +203,11 @@ func (e *everythingVisit) run() {
 	assert.Equal(e.t, e.c.Era(), mcp.Legacy)
 	assert.Equal(e.t, e.c.ServerInfo().Name, "mcp-servers/everything")
 	assert.Assert(e.t, e.c.Instructions() != "")
-	// Some tools come only when the server has heard what the client can do: before the list is made for the first time, or after that.
+	// Some tools come only when the server has heard what the client can do: before the list is
+	// made for the first time, or after that.
 	conditional := func(tools []*mcp.Tool) bool {
-		return slices.ContainsFunc(tools, func(tool *mcp.Tool) bool { return tool.Name == "trigger-url-elicitation" })
+		return slices.ContainsFunc(tools,
+			func(tool *mcp.Tool) bool { return tool.Name == "trigger-url-elicitation" })
 	}
 	var tools []*mcp.Tool
 	for tool, err := range e.c.Tools(e.t.Context()) {
@@ -210,23 +227,33 @@ func (e *everythingVisit) run() {
 func (e *everythingVisit) content() {
 	e.t.Helper()
 	e.says("Echo: hällo", "echo", map[string]any{"message": "hällo"})
-	assert.Assert(e.t, bytes.Contains(e.call("get-structured-content", map[string]any{"location": "Chicago"}).StructuredContent, []byte(`"conditions"`)))
+	assert.Assert(e.t,
+		bytes.Contains(e.call("get-structured-content",
+			map[string]any{"location": "Chicago"}).StructuredContent, []byte(`"conditions"`)))
 	content := e.call("get-tiny-image", nil).Content
-	_, err := png.DecodeConfig(bytes.NewReader(content[1].(*mcp.ImageContent).Data)) // the rest of it is broken
+	// the rest of it is broken
+	_, err := png.DecodeConfig(bytes.NewReader(content[1].(*mcp.ImageContent).Data))
 	assert.NilError(e.t, err)
-	annotated := e.call("get-annotated-message", map[string]any{"messageType": "error"}).Content[0].(*mcp.TextContent)
+	annotated := e.call("get-annotated-message",
+		map[string]any{"messageType": "error"}).Content[0].(*mcp.TextContent)
 	assert.DeepEqual(e.t, annotated.Annotations.Audience, []mcp.Role{"user", "assistant"})
 	links := e.call("get-resource-links", map[string]any{"count": 2}).Content
 	linked, err := e.c.ReadResource(e.t.Context(), links[1].(*mcp.ResourceLink).URI)
 	assert.NilError(e.t, err)
 	assert.Equal(e.t, linked.Contents[0].URI, links[1].(*mcp.ResourceLink).URI)
-	embedded := e.call("get-resource-reference", map[string]any{"resourceType": "Text", "resourceId": 1}).Content
-	assert.Assert(e.t, slices.ContainsFunc(embedded, func(c mcp.Content) bool { _, ok := c.(*mcp.EmbeddedResource); return ok }))
-	link := e.call("gzip-file-as-resource", map[string]any{"name": "x.gz", "data": "data:text/plain,hello"}).Content[0].(*mcp.ResourceLink)
+	embedded := e.call("get-resource-reference",
+		map[string]any{"resourceType": "Text", "resourceId": 1}).Content
+	assert.Assert(e.t, slices.ContainsFunc(embedded, func(c mcp.Content) bool {
+		_, ok := c.(*mcp.EmbeddedResource)
+		return ok
+	}))
+	link := e.call("gzip-file-as-resource",
+		map[string]any{"name": "x.gz", "data": "data:text/plain,hello"}).Content[0].(*mcp.ResourceLink)
 	packed, err := e.c.ReadResource(e.t.Context(), link.URI)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C { // a gateway knows what is new a moment later
+	for end := time.Now().Add(10 * time.Second); err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C {
+		// a gateway knows what is new a moment later
 		packed, err = e.c.ReadResource(e.t.Context(), link.URI)
 	}
 	assert.NilError(e.t, err)
@@ -271,7 +298,8 @@ func (e *everythingVisit) questions() {
 	}
 	e.says("I was told: You are a helpful test server. Resource trigger-sampling-request context: Capital?",
 		"trigger-sampling-request", map[string]any{"prompt": "Capital?", "maxTokens": 10})
-	e.says(`"firstLine": "It was a dark and stormy night."`, "trigger-elicitation-request", nil) // which the client fills in
+	// which the client fills in
+	e.says(`"firstLine": "It was a dark and stormy night."`, "trigger-elicitation-request", nil)
 	ask := map[string]any{"url": "https://example.com/", "elicitationId": "1"}
 	e.says("User completed the URL elicitation flow", "trigger-url-elicitation", ask)
 	if e.c.Era() == mcp.Modern {

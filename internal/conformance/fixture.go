@@ -13,20 +13,21 @@ type Count struct {
 	N int64 `json:"n"`
 }
 
-// Fixture returns a catalog with operations to test clients with:
+// Fixture returns a catalog with operations for tests of clients:
 //
 //	add    adds two numbers
 //	steps  reports progress and logs, twice
 //	block  runs until it is cancelled
-//	ended  says how many calls of block have ended
-//	grow   adds an operation to the catalog, whereupon the list of tools changes
+//	ended  returns the number of calls of block that have ended
+//	grow   adds an operation to the catalog, which changes the list of tools
 //	fail   fails with not_found
 //	panic  panics
 func Fixture() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	var ended, grown atomic.Int64
 	type none = struct{}
-	dispatch.Add(c, dispatch.Spec{Name: "add", Summary: "Add two numbers.", Kind: dispatch.Read, Idempotent: true},
+	dispatch.Add(c, dispatch.Spec{Name: "add", Summary: "Add two numbers.", Kind: dispatch.Read,
+		Idempotent: true},
 		func(_ context.Context, in struct {
 			A int64 `json:"a" doc:"One of them."`
 			B int64 `json:"b" doc:"The other." max:"1000"`
@@ -41,23 +42,27 @@ func Fixture() *dispatch.Catalog {
 			}
 			return Count{2}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Run until cancelled.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Run until cancelled.",
+		Kind: dispatch.Wait},
 		func(ctx context.Context, _ none) (Count, error) {
 			dispatch.Progress(ctx, 1, 0, "blocking")
 			<-ctx.Done()
 			ended.Add(1)
 			return Count{}, context.Cause(ctx)
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "ended", Summary: "Say how many calls of block have ended.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "ended", Summary: "Say how many calls of block have ended.",
+		Kind: dispatch.Read},
 		func(context.Context, none) (Count, error) { return Count{ended.Load()}, nil })
 	dispatch.Add(c, dispatch.Spec{Name: "grow", Summary: "Add an operation.", Kind: dispatch.Write},
 		func(context.Context, none) (Count, error) {
 			n := grown.Add(1)
-			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("grown.%d", n), Summary: "Was added.", Kind: dispatch.Read},
+			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("grown.%d", n), Summary: "Was added.",
+				Kind: dispatch.Read},
 				func(context.Context, none) (none, error) { return none{}, nil })
 			return Count{n}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fail.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fail.", Kind: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(context.Context, none) (none, error) {
 			return none{}, dispatch.Errorf(dispatch.NotFound, "there is nothing here")
 		})

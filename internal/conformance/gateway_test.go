@@ -30,13 +30,15 @@ type configured struct {
 	CallTimeoutMs int               `json:"callTimeoutMs,omitempty"`
 }
 
-// gateway is the command of the binary with these servers behind it. Tools may come and change: they are not pinned.
+// gateway is the command of the binary with these servers behind it. Tools may come and change:
+// they are not pinned.
 func (b *bench) gateway(servers map[string]configured, args ...string) []string {
 	b.t.Helper()
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	assert.NilError(b.t, err)
 	b.write("gateway.json", string(text))
-	return append([]string{binary(b.t), "serve", "--config", b.path("gateway.json"), "--pins", "off"}, args...)
+	return append([]string{binary(b.t), "serve", "--config", b.path("gateway.json"), "--pins",
+		"off"}, args...)
 }
 
 // real are servers that others have made, and "modern", which is our own.
@@ -48,34 +50,43 @@ func (b *bench) real() map[string]configured {
 	return map[string]configured{
 		"everything": {Command: "mcp-server-everything"},
 		"files":      {Command: "mcp-server-filesystem", Args: []string{b.path("root")}},
-		"memory":     {Command: "mcp-server-memory", Env: map[string]string{"MEMORY_FILE_PATH": b.path("memory.json")}},
-		"modern":     {Command: own},
+		"memory": {Command: "mcp-server-memory",
+			Env: map[string]string{"MEMORY_FILE_PATH": b.path("memory.json")}},
+		"modern": {Command: own},
 	}
 }
 
 // spawn has a client of ours start a server.
 func (b *bench) spawn(o client.Options, command []string) (*client.Client, error) {
 	return o.Spawn(b.t.Context(), client.Command{
-		Path: command[0], Args: command[1:], Dir: b.dir, Env: map[string]string{"PATH": b.getenv("PATH"), "HOME": b.dir},
+		Path: command[0], Args: command[1:], Dir: b.dir,
+		Env: map[string]string{"PATH": b.getenv("PATH"), "HOME": b.dir},
 	})
 }
 
-// Real servers behind the gateway, and our client in front of it, in both eras and by both transports: it can do all that it can do without.
+// Real servers behind the gateway, and our client in front of it, in both eras and by both
+// transports: it can do all that it can do without.
 func TestClientOfGateway(t *testing.T) {
 	const token = "a token that nobody guesses"
 	for name, connect := range map[string]func(b *bench, o client.Options) (*client.Client, error){
-		"stdio": func(b *bench, o client.Options) (*client.Client, error) { return b.spawn(o, b.gateway(b.real())) },
+		"stdio": func(b *bench, o client.Options) (*client.Client,
+			error) {
+			return b.spawn(o, b.gateway(b.real()))
+		},
 		"http": func(b *bench, o client.Options) (*client.Client, error) {
 			b.env = append(b.env, "STDWIRE_TEST_TOKEN="+token)
 			s := b.serving(b.gateway(b.real(), "--token-env", "STDWIRE_TEST_TOKEN", "--http")...)
-			return o.Connect(b.t.Context(), streamable.Options{Header: http.Header{"Authorization": {"Bearer " + token}}}.Dial(s.direct))
+			return o.Connect(b.t.Context(),
+				streamable.Options{Header: http.Header{"Authorization": {"Bearer " + token}}}.Dial(
+					s.direct))
 		},
 	} {
 		for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
 			t.Run(fmt.Sprint(name, " ", era), func(t *testing.T) {
 				b := newNodeBench(t)
 				checked, frame := b.checking()
-				e := &everythingVisit{bench: b, name: name, prefix: "everything__", tools: make(chan []*mcp.Tool, 100), updated: make(chan string, 100)}
+				e := &everythingVisit{bench: b, name: name, prefix: "everything__",
+					tools: make(chan []*mcp.Tool, 100), updated: make(chan string, 100)}
 				c, err := connect(b, client.Options{
 					Era:               era,
 					Hooks:             rpc.Hooks{Frame: frame},
@@ -95,9 +106,12 @@ func TestClientOfGateway(t *testing.T) {
 				e.resources()
 				e.notices()
 				e.prefix = "files__"
-				e.says("Hello, world.", "read_text_file", map[string]any{"path": b.path("root/hello.txt")})
+				e.says("Hello, world.", "read_text_file",
+					map[string]any{"path": b.path("root/hello.txt")})
 				e.prefix = "memory__"
-				e.says("Ada", "create_entities", map[string]any{"entities": json.RawMessage(`[{"name":"Ada","entityType":"person","observations":["counts"]}]`)})
+				e.says("Ada", "create_entities",
+					map[string]any{"entities": json.RawMessage(
+						`[{"name":"Ada","entityType":"person","observations":["counts"]}]`)})
 				e.says("counts", "read_graph", nil)
 				e.prefix = "modern__"
 				e.modern()
@@ -114,18 +128,23 @@ func (e *everythingVisit) modern() {
 	e.t.Helper()
 	ctx := e.t.Context()
 	var progress []float64
-	e.says("Done", "test_tool_with_progress", nil, client.OnProgress(func(p mcp.ProgressParams) { progress = append(progress, p.Progress) }))
+	e.says("Done", "test_tool_with_progress", nil, client.OnProgress(func(p mcp.ProgressParams) {
+		progress = append(progress, p.Progress)
+	}))
 	assert.DeepEqual(e.t, progress, []float64{0, 50, 100})
 	e.says("Hello, Ada!", "test_input_required_result_elicitation", nil)
 	e.says("state-ok", "test_input_required_result_request_state", nil)
 	e.says("I was told: ", "test_sampling", map[string]any{"prompt": "Capital?"})
 	prompt, err := e.c.GetPrompt(ctx, e.prefix+"test_input_required_result_prompt", nil)
 	assert.NilError(e.t, err)
-	assert.Assert(e.t, strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "Ada"), "%v", prompt)
+	assert.Assert(e.t, strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "Ada"),
+		"%v", prompt)
 	read, err := e.c.ReadResource(ctx, "test://template/7/data")
 	assert.NilError(e.t, err)
 	assert.Assert(e.t, strings.Contains(read.Contents[0].Text, "Data for ID: 7"), "%v", read)
-	completion, err := e.c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefResource, URI: "test://template/{id}/data"}, "id", "12", nil)
+	completion, err := e.c.Complete(ctx,
+		mcp.CompleteReference{Type: mcp.RefResource, URI: "test://template/{id}/data"}, "id", "12",
+		nil)
 	assert.NilError(e.t, err)
 	assert.DeepEqual(e.t, completion.Values, []string{"123", "124"})
 	const uri = "test://watched-resource"
@@ -134,11 +153,13 @@ func (e *everythingVisit) modern() {
 	comes(e, e.updated, func(updated string) bool { return updated == uri })
 	e.call("test_trigger_tool_change", nil)
 	comes(e, e.tools, func(tools []*mcp.Tool) bool {
-		return slices.ContainsFunc(tools, func(tool *mcp.Tool) bool { return tool.Name == e.prefix+"transient_tool" })
+		return slices.ContainsFunc(tools,
+			func(tool *mcp.Tool) bool { return tool.Name == e.prefix+"transient_tool" })
 	})
 	cancelled, cancel := context.WithCancel(ctx)
 	defer cancel()
-	_, err = e.c.CallTool(cancelled, e.prefix+"test_tool_with_progress", nil, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+	_, err = e.c.CallTool(cancelled, e.prefix+"test_tool_with_progress", nil,
+		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(e.t, err, context.Canceled)
 }
 
@@ -188,10 +209,12 @@ func TestGatewayVerbatim(t *testing.T) {
 		for _, c := range calls {
 			want, err := direct[c.id].CallToolRaw(t.Context(), c.tool, json.RawMessage(c.arguments))
 			assert.NilError(t, err)
-			got, err := through.CallToolRaw(t.Context(), c.id+"__"+c.tool, json.RawMessage(c.arguments))
+			got, err := through.CallToolRaw(t.Context(), c.id+"__"+c.tool,
+				json.RawMessage(c.arguments))
 			assert.NilError(t, err, "%v", c)
 			assert.Assert(t, len(jsonscan.Member(want, "content")) > 0, "%s", want)
-			if direct[c.id].Era() == mcp.Legacy && era == mcp.Modern { // which wants every result to say what it is
+			if direct[c.id].Era() == mcp.Legacy && era == mcp.Modern {
+				// which wants every result to say what it is
 				want = append(json.RawMessage(`{"resultType":"complete",`), want[1:]...)
 			}
 			assert.Equal(t, string(got), string(want), "%v %v", era, c)

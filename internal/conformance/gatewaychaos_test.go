@@ -37,9 +37,10 @@ type chaos struct {
 	failed                   sync.Once
 }
 
-// Servers die, hang, flood, change and print junk, while many callers call: each answer is the one to its call, each error names its server, no call is stuck,
-// the gateway does not grow, and in the end all servers work, and nothing is left of them.
-func TestGatewayInChaos(t *testing.T) {
+// Servers die, hang, flood, change and print junk, while many callers call: each answer is the one
+// to its call, each error names its server, no call is stuck, the gateway does not grow, and in the
+// end all servers work, and nothing is left of them.
+func TestGatewayWithMisbehavingServers(t *testing.T) {
 	const (
 		enough = 8000 // calls at least
 		grown  = 16 << 10
@@ -50,16 +51,22 @@ func TestGatewayInChaos(t *testing.T) {
 	servers := map[string]configured{}
 	x := &chaos{bench: b, servers: []string{"killed", "hung", "flooding", "changing"}}
 	for id, does := range map[string][]string{
-		"killed": nil, "hung": {conformance.WildHangs}, "flooding": {conformance.WildFloods, conformance.WildJunk}, "changing": {conformance.WildChanges, conformance.WildJunk},
+		"killed": nil, "hung": {conformance.WildHangs},
+		"flooding": {conformance.WildFloods, conformance.WildJunk},
+		"changing": {conformance.WildChanges, conformance.WildJunk},
 	} {
 		servers[id] = configured{
-			Command: self, Args: append([]string{conformance.RoleWild, id}, does...), Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}, CallTimeoutMs: 1000,
+			Command: self, Args: append([]string{conformance.RoleWild, id}, does...),
+			Env: map[string]string{"GORACE": "atexit_sleep_ms=0"}, CallTimeoutMs: 1000,
 		}
 	}
 	command := b.gateway(servers, "--allow-host")
 	var lists atomic.Int64
-	o := client.Options{Logger: slog.New(slog.DiscardHandler), OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }}
-	x.c, err = o.Spawn(t.Context(), client.Command{Path: command[0], Args: command[1:], Dir: b.dir, Env: map[string]string{"HOME": b.dir}, Stderr: io.Discard})
+	o := client.Options{Logger: slog.New(slog.DiscardHandler),
+		OnToolsChanged: func([]*mcp.Tool, error) { lists.Add(1) }}
+	x.c, err = o.Spawn(t.Context(),
+		client.Command{Path: command[0], Args: command[1:], Dir: b.dir,
+			Env: map[string]string{"HOME": b.dir}, Stderr: io.Discard})
 	assert.NilError(t, err)
 	t.Cleanup(func() { _ = x.c.Close() }) // whatever fails
 	gateway := x.c.Process().Pid
@@ -75,7 +82,8 @@ func TestGatewayInChaos(t *testing.T) {
 			}
 		})
 	}
-	// The kill of a server has it wait 1 s, then 2 s, then 4 s, before it is started again; Restart forgets that.
+	// The kill of a server has it wait 1 s, then 2 s, then 4 s, before it is started again; Restart
+	// forgets that.
 	x.signal("killed", syscall.SIGKILL)
 	x.settle("killed")
 	early := rss(t, gateway)
@@ -117,7 +125,8 @@ func (x *chaos) call() {
 	n := x.calls.Add(1)
 	text := fmt.Sprint(n, " ", strings.Repeat("x", rand.N(2000)))
 	began := time.Now()
-	result, err := x.c.CallTool(x.t.Context(), id+"__"+tool, map[string]string{"text": text}, client.Timeout(20*time.Second))
+	result, err := x.c.CallTool(x.t.Context(), id+"__"+tool, map[string]string{"text": text},
+		client.Timeout(20*time.Second))
 	refusal, ok := errors.AsType[*rpc.Error](err)
 	var wrong string
 	switch {
@@ -130,12 +139,17 @@ func (x *chaos) call() {
 		wrong = err.Error()
 	default:
 		x.refused.Add(1)
-		if !strings.Contains(refusal.Message, fmt.Sprintf("server %q", id)) && refusal.Message != "Unknown tool: "+id+"__"+tool { // it is not there now
+		if !strings.Contains(refusal.Message, fmt.Sprintf("server %q", id)) &&
+			refusal.Message != "Unknown tool: "+id+"__"+tool {
+			// it is not there now
 			wrong = "the error does not name the server: " + refusal.Message
 		}
 	}
 	if wrong != "" {
-		x.failed.Do(func() { x.t.Errorf("call %d of %s of %s, after %v: %.300s", n, tool, id, time.Since(began), wrong) })
+		x.failed.Do(func() {
+			x.t.Errorf("call %d of %s of %s, after %v: %.300s", n, tool, id, time.Since(began),
+				wrong)
+		})
 	}
 }
 
@@ -154,7 +168,8 @@ func (x *chaos) settle(ids ...string) {
 	}
 	for _, id := range ids {
 		for end := time.Now().Add(20 * time.Second); ; x.wait(20 * time.Millisecond) {
-			result, err := x.c.CallTool(x.t.Context(), id+"__echo", map[string]string{"text": "?"}, client.Timeout(20*time.Second))
+			result, err := x.c.CallTool(x.t.Context(), id+"__echo", map[string]string{"text": "?"},
+				client.Timeout(20*time.Second))
 			if err == nil && result.Content[0].(*mcp.TextContent).Text == id+":?" {
 				break
 			}

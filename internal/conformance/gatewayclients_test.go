@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The fixture behind the gateway, in each era, and the clients of the official SDKs in front of it: the same as without.
+// The fixture behind the gateway, in each era, and the clients of the official SDKs in front of it:
+// the same as without.
 func TestSDKClientsOfGateway(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		for _, c := range sdkClients {
@@ -19,8 +20,12 @@ func TestSDKClientsOfGateway(t *testing.T) {
 				b := newNodeBench(t)
 				server := fixture(t)
 				tapped := b.tapped("behind", server...)
-				command := b.gateway(map[string]configured{"fixture": {Command: tapped[0], Args: tapped[1:], Era: era}})
-				got := b.clientOf(c, map[string]any{"command": b.tapped("record", command...), "prefix": "fixture__"})
+				command := b.gateway(
+					map[string]configured{
+						"fixture": {Command: tapped[0], Args: tapped[1:], Era: era}})
+				got := b.clientOf(c,
+					map[string]any{"command": b.tapped("record", command...),
+						"prefix": "fixture__"})
 				assert.Equal(t, got.Server.Name, "stdwire")
 				got.onFixture(t)
 				b.checkServer("record")
@@ -46,17 +51,23 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 					assert.NilError(t, err)
 					servers := map[string]configured{"own": {Command: own, Era: era}}
 					modern := c.name == "v2 modern" || c.name == "v2 auto"
-					argument := map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern, "prefix": "own__"}
+					argument := map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern,
+						"prefix": "own__"}
 					if transport == "http" {
 						b.env = append(b.env, "STDWIRE_TEST_TOKEN="+token)
-						argument["token"], argument["url"] = token, b.serving(b.gateway(servers, "--token-env", "STDWIRE_TEST_TOKEN", "--http")...).tapped
+						argument["token"], argument["url"] = token,
+							b.serving(b.gateway(servers, "--token-env", "STDWIRE_TEST_TOKEN",
+								"--http")...).tapped
 					} else {
 						argument["command"] = b.tapped("record", b.gateway(servers)...)
 					}
 					got := b.everythingClient(argument)
-					assert.Equal(t, len(got.Tools), 37)                     // and host_status
-					assert.DeepEqual(t, got.Progress[:2], []float64{0, 50}) // the SDKs drop the last if it comes together with the answer
-					assert.DeepEqual(t, got.Resources, []string{"test://example-resource", "test://static-binary", "test://static-text", "test://watched-resource"})
+					assert.Equal(t, len(got.Tools), 37) // and host_status
+					// the SDKs drop the last if it comes together with the answer
+					assert.DeepEqual(t, got.Progress[:2], []float64{0, 50})
+					assert.DeepEqual(t, got.Resources,
+						[]string{"test://example-resource", "test://static-binary",
+							"test://static-text", "test://watched-resource"})
 					assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 					assert.Equal(t, got.Binary, "PNG")
 					assert.Equal(t, got.Templated, "a b")
@@ -64,7 +75,8 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 					assert.DeepEqual(t, got.Completion, []string{"test", "testValue1"})
 					assert.Equal(t, got.Updated, "test://watched-resource")
 					assert.DeepEqual(t, got.Changed, []bool{true, true})
-					assert.Assert(t, strings.Contains(got.Cancelled.Message, "enough"), "%v", got.Cancelled)
+					assert.Assert(t, strings.Contains(got.Cancelled.Message, "enough"), "%v",
+						got.Cancelled)
 					assert.Equal(t, got.Prompted, "Context: "+sdkAnswer)
 					calls, asked := maps.Clone(sdkCalls), slices.Clone(sdkAsked)
 					if !modern {
@@ -93,17 +105,24 @@ func TestInspectorOfGateway(t *testing.T) {
 				code int
 				want string
 			}{
-				{"tools/list --strict", 0, `"name":"memory__read_graph"`}, // fails if a schema is not what most clients understand
-				{"tools/call --tool-name everything__get-sum --tool-arg a=2 b=3", 0, "The sum of 2 and 3 is 5."},
-				{"tools/call --tool-name files__read_text_file --tool-arg path=" + b.path("root/hello.txt"), 0, "Hello, world."},
+				// fails if a schema is not what most clients understand
+				{"tools/list --strict", 0, `"name":"memory__read_graph"`},
+				{"tools/call --tool-name everything__get-sum --tool-arg a=2 b=3", 0,
+					"The sum of 2 and 3 is 5."},
+				{"tools/call --tool-name files__read_text_file --tool-arg path=" +
+					b.path("root/hello.txt"), 0, "Hello, world."},
 				{"tools/call --tool-name modern__test_error_handling", 5, `"isError":true`},
 				{"tools/call --tool-name everything__nothing", 5, ""},
 				{"resources/read --uri demo://resource/dynamic/text/7", 0, "Resource 7:"},
 				{"resources/read --uri test://template/7/data", 0, "Data for ID: 7"},
-				{"prompts/get --prompt-name everything__args-prompt --prompt-args city=Oslo", 0, "What's weather in Oslo?"},
+				{"prompts/get --prompt-name everything__args-prompt --prompt-args city=Oslo", 0,
+					"What's weather in Oslo?"},
 			} {
-				inspector := append([]string{"mcp-inspector", "--cli", "--format", "json", "--protocol-era", era, "--method"}, strings.Fields(c.args)...)
-				o := b.run(slices.Concat(inspector, []string{"--"}, b.tapped("record", command...))...)
+				inspector := append(
+					[]string{"mcp-inspector", "--cli", "--format", "json", "--protocol-era", era,
+						"--method"}, strings.Fields(c.args)...)
+				o := b.run(slices.Concat(inspector, []string{"--"},
+					b.tapped("record", command...))...)
 				assert.Equal(t, o.code, c.code, "%v: %v", c.args, o)
 				assert.Assert(t, strings.Contains(o.stdout, c.want), "%v: %v", c.args, o)
 				b.ended()

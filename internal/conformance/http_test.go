@@ -31,7 +31,8 @@ type site struct {
 	tapped  string      // the endpoint, with a tap in between that records as "record"
 }
 
-// serve starts a site of the everything-server. When the test ends it is told to end, and has to do so in good order, without having had anything to complain of.
+// serve starts a site of the everything-server. When the test ends it is told to end, and has to do
+// so in good order, without having had anything to complain of.
 func (b *bench) serve() *site {
 	b.t.Helper()
 	path, err := everything()
@@ -87,12 +88,14 @@ func (s *site) stop(how syscall.Signal) {
 	s.t.Helper()
 	assert.Check(s.t, s.process.Process.Signal(how))
 	const patience = 30 * time.Second
-	stuck := time.AfterFunc(patience, func() { _ = s.process.Process.Signal(syscall.SIGQUIT) }) // a Go program then says what it is doing
+	// a Go program then says what it is doing
+	stuck := time.AfterFunc(patience, func() { _ = s.process.Process.Signal(syscall.SIGQUIT) })
 	rest := <-s.said
 	assert.Check(s.t, stuck.Stop(), "the server did not end within %v", patience)
 	err := s.process.Wait()
 	for line := range strings.Lines(rest) {
-		assert.Check(s.t, s.grumble != "" && strings.Contains(line, s.grumble), "the server said: %s", line)
+		assert.Check(s.t, s.grumble != "" &&
+			strings.Contains(line, s.grumble), "the server said: %s", line)
 	}
 	if how == syscall.SIGTERM {
 		assert.Check(s.t, err)

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// refusal posts a body, and returns the status of the response, and the code and the id of the error in it.
+// refusal posts a body, and returns the status of the response, and the code and the id of the
+// error in it.
 func (w *wire) refusal(t *testing.T, body string, header ...string) (status, code int, id string) {
 	t.Helper()
 	if w.modern() {
@@ -38,7 +39,8 @@ func (w *wire) refusal(t *testing.T, body string, header ...string) (status, cod
 	if len(text) > 0 {
 		assert.NilError(t, json.Unmarshal(text, &answer), "%.200q: %.200q", body, text)
 		assert.Equal(t, answer.JSONRPC, "2.0", "%.200q: %.200q", body, text)
-		assert.Assert(t, (answer.Result != nil) != (answer.Error.Message != ""), "%.200q: %.200q", body, text)
+		assert.Assert(t, (answer.Result != nil) != (answer.Error.Message != ""), "%.200q: %.200q",
+			body, text)
 	}
 	return r.StatusCode, answer.Error.Code, string(answer.ID)
 }
@@ -48,10 +50,12 @@ func brokenCall(modern bool) string {
 	if modern {
 		meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	}
-	return `{"jsonrpc":"2.0","id":"é","method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}` + meta + `}}`
+	return `{"jsonrpc":"2.0","id":"é","method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}` +
+		meta + `}}`
 }
 
-// Bodies that are broken in every place, in both eras: each is refused as what it is, on a connection that lives.
+// Bodies that are broken in every place, in both eras: each is refused as what it is, on a
+// connection that lives.
 func TestBrokenBodiesOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Latest} {
@@ -63,8 +67,10 @@ func TestBrokenBodiesOverHTTP(t *testing.T) {
 			assert.Equal(t, id, `"é"`)
 			for i := range len(whole) {
 				status, code, id := w.refusal(t, whole[:i])
-				assert.Equal(t, fmt.Sprintf("%d %d %s", status, code, id), "400 -32700 null", "%q", whole[:i])
-				for _, other := range []string{`"`, "{", "}", "[", "]", ":", ",", `\`, "\x00", "\x80", "\n", "1", "e"} {
+				assert.Equal(t, fmt.Sprintf("%d %d %s", status, code, id), "400 -32700 null", "%q",
+					whole[:i])
+				for _, other := range []string{`"`, "{", "}", "[", "]", ":", ",", `\`, "\x00",
+					"\x80", "\n", "1", "e"} {
 					body := whole[:i] + other + whole[i+1:]
 					status, _, _ := w.refusal(t, body)
 					assert.Assert(t, status < 500, "%q: %d", body, status)

@@ -49,8 +49,10 @@ var sdkCalls = map[string]string{
 	"test_reconnection":           "Reconnection test completed successfully",
 }
 
-// What the user of http.mjs is asked in both eras, in some order: which of two at once comes first is the client's choice.
-var sdkAsked = []string{"Who?", "Capital?", "What is your name?", "Say hello.", "Step 1: what is your name?", "Step 2: which colour?", "Go on?", "What is it about?"}
+// What the user of http.mjs is asked in both eras, in some order: which of two at once comes first
+// is the client's choice.
+var sdkAsked = []string{"Who?", "Capital?", "What is your name?", "Say hello.",
+	"Step 1: what is your name?", "Step 2: which colour?", "Go on?", "What is it about?"}
 
 // What the user of http.mjs says to every question.
 const sdkAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests"}`
@@ -62,13 +64,16 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			b := newNodeBench(t)
 			s := b.serve()
 			modern := c.name == "v2 modern" || c.name == "v2 auto"
-			got := b.everythingClient(map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern, "url": s.tapped})
+			got := b.everythingClient(
+				map[string]any{"sdk": c.sdk, "era": c.era, "modern": modern, "url": s.tapped})
 			assert.Equal(t, got.Server.Name, "everything-server")
 			assert.Equal(t, len(got.Tools), 36)
 			assert.Equal(t, got.Unknown.Code, -32602.0, "%v", got.Unknown)
 			assert.DeepEqual(t, got.Progress, []float64{0, 50, 100})
 			assert.Equal(t, got.Prompted, "Context: "+sdkAnswer)
-			assert.DeepEqual(t, got.Resources, []string{"test://example-resource", "test://static-binary", "test://static-text", "test://watched-resource"})
+			assert.DeepEqual(t, got.Resources,
+				[]string{"test://example-resource", "test://static-binary", "test://static-text",
+					"test://watched-resource"})
 			assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 			assert.Equal(t, got.Text, "This is the content of the static text resource.")
 			assert.Equal(t, got.Binary, "PNG")
@@ -81,7 +86,8 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			assert.Assert(t, strings.Contains(got.Cancelled.Message, "enough"), "%v", got.Cancelled)
 
 			calls, asked := maps.Clone(sdkCalls), slices.Clone(sdkAsked)
-			resumed := slices.ContainsFunc(got.Requests, func(r string) bool { return strings.HasPrefix(r, "GET resumes 200") })
+			resumed := slices.ContainsFunc(got.Requests,
+				func(r string) bool { return strings.HasPrefix(r, "GET resumes 200") })
 			if modern {
 				assert.Equal(t, got.Missing.Code, -32602.0, "%v", got.Missing)
 				assert.Equal(t, got.Session, "")
@@ -96,10 +102,12 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 					notFound = -32002
 				}
 				assert.Equal(t, got.Missing.Code, notFound, "%v", got.Missing)
-				assert.Assert(t, strings.Contains(got.CancelledQuestion.Message, "enough"), "%v", got.CancelledQuestion)
+				assert.Assert(t, strings.Contains(got.CancelledQuestion.Message, "enough"), "%v",
+					got.CancelledQuestion)
 				assert.Assert(t, got.Session != "")
 				assert.Assert(t, resumed, "%v", got.Requests)
-				assert.Assert(t, slices.Contains(got.Requests, "GET 200 text/event-stream"), "%v", got.Requests)
+				assert.Assert(t, slices.Contains(got.Requests, "GET 200 text/event-stream"), "%v",
+					got.Requests)
 				assert.Assert(t, slices.Contains(got.Requests, "DELETE 204"), "%v", got.Requests)
 				assert.Equal(t, got.AfterDelete, 404)
 			}
@@ -108,7 +116,8 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			slices.Sort(got.Asked)
 			assert.DeepEqual(t, got.Asked, asked)
 			for _, e := range got.Errors {
-				assert.Assert(t, !modern && strings.Contains(e, "SSE stream disconnected"), e) // that was us
+				// that was us
+				assert.Assert(t, !modern && strings.Contains(e, "SSE stream disconnected"), e)
 			}
 			b.checkServer("record")
 			b.checkClient("record")
@@ -140,17 +149,21 @@ func TestInspectorOverHTTP(t *testing.T) {
 				code int
 				want string
 			}{
-				{"tools/list --strict", 0, `"name":"test_simple_text"`}, // fails if a schema is not what most clients understand
-				{"tools/call --tool-name greet --tool-arg name=Ada --load --load-requests 200", 0, `"ok":200,`},
+				// fails if a schema is not what most clients understand
+				{"tools/list --strict", 0, `"name":"test_simple_text"`},
+				{"tools/call --tool-name greet --tool-arg name=Ada --load --load-requests 200", 0,
+					`"ok":200,`},
 				{"tools/call --tool-name test_error_handling", 5, `"isError":true`},
 				{"tools/call --tool-name nothing", 5, ""},
 				{"resources/read --uri test://template/7/data", 0, "Data for ID: 7"},
-				{"prompts/get --prompt-name test_prompt_with_arguments --prompt-args arg1=a arg2=b", 0, "arg1='a', arg2='b'"},
+				{"prompts/get --prompt-name test_prompt_with_arguments --prompt-args arg1=a arg2=b",
+					0, "arg1='a', arg2='b'"},
 			} {
 				if era == "auto" && c.code != 0 {
 					continue // it is modern by now
 				}
-				inspector := []string{"mcp-inspector", "--cli", "--format", "json", "--protocol-era", era, s.tapped, "--method"}
+				inspector := []string{"mcp-inspector", "--cli", "--format", "json",
+					"--protocol-era", era, s.tapped, "--method"}
 				o := b.run(append(inspector, strings.Fields(c.args)...)...)
 				assert.Equal(t, o.code, c.code, "%v: %v", c.args, o)
 				assert.Assert(t, strings.Contains(o.stdout, c.want), "%v: %v", c.args, o)
@@ -173,7 +186,8 @@ func (b *bench) modernCalls(record string) (modern bool) {
 			if line[0] != '>' || !strings.Contains(string(line), `"method":"tools/call"`) {
 				continue
 			}
-			is := strings.Contains(string(line), `"io.modelcontextprotocol/protocolVersion":"2026-07-28"`)
+			is := strings.Contains(string(line),
+				`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`)
 			assert.Assert(b.t, calls == 0 || is == modern, "%s", line)
 			modern = is
 			calls++

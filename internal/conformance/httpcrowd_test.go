@@ -72,12 +72,14 @@ func (s *site) settles(before int) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(15 * time.Second); s.descriptors() > before; <-tick.C {
-		assert.Assert(s.t, time.Now().Before(end), "the server has %d descriptors open; before, it had %d", s.descriptors(), before)
+		assert.Assert(s.t, time.Now().Before(end),
+			"the server has %d descriptors open; before, it had %d", s.descriptors(), before)
 	}
 }
 
-// Clients that vanish while the server talks to them, or before they have said all: nothing of them stays, and the others do not notice.
-func TestVanishingClientsOverHTTP(t *testing.T) {
+// Clients that vanish while the server talks to them, or before they have said all: nothing of them
+// stays, and the others do not notice.
+func TestClientsThatDisconnectOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	w := newWire(t, s.direct, mcp.Rev20251125)
 	w.wants(t, "Hello, Ada!", "greet", `{"name":"Ada"}`)
@@ -89,7 +91,8 @@ func TestVanishingClientsOverHTTP(t *testing.T) {
 	}
 	session := "Mcp-Session-Id: " + w.session + "\r\n"
 	legacyCall := func(params string) string {
-		return post(session, `{"jsonrpc":"2.0","id":"UNIQUE","method":"tools/call","params":{`+params+`}}`)
+		return post(session, `{"jsonrpc":"2.0","id":"UNIQUE","method":"tools/call","params":{`+
+			params+`}}`)
 	}
 	modernPost := func(method, name, params string) string {
 		return post("Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: "+method+"\r\n"+name,
@@ -102,13 +105,15 @@ func TestVanishingClientsOverHTTP(t *testing.T) {
 		"GET /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n" + session + "\r\n",
 		legacyCall(`"name":"test_tool_with_progress","_meta":{"progressToken":1}`),
 		legacyCall(`"name":"slow_compute","arguments":{"seconds":0.2}`),
-		modernPost("tools/call", "Mcp-Name: slow_compute\r\n", `"name":"slow_compute","arguments":{"seconds":600}`),
+		modernPost("tools/call", "Mcp-Name: slow_compute\r\n",
+			`"name":"slow_compute","arguments":{"seconds":600}`),
 		modernPost("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`),
 	} {
 		for n := range 10 {
 			c, err := net.Dial("tcp", s.address())
 			assert.NilError(t, err)
-			_, err = io.WriteString(c, strings.ReplaceAll(said, "UNIQUE", fmt.Sprintf("%p %d", &said, n)))
+			_, err = io.WriteString(c,
+				strings.ReplaceAll(said, "UNIQUE", fmt.Sprintf("%p %d", &said, n)))
 			assert.NilError(t, err)
 			if n%2 == 0 { // some are gone at once, some with a reset
 				assert.NilError(t, c.(*net.TCPConn).SetLinger(0))
@@ -125,8 +130,9 @@ func (s *site) address() string {
 	return address
 }
 
-// Clients that do not read, of all revisions: some listen to what keeps changing, some have asked for more than any buffer on the way
-// takes. Who makes the changes and who reads them does not notice, and when they are gone nothing of them stays.
+// Clients that do not read, of all revisions: some listen to what keeps changing, some have asked
+// for more than any buffer on the way takes. Who makes the changes and who reads them does not
+// notice, and when they are gone nothing of them stays.
 func TestSlowReadersOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -139,13 +145,14 @@ func TestSlowReadersOverHTTP(t *testing.T) {
 		slow, err := connectWire(ctx, s.direct, revision)
 		assert.NilError(t, err)
 		slow.http.CloseIdleConnections()
-		slow.http.Transport = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			if err == nil {
-				err = c.(*net.TCPConn).SetReadBuffer(1)
-			}
-			return c, err
-		}}
+		slow.http.Transport = &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				c, err := (&net.Dialer{}).DialContext(ctx, network, address)
+				if err == nil {
+					err = c.(*net.TCPConn).SetReadBuffer(1)
+				}
+				return c, err
+			}}
 		defer slow.http.CloseIdleConnections()
 		listening, err := slow.listen(ctx)
 		assert.NilError(t, err)

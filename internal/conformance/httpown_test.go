@@ -24,19 +24,26 @@ const ownDefaults = `,"age":30,"status":"active","verified":true}`
 
 // ownCalls are the tools of the everything-server, and how their calls end.
 var ownCalls = map[string]struct{ arguments, want string }{
-	"confirm_delete":                             {`{"filename":"x"}`, "x: accept"},
-	"failing_job":                                {`{}`, "The job has failed|(error)"},
-	"greet":                                      {`{"name":"Ada"}`, "Hello, Ada!"},
-	"json_schema_2020_12_tool":                   {`{"contactMethod":"phone","phone":"1"}`, "The schema fits."},
-	"multi_input":                                {`{}`, ownAnswer + " " + ownAnswer},
-	"protocol_error_job":                         {`{}`, "error: The job broke (code -32603)"},
-	"slow_compute":                               {`{"seconds":0.1,"label":"l"}`, "l: done after 0.1 s"},
-	"test_audio_content":                         {`{}`, "audio/wav"},
-	"test_elicitation":                           {`{"message":"Who?"}`, "User response: action=accept, content=" + ownAnswer},
-	"test_elicitation_sep1034_defaults":          {`{}`, "Elicitation completed: action=accept, content=" + strings.Replace(ownAnswer, "}", ownDefaults, 1)},
-	"test_elicitation_sep1330_enums":             {`{}`, "Elicitation completed: action=accept, content=" + ownAnswer},
-	"test_embedded_resource":                     {`{}`, "This is an embedded resource content."},
-	"test_error_handling":                        {`{}`, "This tool intentionally returns an error for testing|(error)"},
+	"confirm_delete": {`{"filename":"x"}`, "x: accept"},
+	"failing_job":    {`{}`, "The job has failed|(error)"},
+	"greet":          {`{"name":"Ada"}`, "Hello, Ada!"},
+	"json_schema_2020_12_tool": {`{"contactMethod":"phone","phone":"1"}`,
+		"The schema fits."},
+	"multi_input":        {`{}`, ownAnswer + " " + ownAnswer},
+	"protocol_error_job": {`{}`, "error: The job broke (code -32603)"},
+	"slow_compute": {`{"seconds":0.1,"label":"l"}`,
+		"l: done after 0.1 s"},
+	"test_audio_content": {`{}`, "audio/wav"},
+	"test_elicitation": {`{"message":"Who?"}`,
+		"User response: action=accept, content=" + ownAnswer},
+	"test_elicitation_sep1034_defaults": {`{}`,
+		"Elicitation completed: action=accept, content=" +
+			strings.Replace(ownAnswer, "}", ownDefaults, 1)},
+	"test_elicitation_sep1330_enums": {`{}`,
+		"Elicitation completed: action=accept, content=" + ownAnswer},
+	"test_embedded_resource": {`{}`, "This is an embedded resource content."},
+	"test_error_handling": {`{}`,
+		"This tool intentionally returns an error for testing|(error)"},
 	"test_image_content":                         {`{}`, "image/png"},
 	"test_input_required_result_capabilities":    {`{}`, "Answers: AdaParis"},
 	"test_input_required_result_elicitation":     {`{}`, "Hello, Ada!"},
@@ -48,28 +55,34 @@ var ownCalls = map[string]struct{ arguments, want string }{
 	"test_input_required_result_tampered_state":  {`{}`, "Hello, Ada!"},
 	"test_logging_tool":                          {`{}`, "Logged"},
 	"test_missing_capability":                    {`{}`, "Paris"},
-	"test_multiple_content_types":                {`{}`, "Multiple content types test:|image/png|This is an embedded resource content."},
-	"test_reconnection":                          {`{}`, "Reconnection test completed successfully"},
-	"test_sampling":                              {`{"prompt":"Capital?"}`, "LLM response: Paris"},
-	"test_simple_text":                           {`{}`, "This is a simple text response for testing."},
-	"test_streaming_elicitation":                 {`{}`, "Elicitation completed: action=accept, content=" + ownAnswer},
-	"test_tool_with_logging":                     {`{}`, "Tool with logging executed successfully"},
-	"test_tool_with_progress":                    {`{}`, "Done"},
-	"test_tool_with_task":                        {`{}`, "Hello, Ada!"},
-	"test_trigger_prompt_change":                 {`{}`, "Changed"},
-	"test_trigger_resource_update":               {`{}`, "Changed"},
-	"test_trigger_tool_change":                   {`{}`, "Changed"},
-	"test_x_mcp_header":                          {`{"region":"Zürich ","level":1}`, "region Zürich "},
+	"test_multiple_content_types": {`{}`,
+		"Multiple content types test:|image/png|This is an embedded resource content."},
+	"test_reconnection": {`{}`, "Reconnection test completed successfully"},
+	"test_sampling":     {`{"prompt":"Capital?"}`, "LLM response: Paris"},
+	"test_simple_text":  {`{}`, "This is a simple text response for testing."},
+	"test_streaming_elicitation": {`{}`, "Elicitation completed: action=accept, content=" +
+		ownAnswer},
+	"test_tool_with_logging":       {`{}`, "Tool with logging executed successfully"},
+	"test_tool_with_progress":      {`{}`, "Done"},
+	"test_tool_with_task":          {`{}`, "Hello, Ada!"},
+	"test_trigger_prompt_change":   {`{}`, "Changed"},
+	"test_trigger_resource_update": {`{}`, "Changed"},
+	"test_trigger_tool_change":     {`{}`, "Changed"},
+	"test_x_mcp_header":            {`{"region":"Zürich ","level":1}`, "region Zürich "},
 }
 
 // elicits are those of the tools that ask the user, which was not possible before 2025-06-18.
 var elicits = []string{
-	"confirm_delete", "multi_input", "test_elicitation", "test_elicitation_sep1034_defaults", "test_elicitation_sep1330_enums", "test_input_required_result_capabilities",
-	"test_input_required_result_elicitation", "test_input_required_result_multi_round", "test_input_required_result_multiple_inputs",
-	"test_input_required_result_request_state", "test_input_required_result_tampered_state", "test_streaming_elicitation", "test_tool_with_task",
+	"confirm_delete", "multi_input", "test_elicitation", "test_elicitation_sep1034_defaults",
+	"test_elicitation_sep1330_enums", "test_input_required_result_capabilities",
+	"test_input_required_result_elicitation", "test_input_required_result_multi_round",
+	"test_input_required_result_multiple_inputs",
+	"test_input_required_result_request_state", "test_input_required_result_tampered_state",
+	"test_streaming_elicitation", "test_tool_with_task",
 }
 
-// Our client and our server, with nothing but a tap between them, in every revision: all that the server has.
+// Our client and our server, with nothing but a tap between them, in every revision: all that the
+// server has.
 func TestOwnClientOverHTTP(t *testing.T) {
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
@@ -93,25 +106,30 @@ func TestOwnClientOverHTTP(t *testing.T) {
 			o.quiet()
 			assert.NilError(t, o.Close())
 			if o.Era() == mcp.Legacy {
-				w := &wire{url: s.direct, revision: revision, session: o.lastSession(), http: http.DefaultClient}
-				assert.Equal(t, w.status(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), http.StatusNotFound)
+				w := &wire{url: s.direct, revision: revision, session: o.lastSession(),
+					http: http.DefaultClient}
+				assert.Equal(t, w.status(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+					http.StatusNotFound)
 			}
 			b.checkServer("record")
 			b.checkClient("record")
 			// That a call was given up, a modern server notices when its stream is closed.
-			assert.Equal(t, b.passed("record", '>', mcp.NotificationCancelled) > 0, o.Era() == mcp.Legacy)
+			assert.Equal(t, b.passed("record", '>', mcp.NotificationCancelled) > 0,
+				o.Era() == mcp.Legacy)
 		})
 	}
 }
 
-// passed is how many messages with a method a client ('>') or server ('<') has sent, of those in a record.
+// passed is how many messages with a method a client ('>') or server ('<') has sent, of those in a
+// record.
 func (b *bench) passed(record string, from byte, method string) (n int) {
 	b.t.Helper()
 	talks, err := conformance.ReadRecords(b.path(record))
 	assert.NilError(b.t, err)
 	for _, lines := range talks {
 		for _, line := range lines {
-			if m, err := rpc.ParseMessage(line[1:]); line[0] == from && err == nil && m.Method == method {
+			if m, err := rpc.ParseMessage(line[1:]); line[0] == from && err == nil &&
+				m.Method == method {
 				n++
 			}
 		}
@@ -162,11 +180,13 @@ func (o *own) meanwhile() {
 		assert.Check(t, p.Total != nil && *p.Total == 100)
 		done = append(done, p.Progress)
 	}))
-	assert.Assert(t, len(done) > 0 && done[len(done)-1] == 100 && slices.IsSorted(done), "%v", done) // of what comes too fast, the newest counts
+	// of what comes too fast, the newest counts
+	assert.Assert(t, len(done) > 0 && done[len(done)-1] == 100 && slices.IsSorted(done), "%v", done)
 
 	assert.NilError(t, o.SetLogLevel(t.Context(), mcp.LevelInfo))
 	o.says("Tool with logging executed successfully", "test_tool_with_logging", `{}`)
-	for _, want := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+	for _, want := range []string{"Tool execution started", "Tool processing data",
+		"Tool execution completed"} {
 		for { // those of calls that were made before may still be on their way
 			if m := next(t, o.logs); strings.Contains(string(m.Data), want) {
 				assert.Equal(t, m.Level, mcp.LevelInfo)
@@ -185,7 +205,9 @@ func (o *own) resourcesAndPrompts() {
 		assert.NilError(t, err)
 		uris = append(uris, r.URI)
 	}
-	assert.DeepEqual(t, uris, []string{"test://example-resource", "test://static-binary", "test://static-text", "test://watched-resource"})
+	assert.DeepEqual(t, uris,
+		[]string{"test://example-resource", "test://static-binary", "test://static-text",
+			"test://watched-resource"})
 	for r, err := range o.ResourceTemplates(ctx) {
 		assert.NilError(t, err)
 		assert.Equal(t, r.URITemplate, "test://template/{id}/data")
@@ -213,12 +235,16 @@ func (o *own) resourcesAndPrompts() {
 	for p, err := range o.Prompts(ctx) {
 		assert.NilError(t, err)
 		if p.Name != "test_input_required_result_prompt" || o.Revision() >= mcp.Rev20250618 {
-			got, err := o.GetPrompt(ctx, p.Name, map[string]string{"arg1": "x", "arg2": "y", "resourceUri": "test://example-resource"})
+			got, err := o.GetPrompt(ctx, p.Name,
+				map[string]string{"arg1": "x", "arg2": "y",
+					"resourceUri": "test://example-resource"})
 			assert.NilError(t, err, p.Name)
 			assert.Assert(t, len(got.Messages) > 0)
 		}
 	}
-	c, err := o.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"}, "arg1", "test", nil)
+	c, err := o.Complete(ctx,
+		mcp.CompleteReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"}, "arg1",
+		"test", nil)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, c.Values, []string{"test", "testValue1"})
 }
@@ -234,17 +260,23 @@ func (o *own) changes() {
 	o.says("Changed", "test_trigger_tool_change", `{}`)
 	o.says("Changed", "test_trigger_prompt_change", `{}`)
 	named := func(name string) bool { return strings.HasPrefix(name, "transient_") }
-	assert.Assert(t, slices.ContainsFunc(next(t, o.tools), func(t *mcp.Tool) bool { return named(t.Name) }))
-	assert.Assert(t, slices.ContainsFunc(next(t, o.prompts), func(p *mcp.Prompt) bool { return named(p.Name) }))
+	assert.Assert(t, slices.ContainsFunc(next(t, o.tools), func(t *mcp.Tool) bool {
+		return named(t.Name)
+	}))
+	assert.Assert(t, slices.ContainsFunc(next(t, o.prompts), func(p *mcp.Prompt) bool {
+		return named(p.Name)
+	}))
 	o.says("Nothing", "transient_tool", `{}`)
 }
 
-// cancels gives up a call that is making progress, and one that has the user asked: the user need not answer any more.
+// cancels gives up a call that is making progress, and one that has the user asked: the user need
+// not answer any more.
 func (o *own) cancels() {
 	t := o.t
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := o.CallTool(ctx, "test_tool_with_progress", nil, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+	_, err := o.CallTool(ctx, "test_tool_with_progress", nil,
+		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(t, err, context.Canceled)
 	if o.Revision() >= mcp.Rev20250618 {
 		ctx, cancel = context.WithCancel(t.Context())

@@ -28,11 +28,13 @@ func (o *own) n(tool, arguments string) int {
 	said, err := o.text(tool, arguments)
 	assert.NilError(o.t, err)
 	var envelope struct{ Data conformance.Count }
-	assert.NilError(o.t, json.Unmarshal([]byte(strings.TrimSuffix(said, "|(error)")), &envelope), said)
+	assert.NilError(o.t, json.Unmarshal([]byte(strings.TrimSuffix(said, "|(error)")), &envelope),
+		said)
 	return int(envelope.Data.N)
 }
 
-// Our client with the fixture, by each transport over HTTP: what is given up has really ended at the server, and what is lost is told.
+// Our client with the fixture, by each transport over HTTP: what is given up has really ended at
+// the server, and what is lost is told.
 func TestOwnClientOnFixture(t *testing.T) {
 	for name, test := range map[string]struct {
 		revision mcp.Revision
@@ -53,15 +55,19 @@ func TestOwnClientOnFixture(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			options, checked := checkedServer(t)
-			handler := streamable.Options{HTTPSSE: true, Logger: options.Logger}.New(options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
+			handler := streamable.Options{HTTPSSE: true,
+				Logger: options.Logger}.New(
+				options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
 			site := httptest.NewServer(test.front(handler))
 			t.Cleanup(site.Close)
 			o := newOwn(t, site.URL+"/mcp", test.revision)
 			assert.Equal(t, o.n("add", `{"a":1,"b":2}`), 3)
-			for tool, code := range map[string]string{"fail": "not_found", "panic": "internal_error"} {
+			for tool, code := range map[string]string{"fail": "not_found",
+				"panic": "internal_error"} {
 				said, err := o.text(tool, `{}`)
 				assert.NilError(t, err)
-				assert.Assert(t, strings.Contains(said, `"code":"`+code+`"`) && strings.HasSuffix(said, "(error)"), said)
+				assert.Assert(t, strings.Contains(said, `"code":"`+code+`"`) &&
+					strings.HasSuffix(said, "(error)"), said)
 			}
 			_, err := o.text("nothing", `{}`)
 			assert.ErrorIs(t, err, rpc.ErrInvalidParams)
@@ -99,7 +105,8 @@ func (o *own) givesUp(url string) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := o.CallTool(ctx, "block", nil, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+	_, err := o.CallTool(ctx, "block", nil,
+		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(t, err, context.Canceled)
 	ended()
 
@@ -108,7 +115,8 @@ func (o *own) givesUp(url string) {
 	ended()
 
 	other := newOwn(t, url, o.Revision())
-	_, err = other.CallTool(t.Context(), "block", nil, client.OnProgress(func(mcp.ProgressParams) { go other.Close() }))
+	_, err = other.CallTool(t.Context(), "block", nil,
+		client.OnProgress(func(mcp.ProgressParams) { go other.Close() }))
 	assert.ErrorIs(t, err, rpc.ErrClosed)
 	ended()
 }

@@ -24,17 +24,20 @@ func TestOwnClientOfTheBinary(t *testing.T) {
 	b := newBench(t)
 	b.env = append(b.env, "STDWIRE_TEST_TOKEN="+token)
 	assert.NilError(t, conformance.FillRoot(b.path("root")))
-	s := b.serving(binary(t), "serve", "--root", b.path("root"), "--write", "--token-env", "STDWIRE_TEST_TOKEN", "--http")
+	s := b.serving(binary(t), "serve", "--root", b.path("root"), "--write", "--token-env",
+		"STDWIRE_TEST_TOKEN", "--http")
 	s.grumble = "the bearer token is missing or wrong"
 	for _, revision := range mcp.Supported() {
 		t.Run(string(revision), func(t *testing.T) {
 			for _, header := range []http.Header{nil, {"Authorization": {"Bearer another"}}} {
 				_, err := connectOwn(t, s.direct, revision, header)
 				refused, _ := errors.AsType[*streamable.StatusError](err)
-				assert.Assert(t, refused != nil && refused.Status == http.StatusUnauthorized, "%v", err)
+				assert.Assert(t, refused != nil &&
+					refused.Status == http.StatusUnauthorized, "%v", err)
 				assert.Assert(t, !strings.Contains(err.Error(), "another"), "%v", err)
 			}
-			o, err := connectOwn(t, s.tapped, revision, http.Header{"Authorization": {"Bearer " + token}})
+			o, err := connectOwn(t, s.tapped, revision,
+				http.Header{"Authorization": {"Bearer " + token}})
 			assert.NilError(t, err)
 			assert.Equal(t, o.Revision(), revision)
 			tools := 0
@@ -62,7 +65,11 @@ func TestOwnClientOfTheBinary(t *testing.T) {
 			}
 
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err = o.CallTool(ctx, "fs_search", map[string]any{"pattern": "nowhere to be found", "path": "."}, client.OnProgress(func(mcp.ProgressParams) { cancel() }))
+			_, err = o.CallTool(ctx, "fs_search",
+				map[string]any{"pattern": "nowhere to be found", "path": "."},
+				client.OnProgress(func(mcp.ProgressParams) {
+					cancel()
+				}))
 			assert.ErrorIs(t, err, context.Canceled)
 			o.contains(`Hello, world.`, "fs_read", `{"path":"hello.txt"}`)
 			o.quiet()
@@ -77,5 +84,7 @@ func (o *own) contains(want, tool, arguments string) {
 	o.t.Helper()
 	got, err := o.text(tool, arguments)
 	assert.NilError(o.t, err)
-	assert.Assert(o.t, strings.Contains(strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(want, " ", "")), "%s: %s", tool, got)
+	assert.Assert(o.t,
+		strings.Contains(strings.ReplaceAll(got, " ", ""), strings.ReplaceAll(want, " ", "")),
+		"%s: %s", tool, got)
 }

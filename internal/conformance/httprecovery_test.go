@@ -18,7 +18,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// notices has somebody else change the watched resource, and waits until the client is told that by the server, and not only that it may have changed.
+// notices has somebody else change the watched resource, and waits until the client is told that by
+// the server, and not only that it may have changed.
 func (o *own) notices(s *site) {
 	o.t.Helper()
 	told := func() int { return s.passed("record", '<', mcp.NotificationResourceUpdated) }
@@ -29,9 +30,10 @@ func (o *own) notices(s *site) {
 	}
 }
 
-// A server forgets a session while its client lives. Whether the client finds out by a call, or by many at once, or by what it listens to: there is another session, each
-// call is answered, and what was subscribed to is told again.
-func TestForgottenSession(t *testing.T) {
+// A server forgets a session while its client lives. Whether the client finds out by a call, or by
+// many at once, or by what it listens to: there is another session, each call is answered, and what
+// was subscribed to is told again.
+func TestExpiredSession(t *testing.T) {
 	for name, calls := range map[string]int{"idle": 0, "calling": 1, "busy": 16} {
 		for _, revision := range mcp.Supported(mcp.Legacy) {
 			t.Run(name+" "+string(revision), func(t *testing.T) {
@@ -41,7 +43,8 @@ func TestForgottenSession(t *testing.T) {
 				assert.NilError(t, o.Subscribe(t.Context(), watched))
 				o.notices(s)
 				session := o.lastSession()
-				w := &wire{url: s.direct, revision: revision, session: session, http: http.DefaultClient}
+				w := &wire{url: s.direct, revision: revision, session: session,
+					http: http.DefaultClient}
 				r, err := w.send(t.Context(), "DELETE", "")
 				assert.NilError(t, err)
 				assert.NilError(t, r.Body.Close())
@@ -49,13 +52,15 @@ func TestForgottenSession(t *testing.T) {
 				var group sync.WaitGroup
 				for range calls {
 					group.Go(func() {
-						got, err := o.text("test_input_required_result_list_roots", `{}`) // for which the server has to reach the client
+						// for which the server has to reach the client
+						got, err := o.text("test_input_required_result_list_roots", `{}`)
 						assert.Check(t, err)
 						assert.Check(t, got == "2 roots", got)
 					})
 				}
 				group.Wait()
-				assert.Equal(t, next(t, o.updated), watched) // it may have changed, for all that the client knows
+				// it may have changed, for all that the client knows
+				assert.Equal(t, next(t, o.updated), watched)
 				o.notices(s)
 				assert.Assert(t, o.lastSession() != session)
 				assert.Equal(t, s.passed("record", '>', mcp.MethodInitialize), 2)
@@ -65,9 +70,11 @@ func TestForgottenSession(t *testing.T) {
 	}
 }
 
-// A server ends, or is killed, and starts again at the same address. Calls fail while it is away, and say why; then all goes on by itself.
+// A server ends, or is killed, and starts again at the same address. Calls fail while it is away,
+// and say why; then all goes on by itself.
 func TestRestartedServer(t *testing.T) {
-	for name, how := range map[string]syscall.Signal{"ended": syscall.SIGTERM, "killed": syscall.SIGKILL} {
+	for name, how := range map[string]syscall.Signal{"ended": syscall.SIGTERM,
+		"killed": syscall.SIGKILL} {
 		for _, revision := range []mcp.Revision{mcp.Rev20251125, mcp.Rev20260728} {
 			t.Run(name+" "+string(revision), func(t *testing.T) {
 				t.Parallel()
@@ -83,7 +90,8 @@ func TestRestartedServer(t *testing.T) {
 				assert.Assert(t, refused || errors.Is(err, streamable.ErrDisconnected), "%v", err)
 				_, err = far.text("greet", `{"name":"Ada"}`)
 				gateway, _ := errors.AsType[*streamable.StatusError](err)
-				assert.Assert(t, gateway != nil && gateway.Status == http.StatusBadGateway || errors.Is(err, streamable.ErrDisconnected), "%v", err)
+				assert.Assert(t, gateway != nil && gateway.Status == http.StatusBadGateway ||
+					errors.Is(err, streamable.ErrDisconnected), "%v", err)
 				s.start(s.address())
 				for _, o := range []*own{near, far} {
 					o.says("Hello, Ada!", "greet", `{"name":"Ada"}`)
@@ -93,7 +101,8 @@ func TestRestartedServer(t *testing.T) {
 				assert.Equal(t, next(t, near.updated), watched)
 				near.says("Changed", "test_trigger_tool_change", `{}`)
 				for _, o := range []*own{near, far} {
-					for len(next(t, o.tools)) != len(ownCalls)+1 { // the list was looked at, too, when it may have changed
+					for len(next(t, o.tools)) != len(ownCalls)+1 {
+						// the list was looked at, too, when it may have changed
 					}
 				}
 				s.wellSaid("record")
@@ -103,7 +112,8 @@ func TestRestartedServer(t *testing.T) {
 	}
 }
 
-// Connections break while a legacy server answers: its client goes on with the answer where it was, and makes no call twice.
+// Connections break while a legacy server answers: its client goes on with the answer where it was,
+// and makes no call twice.
 func TestResumedAnswers(t *testing.T) {
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20251125)
@@ -116,14 +126,16 @@ func TestResumedAnswers(t *testing.T) {
 		}
 		return nil
 	}
-	o.says(ownCalls["test_elicitation"].want, "test_elicitation", ownCalls["test_elicitation"].arguments)
+	o.says(ownCalls["test_elicitation"].want, "test_elicitation",
+		ownCalls["test_elicitation"].arguments)
 	for _, after := range []float64{0, 50, 100} {
 		var done []float64
-		o.says("Done", "test_tool_with_progress", `{}`, client.OnProgress(func(p mcp.ProgressParams) {
-			if done = append(done, p.Progress); p.Progress == after {
-				s.cut()
-			}
-		}))
+		o.says("Done", "test_tool_with_progress", `{}`,
+			client.OnProgress(func(p mcp.ProgressParams) {
+				if done = append(done, p.Progress); p.Progress == after {
+					s.cut()
+				}
+			}))
 		assert.Equal(t, done[len(done)-1], 100.0)
 	}
 	assert.Equal(t, s.passed("record", '>', mcp.MethodCallTool), 4)
@@ -132,12 +144,14 @@ func TestResumedAnswers(t *testing.T) {
 	s.wellSaid("record")
 }
 
-// A modern server's answers cannot be resumed. A call that was cut off fails, and is not made again by itself; subscriptions are.
-func TestCutAnswers(t *testing.T) {
+// A modern server's answers cannot be resumed. A call that was cut off fails, and is not made again
+// by itself; subscriptions are.
+func TestDisconnectDuringAResponse(t *testing.T) {
 	s := newBench(t).serve()
 	o := newOwn(t, s.tapped, mcp.Rev20260728)
 	assert.NilError(t, o.Subscribe(t.Context(), watched))
-	_, err := o.text("test_tool_with_progress", `{}`, client.OnProgress(func(mcp.ProgressParams) { s.cut() }))
+	_, err := o.text("test_tool_with_progress", `{}`,
+		client.OnProgress(func(mcp.ProgressParams) { s.cut() }))
 	assert.ErrorIs(t, err, streamable.ErrDisconnected)
 	assert.Equal(t, s.passed("record", '>', mcp.MethodCallTool), 1)
 	assert.Equal(t, next(t, o.updated), watched)

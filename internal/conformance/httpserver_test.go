@@ -21,7 +21,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Every revision by itself: the handshake, questions of the server that the revision has, and the end of the session.
+// Every revision by itself: the handshake, questions of the server that the revision has, and the
+// end of the session.
 func TestEveryRevisionOverHTTP(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
@@ -40,7 +41,8 @@ func TestEveryRevisionOverHTTP(t *testing.T) {
 				w.wants(t, "Hello, Ada!", "test_input_required_result_elicitation", `{}`)
 			} else {
 				_, err := w.call(t.Context(), "test_input_required_result_elicitation", `{}`)
-				assert.ErrorContains(t, err, "elicitation") // which came later, and must not be asked for
+				// which came later, and must not be asked for
+				assert.ErrorContains(t, err, "elicitation")
 			}
 			if w.modern() {
 				return
@@ -51,7 +53,8 @@ func TestEveryRevisionOverHTTP(t *testing.T) {
 			assert.NilError(t, err)
 			r.Body.Close()
 			assert.Equal(t, r.StatusCode, http.StatusNoContent)
-			assert.Equal(t, w.status(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), http.StatusNotFound)
+			assert.Equal(t, w.status(t, `{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+				http.StatusNotFound)
 		})
 	}
 	b.checkServer("record")
@@ -73,13 +76,15 @@ func TestNegotiationOverHTTP(t *testing.T) {
 	s := newBench(t).serve()
 	for _, asked := range []string{"1999-12-31", "2099-01-01", "", "2026-07-28"} {
 		w := &wire{url: s.direct, http: http.DefaultClient}
-		r, err := w.send(t.Context(), "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,`+
-			`"capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`, asked))
+		r, err := w.send(t.Context(), "POST",
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,`+
+				`"capabilities":{},"clientInfo":{"name":"wire","version":"1"}}}`, asked))
 		assert.NilError(t, err)
 		text, err := io.ReadAll(r.Body)
 		assert.NilError(t, err)
 		r.Body.Close()
-		assert.Assert(t, strings.Contains(string(text), `"protocolVersion":"2025-11-25"`), "%q: %s", asked, text)
+		assert.Assert(t, strings.Contains(string(text), `"protocolVersion":"2025-11-25"`), "%q: %s",
+			asked, text)
 	}
 }
 
@@ -92,7 +97,8 @@ func TestBatchesOverHTTP(t *testing.T) {
 		`{"jsonrpc":"2.0","id":"c","method":"tools/list"}]`
 	for _, revision := range mcp.Supported() {
 		if revision != mcp.Rev20250326 {
-			assert.Equal(t, newWire(t, s.direct, revision).status(t, batch), http.StatusBadRequest, revision)
+			assert.Equal(t, newWire(t, s.direct, revision).status(t, batch), http.StatusBadRequest,
+				revision)
 			continue
 		}
 		w := newWire(t, s.tapped, revision)
@@ -135,7 +141,8 @@ func TestErasInterleaved(t *testing.T) {
 	for n := range 15 {
 		revision := mcp.Supported()[n%len(mcp.Supported())]
 		group.Go(func() {
-			if err := interleaved(t.Context(), s.tapped, revision, fmt.Sprintf("client%d", n)); err != nil {
+			if err := interleaved(t.Context(), s.tapped, revision,
+				fmt.Sprintf("client%d", n)); err != nil {
 				t.Errorf("%s: %v", revision, err)
 			}
 		})
@@ -152,14 +159,17 @@ func interleaved(ctx context.Context, url string, revision mcp.Revision, name st
 	}
 	defer w.http.CloseIdleConnections()
 	w.answers[mcp.MethodElicit] = fmt.Sprintf(`{"action":"accept","content":{"name":%q}}`, name)
-	w.answers[mcp.MethodCreateMessage] = fmt.Sprintf(`{"role":"assistant","model":"none","content":{"type":"text","text":%q}}`, name)
+	w.answers[mcp.MethodCreateMessage] = fmt.Sprintf(
+		`{"role":"assistant","model":"none","content":{"type":"text","text":%q}}`, name)
 	steps := []struct{ tool, arguments, want string }{
 		{"greet", fmt.Sprintf(`{"name":%q}`, name), "Hello, " + name + "!"},
 		{"test_input_required_result_sampling", `{}`, name},
 		{"test_tool_with_progress", `{}`, "Done"},
 	}
 	if revision >= mcp.Rev20250618 {
-		steps = append(steps, struct{ tool, arguments, want string }{"test_input_required_result_elicitation", `{}`, "Hello, " + name + "!"})
+		steps = append(steps,
+			struct{ tool, arguments, want string }{"test_input_required_result_elicitation", `{}`,
+				"Hello, " + name + "!"})
 	}
 	var group sync.WaitGroup
 	errs := make([]error, 4)
@@ -167,7 +177,8 @@ func interleaved(ctx context.Context, url string, revision mcp.Revision, name st
 		group.Go(func() {
 			for round := range 5 {
 				step := steps[(lane+round)%len(steps)]
-				if got, err := w.call(ctx, step.tool, step.arguments); err != nil || got != step.want {
+				if got, err := w.call(ctx, step.tool, step.arguments); err != nil ||
+					got != step.want {
 					errs[lane] = fmt.Errorf("%s: %q, not %q: %w", step.tool, got, step.want, err)
 				}
 			}
@@ -182,7 +193,8 @@ func interleaved(ctx context.Context, url string, revision mcp.Revision, name st
 func TestAnswersBelongToTheirSession(t *testing.T) {
 	s := newBench(t).serve()
 	victim, other := newWire(t, s.direct, mcp.Rev20251125), newWire(t, s.direct, mcp.Rev20251125)
-	r, err := victim.request(t.Context(), mcp.MethodCallTool, "", `"name":"test_input_required_result_list_roots"`)
+	r, err := victim.request(t.Context(), mcp.MethodCallTool, "",
+		`"name":"test_input_required_result_list_roots"`)
 	assert.NilError(t, err)
 	defer r.Body.Close()
 	for m, err := range messages(r) {
@@ -190,9 +202,13 @@ func TestAnswersBelongToTheirSession(t *testing.T) {
 		switch {
 		case m.Method == mcp.MethodListRoots:
 			// The ids of both sessions begin alike.
-			assert.NilError(t, other.post202(t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, m.ID)))
+			assert.NilError(t,
+				other.post202(t.Context(),
+					fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, m.ID)))
 			for _, id := range []string{`"x"`, `77`, `-1`} {
-				assert.NilError(t, victim.post202(t.Context(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, id)))
+				assert.NilError(t,
+					victim.post202(t.Context(),
+						fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"roots":[]}}`, id)))
 			}
 			assert.NilError(t, victim.answer(t.Context(), m))
 		case m.Result != nil:
@@ -203,12 +219,14 @@ func TestAnswersBelongToTheirSession(t *testing.T) {
 	t.Fatal(errUnanswered)
 }
 
-// The stream of a call, cut behind each of its events in turn, and resumed: together it is what it would have been.
+// The stream of a call, cut behind each of its events in turn, and resumed: together it is what it
+// would have been.
 func TestResumptionAfterEveryEvent(t *testing.T) {
 	b := newBench(t)
 	s := b.serve()
 	w := newWire(t, s.tapped, mcp.Rev20251125)
-	for after := 1; after <= 5; after++ { // what tells the id to begin with, three reports, and the answer
+	for after := 1; after <= 5; after++ {
+		// what tells the id to begin with, three reports, and the answer
 		r, err := w.request(t.Context(), mcp.MethodCallTool, "", `"name":"test_tool_with_progress"`)
 		assert.NilError(t, err)
 		var got []string

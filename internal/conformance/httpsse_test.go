@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// checkedServer returns options for a server in this process, all whose messages are checked if there are schemas, and how many of a kind were.
+// checkedServer returns options for a server in this process, all whose messages are checked if
+// there are schemas, and how many of a kind were.
 func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 	options := server.Options{Logger: slog.New(slog.DiscardHandler)}
 	schemas := conformance.OpenSchemas()
@@ -39,8 +40,9 @@ func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 	}
 }
 
-// The transport of 2024-11-05, which the SDKs still speak, on a server in this process. All that it says is checked.
-func TestSDKClientsOnTheOldTransport(t *testing.T) {
+// The transport of 2024-11-05, which the SDKs still speak, on a server in this process. All that it
+// says is checked.
+func TestSDKClientsOverHTTPSSE(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name != "v1" && c.name != "v2 legacy" {
 			continue
@@ -50,7 +52,9 @@ func TestSDKClientsOnTheOldTransport(t *testing.T) {
 			b := newNodeBench(t)
 			schemas(t)
 			options, checked := checkedServer(t)
-			handler := streamable.Options{HTTPSSE: true, Logger: options.Logger}.New(options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
+			handler := streamable.Options{HTTPSSE: true,
+				Logger: options.Logger}.New(
+				options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()))
 			site := httptest.NewServer(handler)
 			defer site.Close()
 			defer handler.Close()

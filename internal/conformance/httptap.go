@@ -19,60 +19,67 @@ import (
 	"github.com/stdwire/stdwire/internal/sse"
 )
 
-// An HTTPTap stands between clients and a server that speak Streamable HTTP. It records what passes, before it passes on, as Tap does: a
-// file for each session, and one for each exchange without a session, as each of those stands for itself. What is sent again to a client
-// that comes back is recorded once. A POST to /cut cuts all streams that are open, on both sides. It is an http.Handler.
+// An HTTPTap is a reverse proxy for Streamable HTTP that records messages before it forwards them,
+// like Tap: in one file for each session, and one for each request without a session. An event that
+// is sent again on a resumed stream is recorded once. A POST to /cut closes all open streams on
+// both sides. It is an http.Handler.
 type HTTPTap struct {
-	record  string
+	path    string
 	forward httputil.ReverseProxy
 
 	mu      sync.Mutex
 	files   int
-	talks   map[string]*talk // by session
-	streams map[*exchange]struct{}
+	records map[string]*httpRecord // by session
+	streams map[*requestRecord]struct{}
 	failed  error
 }
 
-// NewHTTPTap returns a tap in front of the server at that address, which records to files with that name, a dot and a number.
+// NewHTTPTap returns a tap in front of the server at a URL. It records to files named record.1,
+// record.2 and so on.
 func NewHTTPTap(record, server string) (*HTTPTap, error) {
 	target, err := url.Parse(server)
 	if err != nil {
 		return nil, err
 	}
 	target.Path = ""
-	t := &HTTPTap{record: record, talks: map[string]*talk{}, streams: map[*exchange]struct{}{}}
+	t := &HTTPTap{path: record, records: map[string]*httpRecord{},
+		streams: map[*requestRecord]struct{}{}}
 	t.forward = httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval:  -1,
 		ModifyResponse: t.response,
-		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
-		ErrorLog:       log.New(io.Discard, "", 0), // streams are cut, and servers end
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request,
+			_ error) {
+			w.WriteHeader(http.StatusBadGateway)
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // closed streams and ended servers are expected
 	}
 	return t, nil
 }
 
-// Close reports what could not be recorded, if anything.
+// Close returns the errors of recording.
 func (t *HTTPTap) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.failed
 }
 
-// A talk is what passes in one session, or one exchange.
-type talk struct {
+// An httpRecord is the record of one session, or of one request without a session.
+type httpRecord struct {
 	t      *HTTPTap
 	mu     sync.Mutex
 	file   string
-	events map[string]string // what came by an event of that id
+	events map[string]string // data of events by id
 }
 
-func (t *HTTPTap) talk() *talk {
+func (t *HTTPTap) newRecord() *httpRecord {
 	t.files++
-	return &talk{t: t, file: fmt.Sprintf("%s.%d", t.record, t.files), events: map[string]string{}}
+	return &httpRecord{t: t, file: fmt.Sprintf("%s.%d", t.path, t.files),
+		events: map[string]string{}}
 }
 
-// note records a message.
-func (k *talk) note(direction byte, message []byte) {
+// record records a message.
+func (k *httpRecord) record(direction byte, message []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	err := k.write(direction, message)
@@ -83,14 +90,14 @@ func (k *talk) note(direction byte, message []byte) {
 	}
 }
 
-func (k *talk) write(direction byte, message []byte) error {
+func (k *httpRecord) write(direction byte, message []byte) error {
 	file, err := os.OpenFile(k.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	var line bytes.Buffer
 	line.WriteByte(direction)
-	if json.Compact(&line, message) != nil { // no JSON: the check says so
+	if json.Compact(&line, message) != nil { // not JSON: the validation reports it
 		line.Write(bytes.ReplaceAll(message, []byte("\n"), []byte(" ")))
 	}
 	line.WriteByte('\n')
@@ -98,34 +105,34 @@ func (k *talk) write(direction byte, message []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// event records the message of an event, unless it was told before.
-func (k *talk) event(e sse.Event) {
+// event records the message of an event, unless it was recorded before.
+func (k *httpRecord) event(e sse.Event) {
 	if len(e.Data) == 0 {
 		return
 	}
 	if e.ID != "" {
 		k.mu.Lock()
-		before, told := k.events[e.ID]
+		before, seen := k.events[e.ID]
 		k.events[e.ID] = string(e.Data)
 		k.mu.Unlock()
-		if told && before == string(e.Data) {
+		if seen && before == string(e.Data) {
 			return
 		}
 	}
-	k.note(fromServer, e.Data)
+	k.record(fromServer, e.Data)
 }
 
-type exchangeKey struct{}
+type requestRecordKey struct{}
 
-type exchange struct {
-	talk *talk
-	end  context.CancelFunc
-	cut  atomic.Bool // nothing passes any more
+type requestRecord struct {
+	record *httpRecord
+	end    context.CancelFunc
+	cut    atomic.Bool // the stream is closed
 }
 
 func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/cut" {
-		t.cut()
+		t.disconnect()
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
@@ -136,27 +143,27 @@ func (t *HTTPTap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	t.mu.Lock()
-	k := t.talks[r.Header.Get("Mcp-Session-Id")]
+	k := t.records[r.Header.Get("Mcp-Session-Id")]
 	if k == nil {
-		k = t.talk()
+		k = t.newRecord()
 	}
 	t.mu.Unlock()
 	if r.Method == http.MethodPost {
-		k.note(fromClient, body)
+		k.record(fromClient, body)
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	x := &exchange{talk: k, end: cancel}
+	x := &requestRecord{record: k, end: cancel}
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.streams, x)
 	}()
-	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	t.forward.ServeHTTP(w, r.WithContext(context.WithValue(ctx, requestRecordKey{}, x)))
 }
 
-// cut cuts the streams that are open.
-func (t *HTTPTap) cut() {
+// disconnect closes the open streams.
+func (t *HTTPTap) disconnect() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for x := range t.streams {
@@ -165,20 +172,20 @@ func (t *HTTPTap) cut() {
 	}
 }
 
-// response is called when the head of a response has come.
+// response modifies a response whose header has been received.
 func (t *HTTPTap) response(r *http.Response) error {
-	x := r.Request.Context().Value(exchangeKey{}).(*exchange)
+	x := r.Request.Context().Value(requestRecordKey{}).(*requestRecord)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	t.mu.Lock()
 	if id := r.Header.Get("Mcp-Session-Id"); id != "" {
-		t.talks[id] = x.talk
+		t.records[id] = x.record
 	}
 	if kind == "text/event-stream" {
 		t.streams[x] = struct{}{}
 	}
 	t.mu.Unlock()
 	if kind == "text/event-stream" {
-		r.Body = &tappedStream{ReadCloser: r.Body, exchange: x}
+		r.Body = &recordingReader{ReadCloser: r.Body, requestRecord: x}
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
@@ -186,21 +193,22 @@ func (t *HTTPTap) response(r *http.Response) error {
 		return err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	refused := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden // whatever was asked, which is not answered by that
+	// not a response to the JSON-RPC request
+	refused := r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
 	if len(body) > 0 && r.Request.Method == http.MethodPost && !refused {
-		x.talk.note(fromServer, body)
+		x.record.record(fromServer, body)
 	}
 	return nil
 }
 
-// A tappedStream records events as soon as they are whole, before their last byte is passed on.
-type tappedStream struct {
+// A recordingReader records each event before it returns its last byte.
+type recordingReader struct {
 	io.ReadCloser
-	*exchange
+	*requestRecord
 	part []byte // of an event
 }
 
-func (s *tappedStream) Read(p []byte) (int, error) {
+func (s *recordingReader) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	if s.cut.Load() {
 		return 0, context.Canceled
@@ -211,8 +219,9 @@ func (s *tappedStream) Read(p []byte) (int, error) {
 		if end < 0 {
 			return n, err
 		}
-		if e, err := sse.NewReader(bytes.NewReader(s.part[:end+2]), sse.Limits{}).Next(); err == nil {
-			s.talk.event(e)
+		if e, err := sse.NewReader(bytes.NewReader(s.part[:end+2]),
+			sse.Limits{}).Next(); err == nil {
+			s.record.event(e)
 		}
 		s.part = s.part[end+2:]
 	}

@@ -16,7 +16,8 @@ import (
 
 // What a server says reaches its client as it is, and the record once, whatever it is written in.
 func TestHTTPTap(t *testing.T) {
-	const priming, first, second = "id: 1-0\ndata: \n\n", "id: 1-1\ndata: {\"n\": 1}\n\n", ": quiet\nid: 1-2\ndata: {\ndata: \"n\":2}\n\n"
+	const priming, first, second = "id: 1-0\ndata: \n\n", "id: 1-1\ndata: {\"n\": 1}\n\n",
+		": quiet\nid: 1-2\ndata: {\ndata: \"n\":2}\n\n"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		say := func(parts ...string) {
 			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -31,7 +32,8 @@ func TestHTTPTap(t *testing.T) {
 			w.Header().Set("Mcp-Session-Id", "s")
 			_, _ = io.WriteString(w, "{\"json\":\n true}")
 		case "stream": // in pieces
-			say(priming[:3], priming[3:]+first[:9], first[9:]+second[:len(second)-1], second[len(second)-1:])
+			say(priming[:3], priming[3:]+first[:9], first[9:]+second[:len(second)-1],
+				second[len(second)-1:])
 		case "again": // and something new
 			say(first+second, "id: 1-3\ndata: {\"n\":3}\n\n")
 		case "notice":
@@ -49,7 +51,8 @@ func TestHTTPTap(t *testing.T) {
 	defer front.Close()
 	do := func(method, what, session, body string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, front.URL+"/mcp?"+what, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), method, front.URL+"/mcp?"+what,
+			strings.NewReader(body))
 		assert.NilError(t, err)
 		r.Header.Set("Mcp-Session-Id", session)
 		response, err := http.DefaultClient.Do(r)

@@ -22,7 +22,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A wire is a client that writes the protocol by itself. Its methods may be called by several goroutines at a time.
+// A wire is a client that writes the protocol by itself. Its methods may be called by several
+// goroutines at a time.
 type wire struct {
 	url      string
 	revision mcp.Revision
@@ -47,16 +48,19 @@ func newWire(t *testing.T, url string, revision mcp.Revision) *wire {
 }
 
 func connectWire(ctx context.Context, url string, revision mcp.Revision) (*wire, error) {
-	w := &wire{url: url, revision: revision, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, answers: map[string]string{
-		mcp.MethodListRoots:     rootsAnswer,
-		mcp.MethodCreateMessage: `{"role":"assistant","model":"none","content":{"type":"text","text":"Paris"}}`,
-		mcp.MethodElicit:        `{"action":"accept","content":{"name":"Ada"}}`,
-	}}
+	w := &wire{url: url, revision: revision,
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		answers: map[string]string{
+			mcp.MethodListRoots:     rootsAnswer,
+			mcp.MethodCreateMessage: `{"role":"assistant","model":"none","content":{"type":"text","text":"Paris"}}`,
+			mcp.MethodElicit:        `{"action":"accept","content":{"name":"Ada"}}`,
+		}}
 	if w.modern() {
 		return w, nil
 	}
-	r, err := w.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,`+
-		`"clientInfo":{"name":"wire","version":"1"}}}`, revision, capabilities))
+	r, err := w.send(ctx, "POST",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":"first","method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,`+
+			`"clientInfo":{"name":"wire","version":"1"}}}`, revision, capabilities))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +78,8 @@ func connectWire(ctx context.Context, url string, revision mcp.Revision) (*wire,
 func (w *wire) modern() bool { return mcp.EraOf(w.revision) == mcp.Modern }
 
 // send sends a request, with headers in pairs.
-func (w *wire) send(ctx context.Context, method, body string, header ...string) (*http.Response, error) {
+func (w *wire) send(ctx context.Context, method, body string, header ...string) (*http.Response,
+	error) {
 	r, err := http.NewRequestWithContext(ctx, method, w.url, strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -109,7 +114,8 @@ func (w *wire) post202(ctx context.Context, body string) error {
 	return nil
 }
 
-// request sends a request for its stream, or answer. name is the tool, prompt or resource that it is about, members are of its params.
+// request sends a request for its stream, or answer. name is the tool, prompt or resource that it
+// is about, members are of its params.
 func (w *wire) request(ctx context.Context, method, name, members string) (*http.Response, error) {
 	var header []string
 	params := members
@@ -118,12 +124,16 @@ func (w *wire) request(ctx context.Context, method, name, members string) (*http
 		if name != "" {
 			header = append(header, "Mcp-Name", name)
 		}
-		params = strings.TrimPrefix(params+fmt.Sprintf(`,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
-			`"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/clientInfo":{"name":"wire","version":"1"},"progressToken":"p"}`, w.revision, capabilities), ",")
+		params = strings.TrimPrefix(params+
+			fmt.Sprintf(`,"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
+				`"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/clientInfo":{"name":"wire","version":"1"},"progressToken":"p"}`,
+				w.revision, capabilities), ",")
 	} else if method == mcp.MethodCallTool {
 		params += `,"_meta":{"progressToken":"p"}`
 	}
-	return w.send(ctx, "POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, w.id.Add(1), method, params), header...)
+	return w.send(ctx, "POST",
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, w.id.Add(1), method,
+			params), header...)
 }
 
 type heard struct {
@@ -164,7 +174,8 @@ func messages(r *http.Response) iter.Seq2[heard, error] {
 
 var errUnanswered = errors.New("the stream ended without an answer")
 
-// result is what a request comes to, with the server's questions answered on the way; of a tool it is the text.
+// result is what a request comes to, with the server's questions answered on the way; of a tool it
+// is the text.
 func (w *wire) result(ctx context.Context, method, name, members string) (string, error) {
 	r, err := w.request(ctx, method, name, members)
 	if err != nil {
@@ -190,11 +201,14 @@ func (w *wire) result(ctx context.Context, method, name, members string) (string
 }
 
 func (w *wire) answer(ctx context.Context, m heard) error {
-	return w.post202(ctx, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, w.answers[m.Method]))
+	return w.post202(ctx,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, w.answers[m.Method]))
 }
 
-// complete is the text of a result, once there is one: as long as a modern server has questions, the request is repeated with the answers.
-func (w *wire) complete(ctx context.Context, method, name, members string, raw json.RawMessage) (string, error) {
+// complete is the text of a result, once there is one: as long as a modern server has questions,
+// the request is repeated with the answers.
+func (w *wire) complete(ctx context.Context, method, name, members string,
+	raw json.RawMessage) (string, error) {
 	var result struct {
 		ResultType    string
 		InputRequests map[string]struct{ Method string }
@@ -215,7 +229,9 @@ func (w *wire) complete(ctx context.Context, method, name, members string, raw j
 			return "", err
 		}
 		before, _, _ := strings.Cut(members, `,"inputResponses"`)
-		return w.result(ctx, method, name, fmt.Sprintf(`%s,"inputResponses":%s,"requestState":%q`, before, text, result.RequestState))
+		return w.result(ctx, method, name,
+			fmt.Sprintf(`%s,"inputResponses":%s,"requestState":%q`, before, text,
+				result.RequestState))
 	case len(result.Content) > 0:
 		return result.Content[0].Text, nil
 	}
@@ -224,7 +240,8 @@ func (w *wire) complete(ctx context.Context, method, name, members string, raw j
 
 // call calls a tool.
 func (w *wire) call(ctx context.Context, tool, arguments string) (string, error) {
-	return w.result(ctx, mcp.MethodCallTool, tool, fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
+	return w.result(ctx, mcp.MethodCallTool, tool,
+		fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments))
 }
 
 func (w *wire) wants(t *testing.T, want, tool, arguments string) {
@@ -248,12 +265,14 @@ func (w *wire) listen(ctx context.Context) (r *http.Response, err error) {
 		_, err = w.result(ctx, mcp.MethodSubscribe, watched, `"uri":"`+watched+`"`)
 		return r, err
 	}
-	if r, err = w.request(ctx, mcp.MethodListen, "", `"notifications":{"resourceSubscriptions":["`+watched+`"]}`); err != nil {
+	if r, err = w.request(ctx, mcp.MethodListen, "", `"notifications":{"resourceSubscriptions":["`+
+		watched+`"]}`); err != nil {
 		return nil, err
 	}
 	// Byte by byte: what follows is left to read.
 	var text []byte
-	for one := make([]byte, 1); !bytes.HasSuffix(text, []byte("\n\n")); text = append(text, one...) {
+	for one := make([]byte, 1); !bytes.HasSuffix(text, []byte("\n\n")); text = append(text,
+		one...) {
 		if _, err := io.ReadFull(r.Body, one); err != nil {
 			return r, err
 		}

@@ -40,7 +40,9 @@ type target struct {
 const machineSecret = "the secret of a machine"
 
 var machine = map[string]any{
-	"client_id": "machine", "client_secret": machineSecret, "grant_types": []string{"client_credentials"}, "redirect_uris": []string{}, "response_types": []string{},
+	"client_id": "machine", "client_secret": machineSecret,
+	"grant_types": []string{"client_credentials"}, "redirect_uris": []string{},
+	"response_types": []string{},
 }
 
 // issuer starts one, which ends with the test.
@@ -94,13 +96,15 @@ func (i *issuer) since() func(what string) int {
 	}
 }
 
-// post sends a form, as a client of that id and secret or, where there is none, as one without, and returns what the answer has.
+// post sends a form, as a client of that id and secret or, where there is none, as one without, and
+// returns what the answer has.
 func (i *issuer) post(path, id, secret string, form url.Values) (int, map[string]any) {
 	i.t.Helper()
 	if secret == "" {
 		form.Set("client_id", id)
 	}
-	r, err := http.NewRequestWithContext(i.t.Context(), http.MethodPost, i.url+path, strings.NewReader(form.Encode()))
+	r, err := http.NewRequestWithContext(i.t.Context(), http.MethodPost, i.url+path,
+		strings.NewReader(form.Encode()))
 	assert.NilError(i.t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if secret != "" {
@@ -149,12 +153,14 @@ func (b *browser) show(_ context.Context, page string) error {
 		defer r.Body.Close()
 		text, err := io.ReadAll(r.Body)
 		assert.Check(b.t, err)
-		assert.Check(b.t, r.StatusCode == http.StatusOK && strings.Contains(string(text), "go back to the program"), "%d: %s", r.StatusCode, text)
+		assert.Check(b.t, r.StatusCode == http.StatusOK &&
+			strings.Contains(string(text), "go back to the program"), "%d: %s", r.StatusCode, text)
 	})
 	return nil
 }
 
-// A front is where clients find a server that is to be started: the address is there before the server, as it is with one behind a proxy.
+// A front is where clients find a server that is to be started: the address is there before the
+// server, as it is with one behind a proxy.
 type front struct {
 	*httptest.Server
 	url string
@@ -180,7 +186,8 @@ func (b *bench) protect(f *front, i *issuer) *site {
 	b.t.Helper()
 	b.write("root/hello.txt", "Hello, world.\n")
 	s := &site{bench: b, preface: "taking access tokens", grumble: "was refused", command: []string{
-		binary(b.t), "serve", "--root", b.path("root"), "--write", "--oauth-issuer", i.url, "--oauth-audience", f.url, "--oauth-scope", "mcp", "--http",
+		binary(b.t), "serve", "--root", b.path("root"), "--write", "--oauth-issuer", i.url,
+		"--oauth-audience", f.url, "--oauth-scope", "mcp", "--http",
 	}}
 	s.start("127.0.0.1:0")
 	b.t.Cleanup(func() { s.stop(syscall.SIGTERM) })
@@ -196,7 +203,8 @@ func (b *bench) protect(f *front, i *issuer) *site {
 func status(t *testing.T, url, authorization string, header ...string) (int, string) {
 	t.Helper()
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(initialize))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url,
+		strings.NewReader(initialize))
 	assert.NilError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")

@@ -13,12 +13,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The binary on both sides: it logs in, and all that it is run for then is let in, also when many of it find at once that the token has expired.
+// The binary on both sides: it logs in, and all that it is run for then is let in, also when many
+// of it find at once that the token has expired.
 func TestCommandLineWithIssuer(t *testing.T) {
 	b := newNodeBench(t)
 	b.env = append(b.env, "XDG_STATE_HOME="+b.path("state"))
 	f := newFront(t)
-	i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"jwt", "mcp"}}, "scopes": []string{"mcp"}, "dpop": true})
+	i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"jwt", "mcp"}},
+		"scopes": []string{"mcp"}, "dpop": true})
 	b.protect(f, i)
 	call := []string{binary(t), "call", "fs_read", "path=hello.txt", "--url", f.url}
 
@@ -52,7 +54,8 @@ func TestCommandLineWithIssuer(t *testing.T) {
 	assert.Equal(t, b.run(call...).code, 3)
 }
 
-// logsIn has somebody log in who opens the page that is told on stderr, and returns the rest of what is said there.
+// logsIn has somebody log in who opens the page that is told on stderr, and returns the rest of
+// what is said there.
 func (b *bench) logsIn(who *browser, url string) string {
 	b.t.Helper()
 	cmd := exec.Command(binary(b.t), "auth", "login", url, "--timeout", "20s")

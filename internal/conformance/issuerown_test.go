@@ -66,7 +66,8 @@ func readAtOnce(t *testing.T, all ...*own) {
 	for n := range 16 {
 		calls.Go(func() {
 			said, err := all[n%len(all)].text("fs_read", `{"path":"hello.txt"}`)
-			assert.Check(t, err == nil && strings.Contains(said, "Hello, world."), "%v: %s", err, said)
+			assert.Check(t, err == nil &&
+				strings.Contains(said, "Hello, world."), "%v: %s", err, said)
 		})
 	}
 	calls.Wait()
@@ -88,16 +89,20 @@ type issued struct {
 	first *agent // with that store
 }
 
-// The binary and our client, with an authorization server that neither of them has seen before: it binds tokens to keys, wants nonces, and holds clients to the scopes that they were
-// registered for.
+// The binary and our client, with an authorization server that neither of them has seen before: it
+// binds tokens to keys, wants nonces, and holds clients to the scopes that they were registered
+// for.
 func TestOwnClientWithIssuer(t *testing.T) {
 	b := newNodeBench(t)
 	f := newFront(t)
 	i := b.issuer(map[string]any{
-		"resources": map[string]target{f.url: {"jwt", "mcp"}, elsewhere: {"jwt", "mcp"}}, "scopes": []string{"mcp"}, "dpop": "nonce", "clients": []any{machine},
+		"resources": map[string]target{f.url: {"jwt", "mcp"}, elsewhere: {"jwt", "mcp"}},
+		"scopes":    []string{"mcp"}, "dpop": "nonce", "clients": []any{machine},
 		"documents": map[string]any{document: map[string]any{
-			"client_id": document, "client_name": "conformance", "redirect_uris": []string{"http://127.0.0.1/callback"}, "application_type": "native",
-			"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
+			"client_id": document, "client_name": "conformance",
+			"redirect_uris": []string{"http://127.0.0.1/callback"}, "application_type": "native",
+			"grant_types":    []string{"authorization_code", "refresh_token"},
+			"response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 		}},
 	})
 	b.protect(f, i)
@@ -121,7 +126,8 @@ func (w *issued) nobody() {
 	refused, _ := errors.AsType[*streamable.StatusError](err)
 	assert.Assert(t, refused != nil && refused.Status == http.StatusUnauthorized, "%v", err)
 	challenge := refused.Header.Get("WWW-Authenticate")
-	assert.Assert(t, strings.Contains(challenge, `scope="mcp"`) && !strings.Contains(challenge, "error="), challenge)
+	assert.Assert(t, strings.Contains(challenge, `scope="mcp"`) &&
+		!strings.Contains(challenge, "error="), challenge)
 }
 
 // login is once for all runs of the program, in all revisions.
@@ -141,7 +147,9 @@ func (w *issued) login() {
 	for _, revision := range mcp.Supported() {
 		w.f.agent(w.ada, auth.Options{Store: w.store}).connects(revision).reads()
 	}
-	for what, want := range map[string]int{"registered": 1, "login": 1, "consent": 1, "granted authorization_code": 1, "refused authorization_code: use_dpop_nonce": 1, "GET /jwks": 1} {
+	for what, want := range map[string]int{"registered": 1, "login": 1, "consent": 1,
+		"granted authorization_code": 1, "refused authorization_code: use_dpop_nonce": 1,
+		"GET /jwks": 1} {
 		assert.Equal(t, count(what), want, what)
 	}
 	for _, scheme := range []string{"Bearer ", "DPoP "} { // a thief has no key
@@ -159,7 +167,8 @@ func (w *issued) refusals() {
 	w.i.tell(map[string]any{"denies": true})
 	denied := w.f.agent(w.ada, auth.Options{}).Login(t.Context())
 	w.i.tell(map[string]any{"denies": false})
-	for want, err := range map[string]error{"access_denied": denied, "invalid_target": strange.agent(w.ada, auth.Options{}).Login(t.Context())} {
+	for want, err := range map[string]error{"access_denied": denied,
+		"invalid_target": strange.agent(w.ada, auth.Options{}).Login(t.Context())} {
 		failed, _ := errors.AsType[*auth.Error](err)
 		assert.Assert(t, failed != nil, "%v", err)
 		assert.Equal(t, failed.Step, auth.StepAuthorize)
@@ -180,7 +189,10 @@ func (w *issued) document() {
 // machines act for themselves, and may have tokens for other servers too, which are of no use here.
 func (w *issued) machines() {
 	t := w.t
-	a := w.f.agent(w.ada, auth.Options{Grant: auth.ClientCredentials{}, Clients: []auth.Registration{{Issuer: w.i.url, ClientID: "machine", Secret: machineSecret}}})
+	a := w.f.agent(w.ada,
+		auth.Options{Grant: auth.ClientCredentials{},
+			Clients: []auth.Registration{
+				{Issuer: w.i.url, ClientID: "machine", Secret: machineSecret}}})
 	a.connects(mcp.Latest).reads()
 	assert.Equal(t, a.has().RefreshToken, "")
 	got, challenge := status(t, w.f.url, "Bearer "+w.i.token(w.f.url))
@@ -190,7 +202,8 @@ func (w *issued) machines() {
 	assert.Assert(t, strings.Contains(challenge, "the token is for another resource"), challenge)
 }
 
-// refreshes are made once for all calls, and all programs: the issuer would take a second one for a theft.
+// refreshes are made once for all calls, and all programs: the issuer would take a second one for a
+// theft.
 func (w *issued) refreshes() {
 	t := w.t
 	w.i.tell(map[string]any{"ttl": 12}) // of which the client lets ten seconds be
@@ -205,12 +218,14 @@ func (w *issued) refreshes() {
 	assert.Equal(t, count("granted refresh_token"), 1)
 	assert.Equal(t, count("granted authorization_code"), 0)
 	after := w.first.has()
-	assert.Assert(t, after.RefreshToken != before.RefreshToken && after.AccessToken != before.AccessToken)
+	assert.Assert(t, after.RefreshToken != before.RefreshToken &&
+		after.AccessToken != before.AccessToken)
 	assert.Equal(t, second.has().RefreshToken, after.RefreshToken)
 }
 
-// keysChange: at first there is another one to sign with, and then those before it are withdrawn, of which the server hears by the token of somebody else. Who has a refresh token renews
-// what they have signed, and who has one that was revoked logs in.
+// keysChange: at first there is another one to sign with, and then those before it are withdrawn,
+// of which the server hears by the token of somebody else. Who has a refresh token renews what they
+// have signed, and who has one that was revoked logs in.
 func (w *issued) keysChange() {
 	t := w.t
 	second := w.f.agent(w.ada, auth.Options{})
@@ -247,7 +262,8 @@ func (w *issued) keysChange() {
 // token is one of the machine's for a server.
 func (i *issuer) token(resource string) string {
 	i.t.Helper()
-	got, answer := i.post("/token", "machine", machineSecret, url.Values{"grant_type": {"client_credentials"}, "scope": {"mcp"}, "resource": {resource}})
+	got, answer := i.post("/token", "machine", machineSecret,
+		url.Values{"grant_type": {"client_credentials"}, "scope": {"mcp"}, "resource": {resource}})
 	assert.Equal(i.t, got, http.StatusOK, "%v", answer)
 	return fmt.Sprint(answer["access_token"])
 }

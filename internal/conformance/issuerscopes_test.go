@@ -21,16 +21,20 @@ import (
 const introspects = "the secret of a server"
 
 // introspector is as whom the server asks about tokens.
-var introspector = map[string]any{"client_id": "server", "client_secret": introspects, "grant_types": []string{}, "redirect_uris": []string{}, "response_types": []string{}}
+var introspector = map[string]any{"client_id": "server", "client_secret": introspects,
+	"grant_types": []string{}, "redirect_uris": []string{}, "response_types": []string{}}
 
-// introspect serves the fixture there, with tokens that the issuer is asked about each time. What makes it grow needs a scope more.
+// introspect serves the fixture there, with tokens that the issuer is asked about each time. What
+// makes it grow needs a scope more.
 func (f *front) introspect(t *testing.T, i *issuer) {
 	t.Helper()
-	verify, err := serverauth.IntrospectionOptions{Issuer: i.url, Audience: f.url, ClientID: "server", ClientSecret: introspects, Cache: -1, Machines: true}.New()
+	verify, err := serverauth.IntrospectionOptions{Issuer: i.url, Audience: f.url,
+		ClientID: "server", ClientSecret: introspects, Cache: -1, ClientIDAsSubject: true}.New()
 	assert.NilError(t, err)
 	resource, err := serverauth.Options{
-		Resource: f.url, Servers: []string{i.url}, Verify: verify, Scopes: []string{"mcp"}, Logger: slog.New(slog.DiscardHandler),
-		Needs: func(m streamable.Message) []string {
+		Resource: f.url, AuthorizationServers: []string{i.url}, Verify: verify,
+		Scopes: []string{"mcp"}, Logger: slog.New(slog.DiscardHandler),
+		MessageScopes: func(m streamable.Message) []string {
 			if m.Method == mcp.MethodCallTool && m.Subject == "grow" {
 				return []string{"grow"}
 			}
@@ -39,19 +43,21 @@ func (f *front) introspect(t *testing.T, i *issuer) {
 	}.New()
 	assert.NilError(t, err)
 	quiet := slog.New(slog.DiscardHandler)
-	fixture := server.Options{Logger: quiet}.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture())
+	fixture := server.Options{Logger: quiet}.New(server.Info{Name: "fixture", Version: "1"},
+		conformance.Fixture())
 	handler := streamable.Options{Authorize: resource.Authorize, Logger: quiet}.New(fixture)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", handler)
-	for _, path := range resource.Paths() {
+	for _, path := range resource.MetadataPaths() {
 		mux.Handle(path, resource)
 	}
 	t.Cleanup(handler.Close)
 	f.serve(mux)
 }
 
-// Tokens that say nothing themselves, and an operation that needs more than the others. The issuer holds clients to the scopes that they were registered for, or does not know those of
-// resources before they are asked for.
+// Tokens that say nothing themselves, and an operation that needs more than the others. The issuer
+// holds clients to the scopes that they were registered for, or does not know those of resources
+// before they are asked for.
 func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 	for name, is := range map[string]struct {
 		scopes     []string
@@ -60,7 +66,9 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newNodeBench(t)
 			f := newFront(t)
-			i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": is.scopes, "clients": []any{introspector, machine}})
+			i := b.issuer(map[string]any{
+				"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "scopes": is.scopes,
+				"clients": []any{introspector, machine}})
 			f.introspect(t, i)
 			ada := newBrowser(t)
 			a := f.agent(ada, auth.Options{})
@@ -80,8 +88,9 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 			}
 			assert.Equal(t, i.tell(map[string]any{})["registered"], is.registered)
 
-			// What is revoked is refused at once, by the server too. With one token the issuer revokes all that came with it, and so the user has to log in again. It does the same when
-			// a refresh token comes a second time, as it must have been stolen.
+			// What is revoked is refused at once, by the server too. With one token the issuer
+			// revokes all that came with it, and so the user has to log in again. It does the same
+			// when a refresh token comes a second time, as it must have been stolen.
 			o := a.connects(mcp.Latest)
 			count := i.since()
 			for n, revoke := range []func(auth.Credentials){
@@ -89,7 +98,9 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 				func(c auth.Credentials) { i.revoke(c.Registration.ClientID, c.RefreshToken) },
 				func(c auth.Credentials) {
 					for _, want := range []int{http.StatusOK, http.StatusBadRequest} {
-						got, answer := i.post("/token", c.Registration.ClientID, "", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {c.RefreshToken}})
+						got, answer := i.post("/token", c.Registration.ClientID, "",
+							url.Values{"grant_type": {"refresh_token"},
+								"refresh_token": {c.RefreshToken}})
 						assert.Equal(t, got, want, "%v", answer)
 					}
 				},
@@ -120,7 +131,9 @@ func TestOwnClientStepsUpWithIssuer(t *testing.T) {
 
 			// A machine is somebody, too.
 			machine := f.agent(ada, auth.Options{
-				Grant: auth.ClientCredentials{}, Clients: []auth.Registration{{Issuer: i.url, ClientID: "machine", Secret: machineSecret}},
+				Grant: auth.ClientCredentials{},
+				Clients: []auth.Registration{
+					{Issuer: i.url, ClientID: "machine", Secret: machineSecret}},
 			})
 			assert.Equal(t, machine.connects(mcp.Latest).n("grow", `{}`), 8)
 		})

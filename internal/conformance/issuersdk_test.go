@@ -45,13 +45,16 @@ func TestSDKClientsWithIssuer(t *testing.T) {
 			f := newFront(t)
 			dpop := c.name == "v2 modern" // v1 cannot do that
 			i := b.issuer(map[string]any{
-				"resources": map[string]target{f.url: {"jwt", "mcp"}}, "scopes": []string{"mcp"}, "dpop": dpop, "lasting": c.sdk == "v1", // which does not ask for offline_access by itself
+				// which does not ask for offline_access by itself
+				"resources": map[string]target{f.url: {"jwt", "mcp"}}, "scopes": []string{"mcp"},
+				"dpop": dpop, "lasting": c.sdk == "v1",
 				"clients": []any{machine},
 			})
 			b.protect(f, i)
 			got := b.authClient(map[string]any{
-				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "dpop": dpop, "machine": machineSecret,
-				"calls": []any{[]any{"fs_read", map[string]string{"path": "hello.txt"}}},
+				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "dpop": dpop,
+				"machine": machineSecret,
+				"calls":   []any{[]any{"fs_read", map[string]string{"path": "hello.txt"}}},
 			})
 			assert.Equal(t, got.Tools, 8)
 			assert.Equal(t, len(got.Said), 4)
@@ -68,7 +71,8 @@ func TestSDKClientsWithIssuer(t *testing.T) {
 	}
 }
 
-// The official clients and tokens that a server asks about, which are not good for everything at first.
+// The official clients and tokens that a server asks about, which are not good for everything at
+// first.
 func TestSDKClientsStepUpWithIssuer(t *testing.T) {
 	for _, c := range sdkClients {
 		if c.name != "v1" && c.name != "v2 modern" {
@@ -79,14 +83,19 @@ func TestSDKClientsStepUpWithIssuer(t *testing.T) {
 			b := newNodeBench(t)
 			f := newFront(t)
 			i := b.issuer(map[string]any{
-				"resources": map[string]target{f.url: {"opaque", "mcp grow"}}, "clients": []any{introspector}, "documents": map[string]any{document: map[string]any{
-					"client_id": document, "redirect_uris": []string{"http://127.0.0.1:9/callback"}, "grant_types": []string{"authorization_code", "refresh_token"},
+				"resources": map[string]target{f.url: {"opaque", "mcp grow"}},
+				"clients":   []any{introspector},
+				"documents": map[string]any{document: map[string]any{
+					"client_id": document, "redirect_uris": []string{"http://127.0.0.1:9/callback"},
+					"grant_types":    []string{"authorization_code", "refresh_token"},
 					"response_types": []string{"code"}, "token_endpoint_auth_method": "none",
 				}},
 			})
 			f.introspect(t, i)
 			got := b.authClient(map[string]any{
-				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "document": document, "calls": []any{[]any{"add", map[string]int{"a": 1, "b": 2}}, []any{"grow", map[string]int{}}},
+				"sdk": c.sdk, "era": c.era, "url": f.url, "issuer": i.url, "document": document,
+				"calls": []any{[]any{"add", map[string]int{"a": 1, "b": 2}},
+					[]any{"grow", map[string]int{}}},
 			})
 			assert.Equal(t, got.Client, document)
 			assert.Equal(t, got.Type, "Bearer")

@@ -29,7 +29,8 @@ import (
 // The language server that is spoken to, pinned.
 const lspPackages = `{"private":true,"dependencies":{"typescript-language-server":"5.1.3","typescript":"5.9.3"}}`
 
-// languageServer returns how to start the TypeScript language server, and installs it first if it is not there.
+// languageServer returns how to start the TypeScript language server, and installs it first if it
+// is not there.
 func languageServer(t *testing.T) (node, script string) {
 	root := os.Getenv("STDWIRE_NODE_DIR")
 	if root == "" {
@@ -42,7 +43,8 @@ func languageServer(t *testing.T) (node, script string) {
 	dir, err := filepath.Abs(filepath.Join(root, "lsp"))
 	assert.NilError(t, err)
 	manifest := filepath.Join(dir, "package.json")
-	installed := filepath.Join(dir, "installed") // written last, so that half an installation does not count
+	// written last, so that half an installation does not count
+	installed := filepath.Join(dir, "installed")
 	if have, err := os.ReadFile(installed); err != nil || string(have) != lspPackages {
 		assert.NilError(t, os.MkdirAll(dir, 0o755))
 		assert.NilError(t, os.WriteFile(manifest, []byte(lspPackages), 0o644))
@@ -60,7 +62,9 @@ type stdio struct{ *child.Process }
 
 func (s stdio) Read(b []byte) (int, error)  { return s.Stdout().Read(b) }
 func (s stdio) Write(b []byte) (int, error) { return s.Stdin().Write(b) }
-func (s stdio) Close() error                { return errors.Join(s.Stdin().Close(), s.Stdout().Close()) }
+func (s stdio) Close() error {
+	return errors.Join(s.Stdin().Close(), s.Stdout().Close())
+}
 
 type (
 	object   map[string]any
@@ -100,7 +104,8 @@ func (e *editor) handle(_ context.Context, req *rpc.Request) (any, error) {
 		}
 		err := json.Unmarshal(req.Params, &params)
 		return make([]object, len(params.Items)), err
-	case "window/workDoneProgress/create", "client/registerCapability", "client/unregisterCapability", "window/showMessageRequest":
+	case "window/workDoneProgress/create", "client/registerCapability",
+		"client/unregisterCapability", "window/showMessageRequest":
 		return nil, nil
 	case "textDocument/publishDiagnostics":
 		var params struct {
@@ -143,7 +148,8 @@ const (
 	mainTS  = "import { greet } from './greet';\n\nconst text: string = greet('Zoë');\nexport const wrong: number = text;\n"
 )
 
-// The rpc package as the client of a real language server: header framing, requests from both sides, cancellation, an orderly end.
+// The rpc package as the client of a real language server: header framing, requests from both
+// sides, cancellation, an orderly end.
 func TestLanguageServer(t *testing.T) {
 	node, script := languageServer(t)
 	before := runtime.NumGoroutine()
@@ -152,12 +158,17 @@ func TestLanguageServer(t *testing.T) {
 
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
-	for name, text := range map[string]string{"greet.ts": greetTS, "main.ts": mainTS, "tsconfig.json": `{"compilerOptions":{"strict":true}}`} {
+	for name, text := range map[string]string{"greet.ts": greetTS, "main.ts": mainTS,
+		"tsconfig.json": `{"compilerOptions":{"strict":true}}`} {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	uri := func(name string) string { return (&url.URL{Scheme: "file", Path: filepath.Join(dir, name)}).String() }
+	uri := func(name string) string {
+		return (&url.URL{Scheme: "file", Path: filepath.Join(dir, name)}).String()
+	}
 
-	server, err := child.Start(ctx, child.Config{Command: node, Args: []string{script, "--stdio"}, Dir: dir, Grace: time.Second})
+	server, err := child.Start(ctx,
+		child.Config{Command: node, Args: []string{script, "--stdio"}, Dir: dir,
+			Grace: time.Second})
 	assert.NilError(t, err)
 	defer server.Close()
 	e := &editor{asked: make(map[string]int), diagnostics: make(chan string, 100)}
@@ -165,7 +176,8 @@ func TestLanguageServer(t *testing.T) {
 	peer := rpc.NewPeer(stdio{server}, rpc.Options{
 		Framing: framing.ContentLength, Handler: e.handle, Cancellation: cancellation(),
 		Hooks: rpc.Hooks{Stray: func(frame []byte, reason string) {
-			if !strings.Contains(reason, "no call that waits") { // a late answer to what was cancelled is not wrong
+			if !strings.Contains(reason, "no call that waits") {
+				// a late answer to what was cancelled is not wrong
 				malformed = append(malformed, fmt.Sprintf("%s: %.200s", reason, frame))
 			}
 		}},
@@ -173,7 +185,8 @@ func TestLanguageServer(t *testing.T) {
 	defer peer.Close()
 	call := func(method string, params, result any) {
 		t.Helper()
-		assert.NilError(t, peer.Call(ctx, method, params, result), "%s\n%s", method, server.StderrTail())
+		assert.NilError(t, peer.Call(ctx, method, params, result), "%s\n%s", method,
+			server.StderrTail())
 	}
 	notify := func(method string, params any) {
 		t.Helper()
@@ -189,16 +202,21 @@ func TestLanguageServer(t *testing.T) {
 	call("initialize", object{
 		// Without the second, quicker and less knowing server that it starts by default.
 		"initializationOptions": object{"tsserver": object{"useSyntaxServer": "never"}},
-		"processId":             os.Getpid(), "rootUri": uri(""), "workspaceFolders": []object{{"uri": uri(""), "name": "test"}},
+		"processId":             os.Getpid(), "rootUri": uri(""),
+		"workspaceFolders": []object{{"uri": uri(""), "name": "test"}},
 		"capabilities": object{
-			"window":       object{"workDoneProgress": true},
-			"workspace":    object{"configuration": true, "workspaceFolders": true},
-			"textDocument": object{"hover": object{"contentFormat": []string{"markdown"}}, "publishDiagnostics": object{}},
+			"window":    object{"workDoneProgress": true},
+			"workspace": object{"configuration": true, "workspaceFolders": true},
+			"textDocument": object{"hover": object{"contentFormat": []string{"markdown"}},
+				"publishDiagnostics": object{}},
 		},
 	}, &initialized)
-	assert.Assert(t, initialized.Capabilities.HoverProvider != nil && initialized.Capabilities.DefinitionProvider != nil)
+	assert.Assert(t, initialized.Capabilities.HoverProvider != nil &&
+		initialized.Capabilities.DefinitionProvider != nil)
 	notify("initialized", object{})
-	notify("textDocument/didOpen", object{"textDocument": object{"uri": uri("main.ts"), "languageId": "typescript", "version": 1, "text": mainTS}})
+	notify("textDocument/didOpen",
+		object{"textDocument": object{"uri": uri("main.ts"), "languageId": "typescript",
+			"version": 1, "text": mainTS}})
 
 	// "greet" in line 3. The request sees the notification before it, on the server's side as well.
 	greet := object{"textDocument": object{"uri": uri("main.ts")}, "position": position{2, 22}}
@@ -206,7 +224,8 @@ func TestLanguageServer(t *testing.T) {
 		Contents any `json:"contents"`
 	}
 	call("textDocument/hover", greet, &hover)
-	assert.Assert(t, strings.Contains(fmt.Sprint(hover.Contents), "greet(name: string): string"), "%v", hover.Contents)
+	assert.Assert(t, strings.Contains(fmt.Sprint(hover.Contents), "greet(name: string): string"),
+		"%v", hover.Contents)
 
 	var definition []location
 	call("textDocument/definition", greet, &definition)
@@ -228,10 +247,12 @@ func TestLanguageServer(t *testing.T) {
 
 	assert.ErrorIs(t, peer.Call(ctx, "stdwire/unknown", object{}, nil), rpc.ErrMethodNotFound)
 
-	// A cancelled request is answered all the same: with -32800, or with the result if that was quicker.
+	// A cancelled request is answered all the same: with -32800, or with the result if that was
+	// quicker.
 	answered := map[string]int{}
 	for range 20 {
-		references := object{"textDocument": greet["textDocument"], "position": greet["position"], "context": object{"includeDeclaration": true}}
+		references := object{"textDocument": greet["textDocument"], "position": greet["position"],
+			"context": object{"includeDeclaration": true}}
 		c, err := peer.Start(ctx, "textDocument/references", references)
 		assert.NilError(t, err)
 		notify("$/cancelRequest", object{"id": c.ID()})
@@ -246,7 +267,9 @@ func TestLanguageServer(t *testing.T) {
 
 	// One that is given up by its context is not waited for, and what comes late disturbs nothing.
 	given, giveUp := context.WithCancel(ctx)
-	giving, err := peer.Start(given, "textDocument/references", object{"textDocument": greet["textDocument"], "position": greet["position"], "context": object{}})
+	giving, err := peer.Start(given, "textDocument/references",
+		object{"textDocument": greet["textDocument"], "position": greet["position"],
+			"context": object{}})
 	assert.NilError(t, err)
 	giveUp()
 	if err := giving.Wait(given, nil); err != nil {
@@ -259,7 +282,8 @@ func TestLanguageServer(t *testing.T) {
 	assert.Assert(t, len(e.asked) > 0, "the server asked for nothing")
 	e.mu.Unlock()
 
-	// The end: the answer to shutdown, then exit, then the process ends by itself with 0, and so does the connection.
+	// The end: the answer to shutdown, then exit, then the process ends by itself with 0, and so
+	// does the connection.
 	var null json.RawMessage
 	call("shutdown", nil, &null)
 	assert.Equal(t, string(null), "null")
@@ -276,12 +300,15 @@ func TestLanguageServer(t *testing.T) {
 	assert.ErrorIs(t, peer.Call(ctx, "late", nil, nil), rpc.ErrClosed)
 
 	// Nothing is left running: no process of the server's group, no goroutine of ours.
-	for deadline := time.Now().Add(5 * time.Second); groupRuns(t, server.Pid()) || runtime.NumGoroutine() > before; runtime.Gosched() {
-		assert.Assert(t, time.Now().Before(deadline), "%d goroutines, %d before", runtime.NumGoroutine(), before)
+	for deadline := time.Now().Add(5 * time.Second); groupRuns(t, server.Pid()) ||
+		runtime.NumGoroutine() > before; runtime.Gosched() {
+		assert.Assert(t, time.Now().Before(deadline), "%d goroutines, %d before",
+			runtime.NumGoroutine(), before)
 	}
 }
 
-// groupRuns tells whether a process of a group is left. One that has ended and was not reaped, by whoever inherited it, does not count.
+// groupRuns tells whether a process of a group is left. One that has ended and was not reaped, by
+// whoever inherited it, does not count.
 func groupRuns(t *testing.T, group int) bool {
 	if syscall.Kill(-group, 0) == syscall.ESRCH {
 		return false
@@ -289,7 +316,8 @@ func groupRuns(t *testing.T, group int) bool {
 	out, err := exec.Command("ps", "-e", "-o", "pgid=", "-o", "stat=").Output()
 	assert.NilError(t, err)
 	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == strconv.Itoa(group) && fields[1][0] != 'Z' {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == strconv.Itoa(group) &&
+			fields[1][0] != 'Z' {
 			return true
 		}
 	}

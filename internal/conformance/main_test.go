@@ -28,7 +28,8 @@ var (
 	everythingClient = built("everything-client", "./everything-client")
 )
 
-// built returns a function that returns a program's path: it is built once for all tests that want it.
+// built returns a function that returns a program's path: it is built once for all tests that want
+// it.
 func built(name, from string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		path := filepath.Join(scratch, name)
@@ -70,8 +71,8 @@ func fixture(t *testing.T) []string {
 	return []string{path, conformance.RoleFixture}
 }
 
-// A bench is a folder that a test's programs run in, and by which they are found again: what is left of them when the test ends fails
-// it, and is killed.
+// A bench is a folder that a test's programs run in, and by which they are found again: what is
+// left of them when the test ends fails it, and is killed.
 type bench struct {
 	t   *testing.T
 	dir string
@@ -82,7 +83,9 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
-	b := &bench{t, dir, append(os.Environ(), "HOME="+dir, "npm_config_offline=true", "npm_config_update_notifier=false")}
+	b := &bench{t, dir,
+		append(os.Environ(), "HOME="+dir, "npm_config_offline=true",
+			"npm_config_update_notifier=false")}
 	t.Cleanup(func() {
 		for _, p := range conformance.KillIn(dir) {
 			t.Errorf("still running: %v", p)
@@ -106,7 +109,8 @@ func newNodeBench(t *testing.T) *bench {
 		t.Skip("STDWIRE_NODE_DIR is not set: there are no Node programs to talk to; see .ci/node")
 	}
 	b := newBench(t)
-	assert.NilError(t, os.Symlink(filepath.Join(node, "node_modules"), filepath.Join(b.dir, "node_modules")))
+	assert.NilError(t,
+		os.Symlink(filepath.Join(node, "node_modules"), filepath.Join(b.dir, "node_modules")))
 	b.env = append(b.env, "PATH="+filepath.Join(node, "node_modules", ".bin")+":"+os.Getenv("PATH"))
 	return b
 }
@@ -125,7 +129,8 @@ func (b *bench) tapped(record string, command ...string) []string {
 	self, err := os.Executable()
 	assert.NilError(b.t, err)
 	// With the race detector, this binary would take a second to exit.
-	return append([]string{"env", "GORACE=atexit_sleep_ms=0", self, conformance.RoleTap, b.path(record)}, command...)
+	return append([]string{"env", "GORACE=atexit_sleep_ms=0", self, conformance.RoleTap,
+		b.path(record)}, command...)
 }
 
 // An outcome is what came of a program.
@@ -136,7 +141,8 @@ type outcome struct {
 }
 
 func (o outcome) String() string {
-	return fmt.Sprintf("exit code %d after %v\nstdout: %s\nstderr: %s", o.code, o.took, o.stdout, o.stderr)
+	return fmt.Sprintf("exit code %d after %v\nstdout: %s\nstderr: %s", o.code, o.took, o.stdout,
+		o.stderr)
 }
 
 // find has a command be that of the bench's own PATH.

@@ -35,7 +35,8 @@ type own struct {
 	session string // the latest that was named in a request
 }
 
-// ownAnswer is what the user says to every question. Numbers that are none of integers may not be said: the schemas do not allow them.
+// ownAnswer is what the user says to every question. Numbers that are none of integers may not be
+// said: the schemas do not allow them.
 const ownAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests","confirm":true,"score":7}`
 
 // options are those of a client that tells o what it hears.
@@ -47,10 +48,12 @@ func (o *own) options() client.Options {
 					return nil, err
 				}
 			}
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(ownAnswer)}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(ownAnswer)},
+				nil
 		},
 		OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "none", Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "none",
+				Content: mcp.SamplingContent{&mcp.TextContent{Text: "Paris"}}}, nil
 		},
 		Roots:             []mcp.Root{{URI: "file:///a", Name: "a"}, {URI: "file:///b"}},
 		OnResourceUpdated: func(uri string) { o.updated <- uri },
@@ -83,7 +86,8 @@ func (o *own) lastSession() string {
 	return o.session
 }
 
-// newOwn connects to the endpoint. When the test ends the client is closed, and nothing of it may be left.
+// newOwn connects to the endpoint. When the test ends the client is closed, and nothing of it may
+// be left.
 func newOwn(t *testing.T, url string, revision mcp.Revision) *own {
 	t.Helper()
 	o, err := connectOwn(t, url, revision, nil)
@@ -99,11 +103,13 @@ func connectOwn(t *testing.T, url string, revision mcp.Revision, header http.Hea
 }
 
 // dialOwn is connectOwn with other options.
-func dialOwn(t *testing.T, url string, revision mcp.Revision, how streamable.Options) (*own, error) {
+func dialOwn(t *testing.T, url string, revision mcp.Revision, how streamable.Options) (*own,
+	error) {
 	t.Helper()
 	o := &own{
-		t: t, updated: make(chan string, 1000), tools: make(chan []*mcp.Tool, 100), prompts: make(chan []*mcp.Prompt, 100),
-		logs: make(chan mcp.LoggingMessageParams, 1000),
+		t: t, updated: make(chan string, 1000), tools: make(chan []*mcp.Tool, 100),
+		prompts: make(chan []*mcp.Prompt, 100),
+		logs:    make(chan mcp.LoggingMessageParams, 1000),
 	}
 	options := o.options()
 	options.Revision = revision
@@ -156,7 +162,8 @@ func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
 	assert.Equal(o.t, got, want, tool)
 }
 
-// quiet fails the test if the server has sent what it should not have. The answer to a call that was given up may have been on its way.
+// quiet fails the test if the server has sent what it should not have. The answer to a call that
+// was given up may have been on its way.
 func (o *own) quiet() {
 	o.t.Helper()
 	noise := o.Noise()

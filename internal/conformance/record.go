@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 )
 
-// CheckServer checks what a server said in all connections that Tap recorded by this name.
+// CheckServer validates the messages of the server in all connections that Tap recorded with this
+// name.
 func (s *Schemas) CheckServer(record string) (Checked, error) {
 	return s.checkRecords(record, fromServer)
 }
 
-// CheckClient checks what a client said in all connections that Tap recorded by this name.
+// CheckClient validates the messages of the client in all connections that Tap recorded with this
+// name.
 func (s *Schemas) CheckClient(record string) (Checked, error) {
 	return s.checkRecords(record, fromClient)
 }
@@ -21,19 +23,19 @@ func (s *Schemas) checkRecords(record string, from byte) (Checked, error) {
 	lines, err := ReadRecords(record)
 	all := Checked{}
 	for _, connection := range lines {
-		talk := s.conversation(from)
+		conversation := s.conversation(from)
 		for _, line := range connection {
-			err = errors.Join(err, talk.Frame(line[0] == fromServer, line[1:]))
+			err = errors.Join(err, conversation.Frame(line[0] == fromServer, line[1:]))
 		}
-		for kind, n := range talk.Checked {
+		for kind, n := range conversation.Checked {
 			all[kind] += n
 		}
 	}
 	return all, err
 }
 
-// ReadRecords returns what Tap recorded by this name, the lines of each connection, with '>' before what the client wrote and '<'
-// before what the server wrote.
+// ReadRecords returns the lines of each connection that Tap recorded with this name. A line of the
+// client starts with '>', one of the server with '<'.
 func ReadRecords(record string) (connections [][][]byte, err error) {
 	files, err := filepath.Glob(record + ".*")
 	if err != nil {

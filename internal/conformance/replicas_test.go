@@ -22,7 +22,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// nginxConf sends each request to the next of the servers, whoever it comes from, and passes streams on as they come.
+// nginxConf sends each request to the next of the servers, whoever it comes from, and passes
+// streams on as they come.
 const nginxConf = `daemon off;
 pid %[1]s/nginx.pid;
 error_log stderr emerg;
@@ -45,7 +46,8 @@ http {
 }
 `
 
-// Three servers behind nginx, round robin and without stickiness, that share a key and nothing else.
+// Three servers behind nginx, round robin and without stickiness, that share a key and nothing
+// else.
 func TestReplicasBehindNginx(t *testing.T) {
 	nginx, err := exec.LookPath("nginx")
 	if err != nil {
@@ -73,7 +75,9 @@ func TestReplicasBehindNginx(t *testing.T) {
 		assert.NilError(t, err)
 		go func() { _, _ = io.Copy(io.Discard, lines) }()
 		servers = append(servers, server)
-		upstreams += "server " + strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp") + " max_fails=1 fail_timeout=10s; "
+		upstreams += "server " +
+			strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "http://"), "/mcp") +
+			" max_fails=1 fail_timeout=10s; "
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -100,7 +104,9 @@ func TestReplicasBehindNginx(t *testing.T) {
 	t.Run("a modern client is asked several times", func(t *testing.T) {
 		more := ""
 		for round := range 3 {
-			answer := postMCP(t, url, "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_input_required_result_multi_round",`+modernMeta+more+`}}`)
+			answer := postMCP(t, url, "",
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_input_required_result_multi_round",`+
+					modernMeta+more+`}}`)
 			var message struct {
 				Result struct {
 					ResultType, RequestState string
@@ -113,23 +119,30 @@ func TestReplicasBehindNginx(t *testing.T) {
 				return
 			}
 			for name := range message.Result.InputRequests {
-				more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada","color":"red"}}},"requestState":%q`, name, message.Result.RequestState)
+				more = fmt.Sprintf(
+					`,"inputResponses":{%q:{"action":"accept","content":{"name":"Ada","color":"red"}}},"requestState":%q`,
+					name, message.Result.RequestState)
 			}
 		}
 	})
 
-	initialized := postMCP(t, url, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	initialized := postMCP(t, url, "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"c","version":"1"}}}`)
 	session := initialized.session
 	assert.Assert(t, session != "", initialized.text)
 	t.Run("a legacy client keeps its session", func(t *testing.T) {
 		for i := range 9 {
-			answer := postMCP(t, url, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text"}}`, i+2))
+			answer := postMCP(t, url, session,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text"}}`,
+					i+2))
 			assert.Equal(t, answer.status, 200, answer.text)
 			assert.Assert(t, strings.Contains(answer.text, "simple text response"), answer.text)
 		}
 		// What the answer to could come to another server is refused honestly.
-		answer := postMCP(t, url, session, `{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"test_sampling","arguments":{"prompt":"?"}}}`)
-		assert.Assert(t, strings.Contains(answer.text, "does not declare the capability sampling"), answer.text)
+		answer := postMCP(t, url, session,
+			`{"jsonrpc":"2.0","id":20,"method":"tools/call","params":{"name":"test_sampling","arguments":{"prompt":"?"}}}`)
+		assert.Assert(t, strings.Contains(answer.text, "does not declare the capability sampling"),
+			answer.text)
 	})
 
 	t.Run("a server that is killed takes only its own calls with it", func(t *testing.T) {
@@ -138,11 +151,16 @@ func TestReplicasBehindNginx(t *testing.T) {
 		var group, sent sync.WaitGroup
 		var mu sync.Mutex
 		sent.Add(calls)
-		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Done() }})
+		ctx := httptrace.WithClientTrace(t.Context(),
+			&httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+				sent.Done()
+			}})
 		good, bad := 0, 0
 		for i := range calls {
 			group.Go(func() {
-				answer := postTraced(ctx, url, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow_compute","arguments":{"seconds":1,"label":"x"},%s}}`, i, modernMeta))
+				answer := postTraced(ctx, url, "",
+					fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"slow_compute","arguments":{"seconds":1,"label":"x"},%s}}`,
+						i, modernMeta))
 				mu.Lock()
 				defer mu.Unlock()
 				if answer.status == 200 && strings.Contains(answer.text, "done after") {
@@ -157,10 +175,15 @@ func TestReplicasBehindNginx(t *testing.T) {
 		group.Wait()
 		t.Logf("%d calls answered, %d lost", good, bad)
 		assert.Assert(t, good >= calls*2/3-1 && bad <= calls/3+1, "%d answered, %d lost", good, bad)
-		for i := range 12 { // nobody notices afterwards: neither modern clients nor the session that the dead server may have opened
-			answer := postMCP(t, url, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text",%s}}`, i, modernMeta))
+		for i := range 12 {
+			// nobody notices afterwards: neither modern clients nor the session that the dead
+			// server may have opened
+			answer := postMCP(t, url, "",
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"test_simple_text",%s}}`,
+					i, modernMeta))
 			assert.Equal(t, answer.status, 200, answer.text)
-			answer = postMCP(t, url, session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 100+i))
+			answer = postMCP(t, url, session,
+				fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, 100+i))
 			assert.Equal(t, answer.status, 200, answer.text)
 		}
 	})
@@ -174,7 +197,8 @@ type answered struct {
 	session, text string
 }
 
-// postMCP posts one message, with the headers that it wants, and returns the answer, be it JSON or the last event of a stream.
+// postMCP posts one message, with the headers that it wants, and returns the answer, be it JSON or
+// the last event of a stream.
 func postMCP(t *testing.T, url, session, message string) answered {
 	return postTraced(t.Context(), url, session, message)
 }

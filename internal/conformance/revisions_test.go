@@ -57,7 +57,8 @@ func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversat
 	near, far := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture()).Serve(context.Background(), far)
+		ended <- options.New(server.Info{Name: "fixture", Version: "1"},
+			conformance.Fixture()).Serve(context.Background(), far)
 	}()
 	t.Cleanup(func() {
 		go io.Copy(io.Discard, near) // what running subscriptions say at the end
@@ -72,7 +73,9 @@ func (d *driver) modern() bool { return mcp.EraOf(d.revision) == mcp.Modern }
 // params adds to the members of params what every request of the revision has.
 func (d *driver) params(members string, meta ...string) string {
 	if d.modern() {
-		meta = append(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"}`, d.revision))
+		meta = append(meta,
+			fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"}`,
+				d.revision))
 	}
 	if len(meta) > 0 {
 		members = strings.TrimPrefix(members+`,"_meta":{`+strings.Join(meta, ",")+`}`, ",")
@@ -83,14 +86,16 @@ func (d *driver) params(members string, meta ...string) string {
 func (d *driver) send(method, params string) int {
 	d.t.Helper()
 	d.id++
-	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", d.id, method, params)
+	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", d.id,
+		method, params)
 	assert.NilError(d.t, err)
 	return d.id
 }
 
 func (d *driver) notify(method, params string) {
 	d.t.Helper()
-	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method, params)
+	_, err := fmt.Fprintf(d.stream, `{"jsonrpc":"2.0","method":%q,"params":%s}`+"\n", method,
+		params)
 	assert.NilError(d.t, err)
 }
 
@@ -142,7 +147,8 @@ func (d *driver) result(method, members string, meta ...string) string {
 	d.t.Helper()
 	a := d.ask(method, members, meta...)
 	assert.Assert(d.t, a.Error == nil, "%v", a.Error)
-	return strings.ReplaceAll(string(a.Result), `\"`, `"`) // so that it looks the same in structuredContent and in text
+	// so that it looks the same in structuredContent and in text
+	return strings.ReplaceAll(string(a.Result), `\"`, `"`)
 }
 
 func (d *driver) fails(code int, method, members string) {
@@ -164,7 +170,9 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 				d.modernFailures()
 			} else {
 				level = `"x/y":1`
-				d.result(mcp.MethodInitialize, fmt.Sprintf(`"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"driver","version":"1"}`, revision))
+				d.result(mcp.MethodInitialize,
+					fmt.Sprintf(`"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"driver","version":"1"}`,
+						revision))
 				d.notify(mcp.NotificationInitialized, "{}")
 				d.result(mcp.MethodPing, "")
 				d.result(mcp.MethodSetLevel, `"level":"info"`)
@@ -172,12 +180,18 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 			}
 			d.pages()
 
-			assert.Assert(t, strings.Contains(d.result(mcp.MethodCallTool, `"name":"add","arguments":{"a":1,"b":2}`), `"n":3`))
+			assert.Assert(t,
+				strings.Contains(
+					d.result(mcp.MethodCallTool, `"name":"add","arguments":{"a":1,"b":2}`),
+					`"n":3`))
 			d.result(mcp.MethodCallTool, `"name":"steps"`, progress, level)
 			d.until(mcp.NotificationProgress)
 			d.until(mcp.NotificationMessage)
-			for _, failing := range []string{`"name":"fail"`, `"name":"panic"`, `"name":"add","arguments":{"a":"one"}`} {
-				assert.Assert(t, strings.Contains(d.result(mcp.MethodCallTool, failing), `"isError":true`), failing)
+			for _, failing := range []string{`"name":"fail"`, `"name":"panic"`,
+				`"name":"add","arguments":{"a":"one"}`} {
+				assert.Assert(t,
+					strings.Contains(d.result(mcp.MethodCallTool, failing), `"isError":true`),
+					failing)
 			}
 			d.fails(-32602, mcp.MethodCallTool, `"name":"nothing"`)
 			d.fails(-32602, mcp.MethodCallTool, `"arguments":{}`)
@@ -186,12 +200,17 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 			d.cancel()
 			d.changes()
 
-			// A result and an error for each request, and each notification: so nothing above went unchecked.
-			want := []string{"notifications/message", "notifications/progress", "notifications/tools/list_changed", "tools/call error", "tools/call result", "tools/list error", "tools/list result"}
+			// A result and an error for each request, and each notification: so nothing above went
+			// unchecked.
+			want := []string{"notifications/message", "notifications/progress",
+				"notifications/tools/list_changed", "tools/call error", "tools/call result",
+				"tools/list error", "tools/list result"}
 			if d.modern() {
-				want = append(want, "notifications/subscriptions/acknowledged", "server/discover error", "server/discover result", "subscriptions/listen error")
+				want = append(want, "notifications/subscriptions/acknowledged",
+					"server/discover error", "server/discover result", "subscriptions/listen error")
 			} else {
-				want = append(want, "initialize result", "logging/setLevel error", "logging/setLevel result", "ping result")
+				want = append(want, "initialize result", "logging/setLevel error",
+					"logging/setLevel result", "ping result")
 			}
 			slices.Sort(want)
 			got := maps.Clone(talk.Checked)
@@ -219,16 +238,19 @@ func (d *driver) pages() {
 		}
 		cursor = fmt.Sprintf(`"cursor":%q`, page.NextCursor)
 	}
-	assert.DeepEqual(d.t, names, []string{"add", "block", "ended", "fail", "grow", "panic", "steps"})
+	assert.DeepEqual(d.t, names,
+		[]string{"add", "block", "ended", "fail", "grow", "panic", "steps"})
 }
 
-// cancel calls a tool, cancels it, and waits until it has ended. No answer may come for it: await would stumble over it.
+// cancel calls a tool, cancels it, and waits until it has ended. No answer may come for it: await
+// would stumble over it.
 func (d *driver) cancel() {
 	d.t.Helper()
 	d.heard = nil
 	id := d.send(mcp.MethodCallTool, d.params(`"name":"block"`, `"progressToken":7`))
 	d.until(mcp.NotificationProgress)
-	d.notify(mcp.NotificationCancelled, d.params(fmt.Sprintf(`"requestId":%d,"reason":"enough"`, id)))
+	d.notify(mcp.NotificationCancelled,
+		d.params(fmt.Sprintf(`"requestId":%d,"reason":"enough"`, id)))
 	for !strings.Contains(d.result(mcp.MethodCallTool, `"name":"ended"`), `"n":1`) {
 	}
 }
@@ -252,8 +274,10 @@ func (d *driver) changes() {
 
 func (d *driver) modernFailures() {
 	d.t.Helper()
-	a := d.await(d.send(mcp.MethodDiscover, `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`))
+	a := d.await(d.send(mcp.MethodDiscover,
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}}`))
 	assert.Equal(d.t, int(a.Error.Code), mcp.CodeUnsupportedProtocolVersion)
-	a = d.await(d.send(mcp.MethodDiscover, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/protocolVersion":%q}}`, d.revision)))
+	a = d.await(d.send(mcp.MethodDiscover,
+		fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/protocolVersion":%q}}`, d.revision)))
 	assert.Equal(d.t, int(a.Error.Code), -32602)
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The first arguments by which PlayRole knows what to be.
+// First arguments that select a role in PlayRole.
 const (
 	RoleTap     = "conformance-tap"     // RECORD SERVER ARGUMENT…: Tap
 	RoleFixture = "conformance-fixture" // a server of Fixture on stdin and stdout
-	RoleWild    = "conformance-wild"    // ID WILDNESS…: Wild
+	RoleWild    = "conformance-wild"    // ID FAULT…: ServeMisbehaving
 )
 
-// PlayRole makes a test binary be the tap or the fixture server, and exits when that has ended, if its first argument says so. A
-// TestMain calls it before anything else.
+// PlayRole runs the role that the first argument of the process selects, if any, and exits. A
+// TestMain calls it first, so that a test can start its own binary as a server or tap.
 func PlayRole() {
 	if len(os.Args) < 2 {
 		return
@@ -30,9 +30,10 @@ func PlayRole() {
 		err = Tap(os.Args[2], os.Args[3], os.Args[4:]...)
 	case RoleFixture:
 		quiet := server.Options{Logger: slog.New(slog.DiscardHandler)}
-		err = quiet.New(server.Info{Name: "fixture", Version: "1"}, Fixture()).ServeStdio(context.Background())
+		err = quiet.New(server.Info{Name: "fixture", Version: "1"},
+			Fixture()).ServeStdio(context.Background())
 	case RoleWild:
-		err = Wild(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
+		err = ServeMisbehaving(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
 	default:
 		return
 	}

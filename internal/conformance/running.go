@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A Process runs.
+// A Process is a running process.
 type Process struct {
 	Pid     int
 	Command string
@@ -21,27 +21,28 @@ type Process struct {
 
 func (p Process) String() string { return fmt.Sprintf("%d %s", p.Pid, p.Command) }
 
-// RunningIn returns the processes whose working directory is dir, which must be free of symbolic links, or below it. By that they are
-// found whatever became of their parents, groups and sessions. Those that have been sent SIGKILL are about to be gone, and not among them.
+// RunningIn returns the processes whose working directory is dir or below it. dir must contain no
+// symbolic links. It finds them whatever parent, process group and session they have. It omits
+// processes that have been sent SIGKILL.
 func RunningIn(dir string) (all []Process) {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range links {
 		in, err := os.Readlink(link)
 		if err != nil || in != dir && !strings.HasPrefix(in, dir+"/") {
-			continue // that of another user, or gone
+			continue // another user's, or ended
 		}
 		process := filepath.Dir(link)
 		command, _ := os.ReadFile(filepath.Join(process, "cmdline"))
 		pid, err := strconv.Atoi(filepath.Base(process))
 		if err != nil || len(command) == 0 || isDying(process) {
-			continue // it has ended, and waits for its parent to notice
+			continue // a zombie
 		}
 		all = append(all, Process{pid, strings.ReplaceAll(string(command), "\x00", " ")})
 	}
 	return all
 }
 
-// isDying reports whether a process has been sent SIGKILL, or is ending.
+// isDying reports whether a process has been sent SIGKILL or is exiting.
 func isDying(process string) bool {
 	status, _ := os.ReadFile(filepath.Join(process, "status"))
 	for line := range strings.Lines(string(status)) {
@@ -53,15 +54,17 @@ func isDying(process string) bool {
 	}
 	const exiting = 0x4 // PF_EXITING
 	stat, _ := os.ReadFile(filepath.Join(process, "stat"))
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // behind the name: state, ppid, pgrp, session, tty, tpgid, flags
+	// after the name: state, ppid, pgrp, session, tty, tpgid, flags
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 7 {
-		return true // it is gone
+		return true // ended
 	}
 	flags, _ := strconv.ParseUint(fields[6], 10, 64)
 	return flags&exiting != 0
 }
 
-// KillIn gives the processes that RunningIn returns three seconds to end, and then kills them and returns them.
+// KillIn waits up to three seconds for the processes of RunningIn to end, kills the others and
+// returns them.
 func KillIn(dir string) (killed []Process) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -12,7 +12,8 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A process is there while it runs or is stopped, and not any more once it has been sent SIGKILL, reaped or not.
+// A process is there while it runs or is stopped, and not any more once it has been sent SIGKILL,
+// reaped or not.
 func TestRunningIn(t *testing.T) {
 	b := newBench(t)
 	cmd := exec.Command("sh", "-c", "echo ready; read -r line; kill -STOP $$")

@@ -12,9 +12,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 )
 
-// Schemas are the JSON Schemas of MCP's revisions, as the specification publishes them. They are safe for concurrent use.
+// Schemas are the published JSON Schemas of MCP's revisions. They are safe for concurrent use.
 type Schemas struct {
-	dir string // has REVISION/schema.json
+	dir string // contains REVISION/schema.json
 
 	mu        sync.Mutex
 	revisions map[string]*definitions
@@ -33,8 +33,8 @@ func OpenSchemas() *Schemas {
 type definitions struct {
 	document map[string]json.RawMessage
 	keyword  string            // "$defs" or "definitions"
-	messages map[string]string // from a method to the name of the definition of its message
-	tasks    *definitions      // of the extension that has them in this revision; nil where they are in the revision itself, or nowhere
+	messages map[string]string // names of definitions by method
+	tasks    *definitions      // the tasks extension of this revision; nil: none
 
 	mu       sync.Mutex
 	names    map[string]json.RawMessage
@@ -61,12 +61,13 @@ func (s *Schemas) revision(name string) (*definitions, error) {
 func (s *Schemas) read(name string) (*definitions, error) {
 	raw, err := os.ReadFile(filepath.Join(s.dir, filepath.Base(name), "schema.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%q is no revision of MCP", name)
+		return nil, fmt.Errorf("%q is not a revision of MCP", name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &definitions{keyword: "$defs", messages: map[string]string{}, compiled: map[string]*schema.Schema{}}
+	d := &definitions{keyword: "$defs", messages: map[string]string{},
+		compiled: map[string]*schema.Schema{}}
 	if err := json.Unmarshal(raw, &d.document); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (s *Schemas) read(name string) (*definitions, error) {
 			object
 			AllOf []object
 		}
-		_ = json.Unmarshal(raw, &message) // what does not fit is no message
+		_ = json.Unmarshal(raw, &message) // other definitions are not messages
 		for _, o := range append(message.AllOf, message.object) {
 			if method := o.Properties.Method.Const; method != "" {
 				d.messages[method] = definition
@@ -98,14 +99,14 @@ func (s *Schemas) read(name string) (*definitions, error) {
 
 func (d *definitions) has(name string) bool { return d.names[name] != nil }
 
-// validate checks a document against the definition of that name.
+// validate validates a document against a definition.
 func (d *definitions) validate(name string, document []byte) error {
 	compiled, err := d.compile(name)
 	if err != nil {
 		return err
 	}
 	if err := compiled.Validate(document); err != nil {
-		return fmt.Errorf("is no %s: %w", name, err)
+		return fmt.Errorf("not a valid %s: %w", name, err)
 	}
 	return nil
 }
@@ -116,7 +117,8 @@ func (d *definitions) compile(name string) (*schema.Schema, error) {
 	if c := d.compiled[name]; c != nil {
 		return c, nil
 	}
-	document := map[string]json.RawMessage{"$ref": json.RawMessage(`"#/` + d.keyword + "/" + name + `"`)}
+	document := map[string]json.RawMessage{
+		"$ref": json.RawMessage(`"#/` + d.keyword + "/" + name + `"`)}
 	for _, keyword := range []string{"$schema", d.keyword} {
 		document[keyword] = d.document[keyword]
 	}
@@ -132,7 +134,7 @@ func (d *definitions) compile(name string) (*schema.Schema, error) {
 	return c, nil
 }
 
-// errorNames are the definitions of errors that say more than the JSON-RPC ones, by code.
+// errorNames are the definitions of MCP errors, by code.
 var errorNames = map[int]string{
 	-32020: "HeaderMismatchError",
 	-32021: "MissingRequiredClientCapabilityError",
@@ -140,26 +142,26 @@ var errorNames = map[int]string{
 	-32042: "URLElicitationRequiredError",
 }
 
-// message checks a request or notification.
+// message validates a request or notification.
 func (d *definitions) message(method string, frame []byte) error {
 	name, ok := d.messages[method]
 	if !ok && d.tasks != nil {
 		return d.tasks.message(method, frame)
 	}
 	if !ok {
-		return fmt.Errorf("has a method that the revision does not have: %s", method)
+		return fmt.Errorf("method not in the revision: %s", method)
 	}
 	return d.validate(name, frame)
 }
 
-// result checks a response to a request of this method that succeeded.
+// result validates a successful response to a request.
 func (d *definitions) result(method string, frame, result []byte) error {
 	request, ok := d.messages[method]
 	if !ok && d.tasks != nil {
 		return d.tasks.result(method, frame, result)
 	}
 	if !ok {
-		return fmt.Errorf("answers a method that the revision does not have: %s", method)
+		return fmt.Errorf("response to a method not in the revision: %s", method)
 	}
 	var began struct {
 		ResultType string
@@ -182,10 +184,10 @@ func (d *definitions) result(method string, frame, result []byte) error {
 	return d.validate("EmptyResult", result)
 }
 
-// failure checks a response that says that the request failed.
+// failure validates an error response.
 func (d *definitions) failure(code int, frame []byte) error {
 	if name := errorNames[code]; d.has(name) {
 		return d.validate(name, frame)
 	}
-	return nil // what all messages have in common says it all
+	return nil // JSONRPCMessage covers other errors
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// stdwire runs the binary, with all that it says to the server checked, and nothing left running when it has ended.
+// stdwire runs the binary, with all that it says to the server checked, and nothing left running
+// when it has ended.
 func (b *bench) stdwire(args []string, server ...string) outcome {
 	b.t.Helper()
 	command := append([]string{binary(b.t)}, args...)
@@ -72,19 +73,24 @@ func (b *bench) calls(server []string, calls ...call) {
 	b.checkClient("record")
 }
 
-// Both ends are its own, in both eras.
-func TestServerOfItsOwn(t *testing.T) {
+// The client and the server of this module, in both eras.
+func TestOwnClientOnOwnServer(t *testing.T) {
 	for _, era := range []string{"modern", "legacy", "auto"} {
 		t.Run(era, func(t *testing.T) {
 			b := newBench(t)
 			assert.NilError(t, conformance.FillRoot(b.path("root")))
 			server := []string{binary(t), "serve", "--root", "root"}
-			assert.DeepEqual(t, b.tools(server...), []string{"fs_list", "fs_read", "fs_search", "fs_stat"})
+			assert.DeepEqual(t, b.tools(server...),
+				[]string{"fs_list", "fs_read", "fs_search", "fs_stat"})
 			b.calls(server,
-				call{args: []string{"fs_read", "path=hello.txt", "--era", era}, stdout: "Hello, world."},
-				call{args: []string{"fs_read", "path=missing.txt", "--era", era}, code: 5, stderr: "missing.txt"},
-				call{args: []string{"fs_read", "path:=5", "--no-validate", "--era", era}, code: 5, stderr: "path"},
-				call{args: []string{"fs_search", "pattern=nowhere to be found", "--timeout", "200ms", "--era", era}, code: 6, stderr: "fs_search"},
+				call{args: []string{"fs_read", "path=hello.txt", "--era", era},
+					stdout: "Hello, world."},
+				call{args: []string{"fs_read", "path=missing.txt", "--era", era}, code: 5,
+					stderr: "missing.txt"},
+				call{args: []string{"fs_read", "path:=5", "--no-validate", "--era", era}, code: 5,
+					stderr: "path"},
+				call{args: []string{"fs_search", "pattern=nowhere to be found", "--timeout",
+					"200ms", "--era", era}, code: 6, stderr: "fs_search"},
 			)
 			b.checkServer("record")
 			b.unanswered("record", "fs_search")
@@ -98,13 +104,18 @@ func TestServerEverything(t *testing.T) {
 	assert.Assert(t, slices.Contains(b.tools(server...), "get-structured-content"))
 	b.calls(server,
 		call{args: []string{"echo", "message=hi"}, stdout: "Echo: hi"},
-		call{args: []string{"get-sum", "a=2", "b:=3", "-o", "json"}, stdout: "The sum of 2 and 3 is 5."},
-		call{args: []string{"get-structured-content", "location=Chicago", "-o", "json"}, stdout: `"structuredContent":{`},
+		call{args: []string{"get-sum", "a=2", "b:=3", "-o", "json"},
+			stdout: "The sum of 2 and 3 is 5."},
+		call{args: []string{"get-structured-content", "location=Chicago", "-o", "json"},
+			stdout: `"structuredContent":{`},
 		call{args: []string{"get-tiny-image"}, stdout: "[image image/png"},
-		call{args: []string{"trigger-long-running-operation", "duration=0.2", "steps=2"}, stdout: "completed"},
-		call{args: []string{"trigger-long-running-operation", "duration=60", "steps=2", "--timeout", "1s"}, code: 6, stderr: "no answer after 1s"},
+		call{args: []string{"trigger-long-running-operation", "duration=0.2", "steps=2"},
+			stdout: "completed"},
+		call{args: []string{"trigger-long-running-operation", "duration=60", "steps=2", "--timeout",
+			"1s"}, code: 6, stderr: "no answer after 1s"},
 		call{args: []string{"get-sum", "a=x", "b=3"}, code: 2, stderr: "/a: must be a number"},
-		call{args: []string{"get-sum", "a=x", "b=3", "--no-validate"}, code: 5, stderr: "expected number"},
+		call{args: []string{"get-sum", "a=x", "b=3", "--no-validate"}, code: 5,
+			stderr: "expected number"},
 		call{args: []string{"nothing"}, code: 5, stderr: "no such tool"},
 	)
 }
@@ -115,8 +126,10 @@ func TestServerFilesystem(t *testing.T) {
 	server := []string{"mcp-server-filesystem", b.path("root")}
 	assert.Assert(t, slices.Contains(b.tools(server...), "read_text_file"))
 	b.calls(server,
-		call{args: []string{"read_text_file", "path=" + b.path("root/hello.txt")}, stdout: "Hello, world."},
-		call{args: []string{"list_directory", "path=" + b.path("root")}, stdout: "[FILE] hello.txt"},
+		call{args: []string{"read_text_file", "path=" + b.path("root/hello.txt")},
+			stdout: "Hello, world."},
+		call{args: []string{"list_directory", "path=" + b.path("root")},
+			stdout: "[FILE] hello.txt"},
 		call{args: []string{"write_file", "path=" + b.path("root/new.txt"), "content=012"}},
 		call{args: []string{"read_text_file", "path=/etc/passwd"}, code: 5, stderr: "denied"},
 	)
@@ -130,7 +143,9 @@ func TestServerMemory(t *testing.T) {
 	server := []string{"env", "MEMORY_FILE_PATH=" + b.path("memory.json"), "mcp-server-memory"}
 	assert.Assert(t, slices.Contains(b.tools(server...), "read_graph"))
 	b.calls(server,
-		call{args: []string{"create_entities", `entities:=[{"name":"Ada","entityType":"person","observations":["counts"]}]`}, stdout: "Ada"},
+		call{args: []string{"create_entities",
+			`entities:=[{"name":"Ada","entityType":"person","observations":["counts"]}]`},
+			stdout: "Ada"},
 		call{args: []string{"read_graph", "-o", "json"}, stdout: "counts"},
 	)
 }
@@ -140,7 +155,8 @@ func TestServerSequentialThinking(t *testing.T) {
 	server := []string{"mcp-server-sequential-thinking"}
 	assert.DeepEqual(t, b.tools(server...), []string{"sequentialthinking"})
 	b.calls(server, call{
-		args:   []string{"sequentialthinking", "thought=so", "nextThoughtNeeded=false", "thoughtNumber=1", "totalThoughts=1"},
+		args: []string{"sequentialthinking", "thought=so", "nextThoughtNeeded=false",
+			"thoughtNumber=1", "totalThoughts=1"},
 		stdout: `"thoughtHistoryLength": 1`,
 	})
 }
@@ -148,8 +164,10 @@ func TestServerSequentialThinking(t *testing.T) {
 // It needs a browser to do anything but list what it could do.
 func TestServerChromeDevTools(t *testing.T) {
 	b := newNodeBench(t)
-	// It starts two processes in sessions of their own, out of anybody's reach, that end by themselves in a while: not here.
-	names := b.tools("env", "CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1", "chrome-devtools-mcp", "--no-usage-statistics")
+	// It starts two processes in sessions of their own, out of anybody's reach, that end by
+	// themselves in a while: not here.
+	names := b.tools("env", "CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1", "chrome-devtools-mcp",
+		"--no-usage-statistics")
 	assert.Assert(t, slices.Contains(names, "navigate_page"), "%v", names)
 }
 

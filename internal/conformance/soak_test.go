@@ -38,7 +38,8 @@ func TestSoak(t *testing.T) {
 	b := newBench(t)
 	b.write(soakFile, "Hello, world.\n")
 	goroutines := runtime.NumGoroutine()
-	c, err := client.Options{}.Spawn(t.Context(), client.Command{Path: binary(t), Args: []string{"serve"}, Dir: b.dir})
+	c, err := client.Options{}.Spawn(t.Context(),
+		client.Command{Path: binary(t), Args: []string{"serve"}, Dir: b.dir})
 	assert.NilError(t, err)
 	pid := c.Process().Pid
 
@@ -56,8 +57,10 @@ func TestSoak(t *testing.T) {
 				if n == int64(float64(calls)*warm) {
 					early.Store(rss(t, pid))
 				}
-				result, err := c.CallTool(t.Context(), "fs_stat", json.RawMessage(`{"path":"`+soakFile+`"}`))
-				if err != nil || result.IsError || !strings.Contains(string(result.StructuredContent), soakAnswer) {
+				result, err := c.CallTool(t.Context(), "fs_stat",
+					json.RawMessage(`{"path":"`+soakFile+`"}`))
+				if err != nil || result.IsError ||
+					!strings.Contains(string(result.StructuredContent), soakAnswer) {
 					if failures.Add(1) == 1 {
 						t.Errorf("call %d: %v %v", n, result, err)
 					}
@@ -72,13 +75,17 @@ func TestSoak(t *testing.T) {
 	assert.NilError(t, c.Close())
 	assert.NilError(t, c.Wait())
 
-	t.Logf("%d calls in %v, %.0f a second; server RSS %d KiB after %.0f %%, %d KiB at the end", calls, took.Round(time.Millisecond),
+	t.Logf("%d calls in %v, %.0f a second; server RSS %d KiB after %.0f %%, %d KiB at the end",
+		calls, took.Round(time.Millisecond),
 		float64(calls)/took.Seconds(), early.Load(), warm*100, late)
 	assert.Equal(t, failures.Load(), int64(0))
 	assert.Assert(t, early.Load() > 0)
-	assert.Assert(t, late <= early.Load()+early.Load()/5+slack, "the server grew from %d to %d KiB", early.Load(), late)
+	assert.Assert(t, late <= early.Load()+early.Load()/5+slack, "the server grew from %d to %d KiB",
+		early.Load(), late)
 	b.ended()
-	assert.Assert(t, runtime.NumGoroutine() <= goroutines, "%d goroutines, and there were %d", runtime.NumGoroutine(), goroutines) // those of other tests may have ended meanwhile
+	// those of other tests may have ended meanwhile
+	assert.Assert(t, runtime.NumGoroutine() <= goroutines, "%d goroutines, and there were %d",
+		runtime.NumGoroutine(), goroutines)
 }
 
 // rss returns how much memory a process has, in KiB.

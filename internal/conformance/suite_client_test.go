@@ -13,7 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// clientScenarios are the suite's client scenarios, but for those of the skills extension, and how many checks each has at least.
+// clientScenarios are the suite's client scenarios, but for those of the skills extension, and how
+// many checks each has at least.
 var clientScenarios = map[string]int{
 	"initialize":                          1,
 	"tools_call":                          2,
@@ -62,32 +63,40 @@ var clientScenarios = map[string]int{
 	"auth/wif-jwt-bearer":                       9,
 }
 
-// The official suite's client scenarios, in every revision that they are for and by themselves, with a client that finds out what the server speaks, and with one that is
-// told. Each has a run of its own: only so does the suite mind that a client ends, and mostly how.
+// The official suite's client scenarios, in every revision that they are for and by themselves,
+// with a client that finds out what the server speaks, and with one that is told. Each has a run of
+// its own: only so does the suite mind that a client ends, and mostly how.
 func TestOfficialSuiteOnClient(t *testing.T) {
 	revisions := scenariosOf(t, newNodeBench(t))
-	assert.DeepEqual(t, slices.Sorted(maps.Keys(revisions)), slices.Sorted(maps.Keys(clientScenarios)))
+	assert.DeepEqual(t, slices.Sorted(maps.Keys(revisions)),
+		slices.Sorted(maps.Keys(clientScenarios)))
 	binary, err := everythingClient()
 	assert.NilError(t, err)
 	for scenario, checks := range clientScenarios {
 		for _, revision := range append(revisions[scenario], "") {
 			for _, told := range []string{"", " -told"} {
-				if revision == "" && (told != "" || strings.HasPrefix(scenario, "auth/") && revisions[scenario] != nil) {
+				if revision == "" &&
+					(told != "" || strings.HasPrefix(scenario, "auth/") &&
+						revisions[scenario] != nil) {
 					continue // the suite chooses one of the others
 				}
 				t.Run(scenario+" "+revision+told, func(t *testing.T) {
 					t.Parallel()
 					b := newNodeBench(t)
-					run := []string{"node", suiteProgram, "client", "--command", binary + told, "--scenario", scenario, "-o", b.path("results")}
+					run := []string{"node", suiteProgram, "client", "--command", binary + told,
+						"--scenario", scenario, "-o", b.path("results")}
 					if revision != "" {
 						run = append(run, "--spec-version", revision)
 					}
 					o := b.run(run...)
 					passed := judged(t, b.path("results"))
 					assert.Equal(t, o.code, 0, "%v", o)
-					assert.Assert(t, passed >= checks, "%d checks passed, and there are %d: %v", passed, checks, o)
+					assert.Assert(t, passed >= checks, "%d checks passed, and there are %d: %v",
+						passed, checks, o)
 					t.Logf("%d checks passed", passed)
-					said, err := filepath.Glob(b.path("results/" + filepath.Dir(scenario) + "/*/stdout.txt")) // the name of a scenario may have a folder in it
+					// the name of a scenario may have a folder in it
+					said, err := filepath.Glob(
+						b.path("results/" + filepath.Dir(scenario) + "/*/stdout.txt"))
 					assert.NilError(t, err)
 					assert.Equal(t, len(said), 1)
 					text, err := os.ReadFile(said[0])

@@ -18,7 +18,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// everythingServer starts everything-server over HTTP, one process for whatever is run against it, and returns its endpoint.
+// everythingServer starts everything-server over HTTP, one process for whatever is run against it,
+// and returns its endpoint.
 func everythingServer(t *testing.T, b *bench) (url string) {
 	t.Helper()
 	binary, err := everything()
@@ -50,7 +51,8 @@ func everythingServer(t *testing.T, b *bench) (url string) {
 // suiteProgram is the official suite, in the folder of a bench.
 const suiteProgram = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 
-// judged reports what the suite did not like, of what it has written to a folder, and returns how many checks have passed.
+// judged reports what the suite did not like, of what it has written to a folder, and returns how
+// many checks have passed.
 func judged(t *testing.T, results string) (passed int) {
 	t.Helper()
 	assert.NilError(t, filepath.WalkDir(results, func(path string, d fs.DirEntry, err error) error {
@@ -66,7 +68,8 @@ func judged(t *testing.T, results string) (passed int) {
 			case "SUCCESS":
 				passed++
 			case "FAILURE", "WARNING":
-				t.Errorf("%s: %s: %s: %s", filepath.Base(filepath.Dir(path)), c.ID, c.Status, c.ErrorMessage)
+				t.Errorf("%s: %s: %s: %s", filepath.Base(filepath.Dir(path)), c.ID, c.Status,
+					c.ErrorMessage)
 			}
 		}
 		return nil
@@ -74,8 +77,9 @@ func judged(t *testing.T, results string) (passed int) {
 	return passed
 }
 
-// The official suite's server scenarios, all of them, against one process that has no flag for eras: in every revision, as the sets of required ones, and by themselves, which
-// takes in the tasks extension.
+// The official suite's server scenarios, all of them, against one process that has no flag for
+// eras: in every revision, as the sets of required ones, and by themselves, which takes in the
+// tasks extension.
 func TestOfficialSuiteOnServer(t *testing.T) {
 	b := newNodeBench(t)
 	url := everythingServer(t, b)
@@ -96,13 +100,16 @@ func TestOfficialSuiteOnServer(t *testing.T) {
 			results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"), append([]string{suiteProgram, "server", "--url", url, "-o", results}, run.args...)...)
+			cmd := exec.CommandContext(ctx, filepath.Join("node_modules", ".bin", "node"),
+				append([]string{suiteProgram, "server", "--url", url, "-o", results},
+					run.args...)...)
 			cmd.Dir, cmd.Env = b.dir, b.env
 			out, err := cmd.CombinedOutput()
 			assert.NilError(t, err, string(out))
 			passed := judged(t, results)
 			t.Logf("%d checks passed", passed)
-			assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed, run.passed)
+			assert.Assert(t, passed >= run.passed, "%d checks passed, and there are %d", passed,
+				run.passed)
 		})
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// A record is one line for each line that passed: what the client wrote behind '>', what the server wrote behind '<'.
+// The first byte of a line in a record: the sender of the message that follows.
 const (
 	fromClient = '>'
 	fromServer = '<'
 )
 
-// Tap runs a server between this process's standard input and output, and records what passes, before it passes on, in a file named
-// record, a dot, and the id of this process: a client may start a server more than once. It returns when the server has ended; the
-// error is an *exec.ExitError if it did so with another status than 0.
+// Tap runs a server between this process's standard input and output, and records each line before
+// it forwards it, in the file record.PID: a client may start a server more than once. It returns
+// when the server has ended. The error is an *exec.ExitError if the exit status is not 0.
 func Tap(record, server string, args ...string) error {
 	file, err := os.Create(fmt.Sprintf("%s.%d", record, os.Getpid()))
 	if err != nil {
@@ -58,7 +58,7 @@ func Tap(record, server string, args ...string) error {
 	return err
 }
 
-// pass copies lines, each after note has seen it.
+// pass copies lines, and calls note before each.
 func pass(to io.Writer, from io.Reader, note func(line []byte) error) error {
 	for in := bufio.NewReader(from); ; {
 		line, err := in.ReadBytes('\n')

@@ -10,13 +10,15 @@ import (
 	"testing"
 )
 
-// A Claim is something that is to hold, in few words, and the names of the tests that prove it. Those of other packages are called by the package: client.TestNoise. What begins
-// with a dash is why there is no test, or what the tests before it leave open.
+// A Claim is a statement and the names of the tests that prove it. Tests of other packages are
+// named with the package: client.TestNoise. Text after a dash says why there is no test, or what
+// the tests do not cover.
 type Claim [2]string
 
-// CheckClaims fails t unless the tests that claims name are there: in the directory, by the name that claims have for its package, which is "" for the one of t. It returns
-// which of them prove something.
-func CheckClaims(t testing.TB, claims map[string][]Claim, dirs map[string]string) (proving map[string]bool) {
+// CheckClaims fails t unless every test that claims name exists. dirs maps the package names used
+// in claims to directories, "" being the package of t. It returns the tests that prove a claim.
+func CheckClaims(t testing.TB, claims map[string][]Claim,
+	dirs map[string]string) (proving map[string]bool) {
 	t.Helper()
 	tests := make(map[string]bool)
 	for name, dir := range dirs {
@@ -37,7 +39,7 @@ func CheckClaims(t testing.TB, claims map[string][]Claim, dirs map[string]string
 			}
 			for _, test := range strings.Fields(proof) {
 				if !tests[test] {
-					t.Errorf("%s: %s: there is no test %s", page, c[0], test)
+					t.Errorf("%s: %s: test %s does not exist", page, c[0], test)
 				}
 				proving[test] = true
 			}
@@ -46,7 +48,8 @@ func CheckClaims(t testing.TB, claims map[string][]Claim, dirs map[string]string
 	return proving
 }
 
-// CheckMusts is [CheckClaims], and fails t too if a test with Must in its name proves nothing: one of the package of t, or of those that are named.
+// CheckMusts is like [CheckClaims], and also fails t if a test with Must in its name proves no
+// claim, in the package of t or one of the packages in whole.
 func CheckMusts(t testing.TB, claims map[string][]Claim, dirs map[string]string, whole ...string) {
 	t.Helper()
 	proving := CheckClaims(t, claims, dirs)
@@ -56,18 +59,19 @@ func CheckMusts(t testing.TB, claims map[string][]Claim, dirs map[string]string,
 			t.Fatal(err)
 		}
 		for test := range own {
-			if strings.Contains(test, "Must") && test != "TestMusts" && !proving[strings.TrimPrefix(name+"."+test, ".")] {
-				t.Errorf("%s is in no row", test)
+			if strings.Contains(test, "Must") && test != "TestMusts" &&
+				!proving[strings.TrimPrefix(name+"."+test, ".")] {
+				t.Errorf("%s proves no claim", test)
 			}
 		}
 	}
 }
 
-// testsOf returns the names of the tests of the package in a directory.
+// testsOf returns the names of the tests in a directory.
 func testsOf(dir string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))
 	if err == nil && files == nil {
-		err = errors.New("there is no test in " + dir)
+		err = errors.New("no tests in " + dir)
 	}
 	if err != nil {
 		return nil, err
@@ -79,7 +83,8 @@ func testsOf(dir string) (map[string]bool, error) {
 			return nil, err
 		}
 		for _, d := range parsed.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil &&
+				strings.HasPrefix(f.Name.Name, "Test") {
 				names[f.Name.Name] = true
 			}
 		}

@@ -232,7 +232,7 @@ func streamableScenario(w *world) {
 			if r.Header.Get("X-Unknown") != "" {
 				return streamable.Caller{}, errors.New("for the log")
 			}
-			return streamable.Caller{May: func([]streamable.Message) error { w.at("server/streamable.Caller.May"); return nil }}, nil
+			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error { w.at("server/streamable.Caller.May"); return nil }}, nil
 		},
 	}.New(s)
 	for _, unknown := range []string{"", "", "yes"} {

@@ -16,30 +16,32 @@ const (
 	schemeDPoP   = "DPoP"
 )
 
-// A codedError is what a challenge tells (RFC 6750, section 3.1, and RFC 9449, section 7.1).
+// A codedError is the error of a challenge (RFC 6750, section 3.1, and RFC 9449, section 7.1).
 type codedError struct{ code, description string }
 
 func (e *codedError) Error() string { return e.code + ": " + e.description }
 
 func tokenError(code, description string) error { return &codedError{code, description} }
 
-// credentials are what a request has of them.
+// credentials are the scheme and token of a request's Authorization header.
 type credentials struct {
 	scheme string // one of the constants
 	token  string
 }
 
-// credentials finds the token of a request. It is in the header, and nowhere else (2026-07-28, Token Requirements).
+// credentials returns the credentials of a request. Only the header may have them (2026-07-28,
+// Token Requirements).
 func (s *Resource) credentials(r *http.Request) (c credentials, refused *streamable.Refusal) {
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
-		return c, s.invalid("the token must be in the Authorization header, and never in the address, where many would see it")
+		return c, s.invalidRequest(
+			"the token must be in the Authorization header; URLs are logged and shared")
 	}
 	values := r.Header["Authorization"]
 	if len(values) > 1 {
-		return c, s.invalid("there is more than one Authorization header")
+		return c, s.invalidRequest("there is more than one Authorization header")
 	}
 	if len(values) == 0 {
-		return c, s.refuse("", nil)
+		return c, s.unauthorized("", nil)
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.Trim(token, " ")
@@ -49,54 +51,62 @@ func (s *Resource) credentials(r *http.Request) (c credentials, refused *streama
 	case strings.EqualFold(scheme, schemeDPoP) && s.dpop != nil:
 		c.scheme = schemeDPoP
 	default:
-		return c, s.refuse("", nil) // as without one: RFC 6750, section 3.1
+		return c, s.unauthorized("", nil) // as without credentials: RFC 6750, section 3.1
 	}
 	if len(token) > jose.MaxToken {
-		return c, s.refuse(c.scheme, tokenError("invalid_token", "the token is too long"))
+		return c, s.unauthorized(c.scheme, tokenError("invalid_token", "the token is too long"))
 	}
 	if !isToken68(token) {
-		return c, s.invalid("the Authorization header has no token behind its scheme")
+		return c, s.invalidRequest("the Authorization header has no valid token after its scheme")
 	}
 	c.token = token
 	return c, nil
 }
 
-// isToken68 reports whether the text has the form of credentials (RFC 9110, section 11.2).
+// isToken68 reports whether text has the token68 syntax (RFC 9110, section 11.2).
 func isToken68(text string) bool {
 	text = strings.TrimRight(text, "=")
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-._~+/", c))
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+			strings.ContainsRune("-._~+/", c))
 	})
 }
 
-// refuse refuses with 401. The challenge of the scheme has the error, if there is one.
-func (s *Resource) refuse(scheme string, err error) *streamable.Refusal {
-	return &streamable.Refusal{Status: http.StatusUnauthorized, Challenge: s.challenge(scheme, err, s.o.Scopes)}
+// unauthorized returns a 401. The scheme's challenge has the error, if err is not nil.
+func (s *Resource) unauthorized(scheme string, err error) *streamable.Refusal {
+	return &streamable.Refusal{Status: http.StatusUnauthorized,
+		Challenge: s.challenge(scheme, err, s.o.Scopes)}
 }
 
-// insufficient refuses with 403, and names the scopes that are needed.
-func (s *Resource) insufficient(scheme string, needed []string) *streamable.Refusal {
-	err := tokenError("insufficient_scope", "this needs more than the token is good for")
+// insufficientScope returns a 403 that names the required scopes.
+func (s *Resource) insufficientScope(scheme string, needed []string) *streamable.Refusal {
+	err := tokenError("insufficient_scope", "the token lacks a required scope")
 	return &streamable.Refusal{
-		Status: http.StatusForbidden, Challenge: s.challenge(scheme, err, needed), Message: "this needs the scopes " + strings.Join(needed, " "),
+		Status: http.StatusForbidden, Challenge: s.challenge(scheme, err, needed),
+		Message: "this requires the scopes " + strings.Join(needed, " "),
 	}
 }
 
-// invalid refuses with 400 what is no proper way to show a token (RFC 6750, section 3.1).
-func (s *Resource) invalid(description string) *streamable.Refusal {
+// invalidRequest returns a 400 for malformed credentials (RFC 6750, section 3.1).
+func (s *Resource) invalidRequest(description string) *streamable.Refusal {
 	return &streamable.Refusal{
-		Status: http.StatusBadRequest, Challenge: s.challenge(schemeBearer, tokenError("invalid_request", description), s.o.Scopes), Message: description,
+		Status: http.StatusBadRequest,
+		Challenge: s.challenge(schemeBearer, tokenError("invalid_request", description),
+			s.o.Scopes), Message: description,
 	}
 }
 
-// unavailable refuses what may be asked again.
+// unavailable returns a 503, for a request that may be retried.
 func unavailable() *streamable.Refusal {
 	return &streamable.Refusal{
-		Status: http.StatusServiceUnavailable, Message: "it cannot be settled just now who the caller is; try again later", Header: http.Header{"Retry-After": {"10"}},
+		Status:  http.StatusServiceUnavailable,
+		Message: "the token cannot be verified at the moment; try again later",
+		Header:  http.Header{"Retry-After": {"10"}},
 	}
 }
 
-// challenge returns the WWW-Authenticate header: a challenge for each scheme that there is, of which the one that was tried has the error.
+// challenge returns the WWW-Authenticate header: a challenge for each supported scheme. The
+// challenge of the scheme in use has the error.
 func (s *Resource) challenge(tried string, err error, scopes []string) string {
 	var all []string
 	if !s.dpop.required() {
@@ -109,7 +119,8 @@ func (s *Resource) challenge(tried string, err error, scopes []string) string {
 }
 
 func (s *Resource) challengeOf(scheme, tried string, err error, scopes []string) string {
-	c := oauth.Challenge{Scheme: scheme, Params: []oauth.Param{{Name: "resource_metadata", Value: s.metadata}}}
+	c := oauth.Challenge{Scheme: scheme,
+		Params: []oauth.Param{{Name: "resource_metadata", Value: s.metadata}}}
 	add := func(name, value string) {
 		if value != "" {
 			c.Params = append(c.Params, oauth.Param{Name: name, Value: value})

@@ -17,16 +17,17 @@ type Note struct {
 	Text string `json:"text"`
 }
 
-// A server of which everybody with a token may read, and those with one for that write. Its tokens are words that it knows; [auth.JWTOptions] and
-// [auth.IntrospectionOptions] verify those of an authorization server.
+// Everybody with a token may read notes, and those with the scope notes:write may also write. The
+// tokens are fixed words here; [auth.JWTOptions] and [auth.IntrospectionOptions] verify those of an
+// authorization server.
 func Example() {
 	tokens := map[string]*auth.Identity{
 		"t1": {Issuer: "https://auth.example.com", Subject: "ada", Scopes: []string{"notes:read"}},
 		"t2": {Issuer: "https://auth.example.com", Subject: "ada", Scopes: []string{"notes:write"}},
 	}
 	resource, err := auth.Options{
-		Resource: "https://mcp.example.com/mcp",
-		Servers:  []string{"https://auth.example.com"},
+		Resource:             "https://mcp.example.com/mcp",
+		AuthorizationServers: []string{"https://auth.example.com"},
 		Verify: func(_ context.Context, token string) (*auth.Identity, error) {
 			if id := tokens[token]; id != nil {
 				return id, nil
@@ -34,33 +35,36 @@ func Example() {
 			return nil, &auth.TokenError{Reason: "the token is not known"}
 		},
 		Scopes: []string{"notes:read"},
-		Needs: func(m streamable.Message) []string {
+		MessageScopes: func(m streamable.Message) []string {
 			if m.Method == "tools/call" && m.Subject == "note_write" {
 				return []string{"notes:write"}
 			}
 			return nil
 		},
-		Implies: map[string][]string{"notes:write": {"notes:read"}},
+		ImpliedScopes: map[string][]string{"notes:write": {"notes:read"}},
 	}.New()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "note.write", Summary: "Write a note.", Kind: dispatch.Read},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "note.write", Summary: "Write a note.", Kind: dispatch.Read},
 		func(ctx context.Context, n Note) (Note, error) {
 			return Note{n.Text + ", says " + auth.IdentityFrom(ctx).Subject}, nil
 		})
-	h := streamable.Options{Authorize: resource.Authorize}.New(server.New(server.Info{Name: "notes", Version: "1.0.0"}, catalog))
+	h := streamable.Options{Authorize: resource.Authorize}.New(
+		server.New(server.Info{Name: "notes", Version: "1.0.0"}, catalog))
 	defer h.Close()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
-	for _, path := range resource.Paths() {
+	for _, path := range resource.MetadataPaths() {
 		mux.Handle(path, resource)
 	}
 
 	call := func(token string) {
-		req := httptest.NewRequest("POST", "https://mcp.example.com/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+		req := httptest.NewRequest("POST", "https://mcp.example.com/mcp",
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
 			"name":"note_write","arguments":{"text":"hello"},
 			"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
 		req.Header.Set("Content-Type", "application/json")
@@ -80,11 +84,13 @@ func Example() {
 	call("t1")
 	call("t2")
 	metadata := httptest.NewRecorder()
-	mux.ServeHTTP(metadata, httptest.NewRequest("GET", "https://mcp.example.com/.well-known/oauth-protected-resource/mcp", nil))
+	mux.ServeHTTP(metadata,
+		httptest.NewRequest("GET",
+			"https://mcp.example.com/.well-known/oauth-protected-resource/mcp", nil))
 	fmt.Println(metadata.Body)
 	// Output:
 	// 401 Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp", scope="notes:read"
-	// 403 Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp", scope="notes:read notes:write", error="insufficient_scope", error_description="this needs more than the token is good for"
+	// 403 Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp", scope="notes:read notes:write", error="insufficient_scope", error_description="the token lacks a required scope"
 	// 200 says ada
 	// {"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["notes:read"],"bearer_methods_supported":["header"]}
 }

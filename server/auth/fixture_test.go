@@ -79,7 +79,8 @@ func newSigner(t testing.TB, alg jose.Algorithm) *jose.Signer {
 }
 
 func newIssuer(t testing.TB) *issuer {
-	i := &issuer{t: t, signer: newSigner(t, jose.ES256), asked: map[string]int{}, answers: map[string]func(*http.Request) *response{}}
+	i := &issuer{t: t, signer: newSigner(t, jose.ES256), asked: map[string]int{},
+		answers: map[string]func(*http.Request) *response{}}
 	i.publish(jwk(t, i.signer, "k1"))
 	return i
 }
@@ -131,7 +132,8 @@ func (i *issuer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Path == keysPath:
 		a = &response{200, nil, `{"keys":[` + keys + `]}`}
 	case r.URL.Path == metaPath:
-		a = &response{200, nil, `{"issuer":"` + issuerURL + `","jwks_uri":"` + issuerURL + keysPath + `","introspection_endpoint":"` + issuerURL + askPath + `"}`}
+		a = &response{200, nil, `{"issuer":"` + issuerURL + `","jwks_uri":"` + issuerURL +
+			keysPath + `","introspection_endpoint":"` + issuerURL + askPath + `"}`}
 	}
 	if a == nil {
 		return nil, errors.New("no route to host")
@@ -155,7 +157,8 @@ type claims map[string]any
 
 func good(changes claims) claims {
 	c := claims{
-		"iss": issuerURL, "sub": "alice", "aud": resource, "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "scope": "mcp", "client_id": "app",
+		"iss": issuerURL, "sub": "alice", "aud": resource, "exp": time.Now().Add(time.Hour).Unix(),
+		"iat": time.Now().Unix(), "scope": "mcp", "client_id": "app",
 	}
 	for name, value := range changes {
 		if c[name] = value; value == nil {
@@ -204,14 +207,15 @@ func newWorld(t testing.TB, o auth.Options) *world {
 	if o.Resource == "" {
 		o.Resource = resource
 	}
-	if o.Servers == nil {
-		o.Servers = []string{issuerURL}
+	if o.AuthorizationServers == nil {
+		o.AuthorizationServers = []string{issuerURL}
 	}
 	if o.Scopes == nil {
 		o.Scopes = []string{"mcp"}
 	}
 	if o.Verify == nil {
-		o.Verify, err = auth.JWTOptions{Issuer: issuerURL, Audience: o.Resource, Client: w.issuer.client()}.New()
+		o.Verify, err = auth.JWTOptions{Issuer: issuerURL, Audience: o.Resource,
+			Client: w.issuer.client()}.New()
 		assert.NilError(t, err)
 	}
 	o.Logger = log
@@ -220,23 +224,29 @@ func newWorld(t testing.TB, o auth.Options) *world {
 
 	catalog := dispatch.NewCatalog()
 	for _, name := range []string{"read", "write"} {
-		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Read}, func(ctx context.Context, in echoed) (echoed, error) {
+		dispatch.Add(catalog, dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Read},
+			func(ctx context.Context, in echoed) (echoed, error) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.calls = append(w.calls, name+" "+server.PrincipalFrom(ctx)+" "+
+					auth.IdentityFrom(ctx).ClientID)
+				return in, nil
+			})
+	}
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "drop", Summary: "For tests.", Kind: dispatch.Destructive},
+		func(ctx context.Context, in echoed) (echoed, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.calls = append(w.calls, name+" "+server.PrincipalFrom(ctx)+" "+auth.IdentityFrom(ctx).ClientID)
+			w.calls = append(w.calls, "drop "+dispatch.CallFrom(ctx).Principal)
 			return in, nil
 		})
-	}
-	dispatch.Add(catalog, dispatch.Spec{Name: "drop", Summary: "For tests.", Kind: dispatch.Destructive}, func(ctx context.Context, in echoed) (echoed, error) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.calls = append(w.calls, "drop "+dispatch.CallFrom(ctx).Principal)
-		return in, nil
-	})
-	w.handler = streamable.Options{Authorize: w.resource.Authorize, Logger: log, HTTPSSE: true}.New(server.Options{Logger: log}.New(server.Info{Name: "t", Version: "1"}, catalog))
+	w.handler = streamable.Options{Authorize: w.resource.Authorize, Logger: log,
+		HTTPSSE: true}.New(
+		server.Options{Logger: log}.New(server.Info{Name: "t", Version: "1"}, catalog))
 	t.Cleanup(w.handler.Close)
 	w.mux.Handle("/mcp", w.handler)
-	for _, path := range w.resource.Paths() {
+	for _, path := range w.resource.MetadataPaths() {
 		w.mux.Handle(path, w.resource)
 	}
 	return w
@@ -260,7 +270,8 @@ func (w *world) do(method, address, body string, h header) *httptest.ResponseRec
 	return w.doIn(w.t.Context(), method, address, body, h)
 }
 
-func (w *world) doIn(ctx context.Context, method, address, body string, h header) *httptest.ResponseRecorder {
+func (w *world) doIn(ctx context.Context, method, address, body string,
+	h header) *httptest.ResponseRecorder {
 	w.t.Helper()
 	r := httptest.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	r.TLS = nil // something in front of the server has it
@@ -283,8 +294,10 @@ const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 // call calls a tool in the modern era.
 func (w *world) call(tool string, h header) *httptest.ResponseRecorder {
 	w.t.Helper()
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"x"},` + modernMeta + `}}`
-	return w.do("POST", resource, body, header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nMcp-Name: "+tool+"\n")+h)
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool +
+		`","arguments":{"text":"x"},` + modernMeta + `}}`
+	return w.do("POST", resource, body,
+		header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nMcp-Name: "+tool+"\n")+h)
 }
 
 func bearer(token string) header { return header("Authorization: Bearer " + token) }
@@ -298,7 +311,8 @@ func (w *world) wants(rec *httptest.ResponseRecorder, status int, challenge stri
 
 // refusal is the challenge for a token that is no good.
 func refusal(description string) string {
-	return `Bearer resource_metadata="` + metadata + `", scope="mcp", error="invalid_token", error_description="` + description + `"`
+	return `Bearer resource_metadata="` + metadata +
+		`", scope="mcp", error="invalid_token", error_description="` + description + `"`
 }
 
 // called returns what was called since the last time.

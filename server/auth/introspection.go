@@ -16,41 +16,46 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// IntrospectionOptions are the settings of a [Verifier] that asks the authorization server what a token is good for (RFC 7662).
+// IntrospectionOptions are the settings of a [Verifier] that asks the authorization server about
+// each token (RFC 7662).
 type IntrospectionOptions struct {
-	Issuer   string // of https, or of http on this machine
-	Audience string // as in [JWTOptions]; the answer must have it
+	Issuer   string // an https URL, or http on a loopback address
+	Audience string // as in [JWTOptions]; the response must have it
 
-	// Endpoint is where to ask; "": the issuer's metadata says so.
+	// Endpoint is the URL of the introspection endpoint; "": from the issuer's metadata.
 	Endpoint string
-	// As whom this server asks, with HTTP Basic (RFC 6749, section 2.3.1). Both are needed, as RFC 7662 wants callers authenticated.
+	// ClientID and ClientSecret authenticate this server with HTTP Basic (RFC 6749, section 2.3.1).
+	// Both are required (RFC 7662, section 2.1).
 	ClientID, ClientSecret string
-	// Machines takes the client_id for the subject where the answer has none, as some authorization servers have it for clients that act for themselves (OAuth 2.1, section 4.2). It must not
-	// be set if the one in question leaves out the subject of users, too: all of them would be one.
-	Machines bool
+	// ClientIDAsSubject uses the client_id as subject if the response has no sub, as some
+	// authorization servers do for the client credentials grant (OAuth 2.1, section 4.2). Do not
+	// set it if the server also omits the subject of users: all of them would be one principal.
+	ClientIDAsSubject bool
 
-	// Cache is how long an answer is good without asking again, and so how long a token may still be taken after it was revoked; 0: 30 s; less than 0: not at all.
+	// Cache is how long a result is reused, and so how long a revoked token may still be accepted;
+	// 0: 30 s; negative: not at all.
 	Cache time.Duration
 	Skew  time.Duration // as in [JWTOptions]
-	// Client asks, and follows no redirects; nil: one like [http.DefaultClient].
+	// Client sends the requests, without following redirects; nil: like [http.DefaultClient].
 	Client *http.Client
 }
 
 const (
 	maxAnswer  = 16 << 10 // bytes
-	maxAsking  = 64       // at a time
-	maxAnswers = 4_000    // that are kept, of the last Cache and as many of the one before
+	maxQueries = 64       // at a time
+	maxAnswers = 4_000    // in each half of the cache
 )
 
-// New returns the verifier. At most 64 tokens are asked about at a time, and who comes then is told to try again. Answers are kept by a hash of the token, never the token itself; also that a
-// token is not good.
+// New returns the verifier. It sends at most 64 requests at a time; over that, it returns
+// [ErrUnavailable]. It caches results, negative ones included, by a hash of the token.
 func (o IntrospectionOptions) New() (Verifier, error) {
-	check, err := newCheck(o.Issuer, o.Audience, o.Skew)
+	check, err := newClaimsVerifier(o.Issuer, o.Audience, o.Skew)
 	if err != nil {
 		return nil, err
 	}
 	if o.ClientID == "" || o.ClientSecret == "" {
-		return nil, errors.New("auth: the ClientID or the ClientSecret is missing; without them, anybody could ask about tokens")
+		return nil, errors.New(
+			"auth: the ClientID or the ClientSecret is missing; RFC 7662 requires authentication")
 	}
 	if o.Endpoint != "" {
 		if _, err := checkURL("Endpoint", o.Endpoint); err != nil {
@@ -59,39 +64,41 @@ func (o IntrospectionOptions) New() (Verifier, error) {
 	}
 	o.Cache = cmp.Or(o.Cache, 30*time.Second)
 	v := &introspector{
-		check: check, o: o, caller: newCaller(o.Client), slots: make(chan struct{}, maxAsking), endpoint: o.Endpoint,
-		answers: recent[answer]{keep: o.Cache, most: maxAnswers},
-		refused: recent[answer]{keep: o.Cache, most: maxAnswers},
+		claimsVerifier: check, o: o, caller: newIssuerClient(o.Client),
+		slots: make(chan struct{}, maxQueries), endpoint: o.Endpoint,
+		active:   expiringMap[introspectionResult]{keep: o.Cache, maxEntries: maxAnswers},
+		inactive: expiringMap[introspectionResult]{keep: o.Cache, maxEntries: maxAnswers},
 	}
 	return v.verify, nil
 }
 
 type introspector struct {
-	check
-	o       IntrospectionOptions
-	caller  *caller
-	slots   chan struct{} // holds something for each question
-	answers recent[answer]
-	refused recent[answer] // apart, because anybody can make up tokens: they must not displace the good ones
+	claimsVerifier
+	o      IntrospectionOptions
+	caller *issuerClient
+	slots  chan struct{} // one element for each request in flight
+	active expiringMap[introspectionResult]
+	// separate, so that invented tokens cannot evict valid ones
+	inactive expiringMap[introspectionResult]
 
-	mu       sync.Mutex // held while the endpoint is found out
-	endpoint string     // "": not known yet
-	tried    time.Time
-	failed   error
+	mu          sync.Mutex // held during discovery
+	endpoint    string     // "": unknown
+	lastAttempt time.Time
+	lastErr     error
 }
 
-// An answer is what was said of a token.
-type answer struct {
-	id   *Identity // nil: it is not good
-	err  error     // then
-	till time.Time
+// An introspectionResult is the cached result for a token.
+type introspectionResult struct {
+	id      *Identity // nil: the token is invalid
+	err     error     // set if id is nil
+	expires time.Time
 }
 
 func (v *introspector) verify(ctx context.Context, token string) (*Identity, error) {
 	key, now := sha256.Sum256([]byte(token)), time.Now()
 	if v.o.Cache > 0 {
-		for _, kept := range []*recent[answer]{&v.answers, &v.refused} {
-			if a, ok := kept.get(key, now); ok && now.Before(a.till) {
+		for _, kept := range []*expiringMap[introspectionResult]{&v.active, &v.inactive} {
+			if a, ok := kept.get(key, now); ok && now.Before(a.expires) {
 				return a.id, a.err
 			}
 		}
@@ -100,25 +107,27 @@ func (v *introspector) verify(ctx context.Context, token string) (*Identity, err
 	case v.slots <- struct{}{}:
 		defer func() { <-v.slots }()
 	default:
-		return nil, fmt.Errorf("%w: it is being asked about %d tokens", ErrUnavailable, maxAsking)
+		return nil, fmt.Errorf("%w: %d introspection requests are in flight", ErrUnavailable,
+			maxQueries)
 	}
-	id, err := v.ask(ctx, token)
+	id, err := v.introspect(ctx, token)
 	if _, settled := errors.AsType[*TokenError](err); err != nil && !settled {
 		return nil, err
 	}
 	if v.o.Cache > 0 {
-		kept := &v.answers
+		kept := &v.active
 		if err != nil {
-			kept = &v.refused
+			kept = &v.inactive
 		}
-		kept.put(key, answer{id, err, time.Now().Add(v.o.Cache)}, time.Now())
+		kept.put(key, introspectionResult{id, err, time.Now().Add(v.o.Cache)}, time.Now())
 	}
 	return id, err
 }
 
-// ask asks about a token (RFC 7662, section 2). The error is a *TokenError, or ErrUnavailable.
-func (v *introspector) ask(ctx context.Context, token string) (*Identity, error) {
-	endpoint, err := v.where(ctx)
+// introspect asks the authorization server about a token (RFC 7662, section 2). The error is a
+// *TokenError or ErrUnavailable.
+func (v *introspector) introspect(ctx context.Context, token string) (*Identity, error) {
+	endpoint, err := v.findEndpoint(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -139,38 +148,42 @@ func (v *introspector) ask(ctx context.Context, token string) (*Identity, error)
 	}
 	var active bool
 	if raw := claims.Others["active"]; raw == nil || jsonexact.Unmarshal(raw, &active) != nil {
-		return nil, fmt.Errorf("%w: %s: the answer does not say whether the token is active", ErrUnavailable, endpoint)
+		return nil, fmt.Errorf("%w: %s: the response has no boolean member active", ErrUnavailable,
+			endpoint)
 	}
 	if !active {
-		return nil, &TokenError{Reason: "the token is not good, or not any more"}
+		return nil, &TokenError{Reason: "the token is not active"}
 	}
 	if claims.Issuer == "" {
-		claims.Issuer = v.issuer // it need not say who it is
+		claims.Issuer = v.issuer // iss is optional
 	}
-	if raw := claims.Others["client_id"]; claims.Subject == "" && v.o.Machines && raw != nil && jsonexact.Unmarshal(raw, &claims.Subject) != nil {
-		return nil, &TokenError{Reason: "the token's client_id is no string"}
+	if raw := claims.Others["client_id"]; claims.Subject == "" && v.o.ClientIDAsSubject &&
+		raw != nil && jsonexact.Unmarshal(raw, &claims.Subject) != nil {
+		return nil, &TokenError{Reason: "the token's client_id is not a string"}
 	}
 	return v.identity(claims, time.Now())
 }
 
-// where returns where to ask. It is found out once; after a failure, it is tried again as seldom as keys are.
-func (v *introspector) where(ctx context.Context) (string, error) {
+// findEndpoint returns the endpoint. Discovery happens once; after a failure it is retried as
+// rarely as keys are.
+func (v *introspector) findEndpoint(ctx context.Context) (string, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.endpoint != "" {
 		return v.endpoint, nil
 	}
-	if v.failed != nil && time.Since(v.tried) < keysRetry {
-		return "", v.failed
+	if v.lastErr != nil && time.Since(v.lastAttempt) < keysRetryAfter {
+		return "", v.lastErr
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
-	v.tried = time.Now()
+	v.lastAttempt = time.Now()
 	m, err := v.caller.discover(ctx, v.issuer)
 	if err == nil {
-		err = checkEndpoint("introspection_endpoint of the issuer", m.IntrospectionEndpoint, v.issuer)
+		err = checkEndpoint("introspection_endpoint of the issuer", m.IntrospectionEndpoint,
+			v.issuer)
 	}
-	if v.failed = err; err == nil {
+	if v.lastErr = err; err == nil {
 		v.endpoint = m.IntrospectionEndpoint
 	}
 	return v.endpoint, err

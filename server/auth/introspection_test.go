@@ -17,16 +17,21 @@ import (
 )
 
 // asking runs a test with a server that asks its issuer, which answers with answer.
-func asking(t *testing.T, change func(*auth.IntrospectionOptions), answer func(*http.Request, url.Values) *response, test func(t *testing.T, w *world, i *issuer)) {
+func asking(t *testing.T, change func(*auth.IntrospectionOptions),
+	answer func(*http.Request, url.Values) *response,
+	test func(t *testing.T, w *world, i *issuer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		i := newIssuer(t)
 		i.answer(askPath, func(r *http.Request) *response {
-			assert.Check(t, r.Method == "POST" && r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" && r.URL.RawQuery == "")
+			assert.Check(t, r.Method == "POST" &&
+				r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" &&
+				r.URL.RawQuery == "")
 			assert.Check(t, r.ParseForm() == nil)
 			return answer(r, r.PostForm)
 		})
-		o := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource, ClientID: "mcp server", ClientSecret: "pass:word+%", Client: i.client()}
+		o := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource,
+			ClientID: "mcp server", ClientSecret: "pass:word+%", Client: i.client()}
 		if change != nil {
 			change(&o)
 		}
@@ -40,7 +45,9 @@ func asking(t *testing.T, change func(*auth.IntrospectionOptions), answer func(*
 
 // active is an answer for a good token.
 func active(more string) *response {
-	return &response{200, nil, fmt.Sprintf(`{"active":true,"sub":"alice","aud":%q,"scope":"mcp","client_id":"app","exp":%d%s}`, resource, time.Now().Add(time.Hour).Unix(), more)}
+	return &response{200, nil,
+		fmt.Sprintf(`{"active":true,"sub":"alice","aud":%q,"scope":"mcp","client_id":"app","exp":%d%s}`,
+			resource, time.Now().Add(time.Hour).Unix(), more)}
 }
 
 func TestIntrospection(t *testing.T) {
@@ -48,11 +55,13 @@ func TestIntrospection(t *testing.T) {
 	asking(t, nil, func(r *http.Request, form url.Values) *response {
 		seen = form
 		id, secret, ok := r.BasicAuth()
-		assert.Check(t, ok && id == "mcp+server" && secret == "pass%3Aword%2B%25", "%s %s", id, secret)
+		assert.Check(t, ok && id == "mcp+server" &&
+			secret == "pass%3Aword%2B%25", "%s %s", id, secret)
 		return active("")
 	}, func(t *testing.T, w *world, i *issuer) {
 		w.wants(w.call("read", bearer("opaque-token/+=")), 200, "")
-		assert.DeepEqual(t, seen, url.Values{"token": {"opaque-token/+="}, "token_type_hint": {"access_token"}})
+		assert.DeepEqual(t, seen,
+			url.Values{"token": {"opaque-token/+="}, "token_type_hint": {"access_token"}})
 		assert.DeepEqual(t, w.called(), []string{"read " + issuerURL + "#alice app"})
 		assert.Equal(t, i.count(metaPath), 1)
 		// The answer is good for a while.
@@ -68,7 +77,7 @@ func TestIntrospection(t *testing.T) {
 	})
 }
 
-func TestAnswersAboutTokens(t *testing.T) {
+func TestIntrospectionResponses(t *testing.T) {
 	other := func(replace, with string) *response {
 		a := active("")
 		a.body = strings.Replace(a.body, replace, with, 1)
@@ -76,7 +85,8 @@ func TestAnswersAboutTokens(t *testing.T) {
 	}
 	const plain = noProof
 	bad := func(reason string) string {
-		return strings.Replace(plain, `scope="mcp", DPoP`, `scope="mcp", error="invalid_token", error_description="`+reason+`", DPoP`, 1)
+		return strings.Replace(plain, `scope="mcp", DPoP`,
+			`scope="mcp", error="invalid_token", error_description="`+reason+`", DPoP`, 1)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		for name, tc := range map[string]struct {
@@ -84,30 +94,39 @@ func TestAnswersAboutTokens(t *testing.T) {
 			status int
 			reason string
 		}{
-			"good":                 {active(""), 200, ""},
-			"of the issuer":        {active(`,"iss":"` + issuerURL + `"`), 200, ""},
-			"not active":           {&response{200, nil, `{"active":false}`}, 401, "the token is not good, or not any more"},
-			"not active, and more": {other("true", "false"), 401, "the token is not good, or not any more"},
-			"of another issuer":    {active(`,"iss":"https://evil.example"`), 401, "the token is of another issuer"},
-			"for another":          {other(resource, "https://other.example"), 401, "the token is for another resource"},
-			"for nobody":           {other(`"aud"`, `"x"`), 401, "the token is for another resource"},
-			"nobody":               {other(`"sub"`, `"x"`), 401, "the token has no subject"},
-			"expired":              {other(`"exp":`, `"exp":1,"x":`), 401, "the token has expired"},
-			"no exp":               {other(`"exp"`, `"x"`), 200, ""},
-			"bound to a key":       {active(`,"cnf":{"jkt":"AAAA"}`), 401, "the token is bound to a key, and was sent without a proof of it"},
-			"active as text":       {other("true", `"true"`), 503, ""},
-			"active twice":         {other(`"active":true`, `"active":false,"active":true`), 503, ""},
-			"active is missing":    {other(`"active"`, `"ACTIVE"`), 503, ""},
-			"no JSON":              {&response{200, nil, "<html>"}, 503, ""},
-			"oversized":            {&response{200, nil, `{"active":true` + strings.Repeat(" ", 64<<10) + `}`}, 503, ""},
-			"our own fault":        {&response{401, nil, ""}, 503, ""},
-			"broken":               {&response{500, nil, ""}, 503, ""},
-			"redirect":             {&response{307, http.Header{"Location": {"https://evil.example/"}}, ""}, 503, ""},
-			"nobody there":         {nil, 503, ""},
+			"good":          {active(""), 200, ""},
+			"of the issuer": {active(`,"iss":"` + issuerURL + `"`), 200, ""},
+			"not active": {&response{200, nil, `{"active":false}`}, 401,
+				"the token is not active"},
+			"not active, and more": {other("true", "false"), 401,
+				"the token is not active"},
+			"of another issuer": {active(`,"iss":"https://evil.example"`), 401,
+				"the token is from another issuer"},
+			"for another": {other(resource, "https://other.example"), 401,
+				"the token is for another resource"},
+			"for nobody": {other(`"aud"`, `"x"`), 401, "the token is for another resource"},
+			"nobody":     {other(`"sub"`, `"x"`), 401, "the token has no subject"},
+			"expired":    {other(`"exp":`, `"exp":1,"x":`), 401, "the token has expired"},
+			"no exp":     {other(`"exp"`, `"x"`), 200, ""},
+			"bound to a key": {active(`,"cnf":{"jkt":"AAAA"}`), 401,
+				"the token is bound to a key, and was sent without a DPoP proof"},
+			"active as text":    {other("true", `"true"`), 503, ""},
+			"active twice":      {other(`"active":true`, `"active":false,"active":true`), 503, ""},
+			"active is missing": {other(`"active"`, `"ACTIVE"`), 503, ""},
+			"no JSON":           {&response{200, nil, "<html>"}, 503, ""},
+			"oversized": {
+				&response{200, nil, `{"active":true` + strings.Repeat(" ", 64<<10) + `}`}, 503, ""},
+			"our own fault": {&response{401, nil, ""}, 503, ""},
+			"broken":        {&response{500, nil, ""}, 503, ""},
+			"redirect": {
+				&response{307, http.Header{"Location": {"https://evil.example/"}}, ""}, 503, ""},
+			"nobody there": {nil, 503, ""},
 		} {
 			i := newIssuer(t)
 			i.answer(askPath, func(*http.Request) *response { return tc.answer })
-			verify, err := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s3cret-of-ours", Client: i.client()}.New()
+			verify, err := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource,
+				Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s3cret-of-ours",
+				Client: i.client()}.New()
 			assert.NilError(t, err)
 			w := newWorld(t, auth.Options{Verify: verify, DPoP: &auth.DPoPOptions{}})
 			t.Log(name)
@@ -122,14 +141,16 @@ func TestAnswersAboutTokens(t *testing.T) {
 				asked = 2
 			}
 			assert.Equal(t, i.count(askPath), asked)
-			assert.Assert(t, !strings.Contains(w.log.String(), "opaque-token") && !strings.Contains(w.log.String(), "s3cret"))
+			assert.Assert(t, !strings.Contains(w.log.String(), "opaque-token") &&
+				!strings.Contains(w.log.String(), "s3cret"))
 			w.handler.Close()
 		}
 	})
 }
 
-// Who acts for himself has no subject at some authorization servers, but is not taken for one unless that was settled.
-func TestMachinesHaveNoSubject(t *testing.T) {
+// Who acts for himself has no subject at some authorization servers, but is not taken for one
+// unless that was settled.
+func TestClientIDAsSubject(t *testing.T) {
 	for said, want := range map[string]struct {
 		machines bool
 		subject  string // "": the token is refused
@@ -144,10 +165,12 @@ func TestMachinesHaveNoSubject(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			i := newIssuer(t)
 			i.answer(askPath, func(*http.Request) *response {
-				return &response{200, nil, `{"active":true,"aud":"` + resource + `","scope":"mcp",` + said + `}`}
+				return &response{200, nil, `{"active":true,"aud":"` + resource +
+					`","scope":"mcp",` + said + `}`}
 			})
 			verify, err := auth.IntrospectionOptions{
-				Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "s", Machines: want.machines, Client: i.client(),
+				Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a",
+				ClientSecret: "s", ClientIDAsSubject: want.machines, Client: i.client(),
 			}.New()
 			assert.NilError(t, err)
 			id, err := verify(t.Context(), "opaque-token")
@@ -178,28 +201,32 @@ func TestRevokedTokens(t *testing.T) {
 		assert.Equal(t, w.call("read", bearer("x")).Code, 401)
 		good = true
 	})
-	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = -1 }, answer, func(t *testing.T, w *world, _ *issuer) {
-		assert.Equal(t, w.call("read", bearer("x")).Code, 200)
-		good = false
-		assert.Equal(t, w.call("read", bearer("x")).Code, 401)
-	})
+	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = -1 }, answer,
+		func(t *testing.T, w *world, _ *issuer) {
+			assert.Equal(t, w.call("read", bearer("x")).Code, 200)
+			good = false
+			assert.Equal(t, w.call("read", bearer("x")).Code, 401)
+		})
 	// An answer is not good for longer than the token.
 	good = true
-	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = 24 * time.Hour }, answer, func(t *testing.T, w *world, i *issuer) {
-		assert.Equal(t, w.call("read", bearer("x")).Code, 200)
-		time.Sleep(time.Hour + 30*time.Second)
-		assert.Equal(t, w.call("read", bearer("x")).Code, 401)
-		assert.Equal(t, i.count(askPath), 1)
-	})
+	asking(t, func(o *auth.IntrospectionOptions) { o.Cache = 24 * time.Hour }, answer,
+		func(t *testing.T, w *world, i *issuer) {
+			assert.Equal(t, w.call("read", bearer("x")).Code, 200)
+			time.Sleep(time.Hour + 30*time.Second)
+			assert.Equal(t, w.call("read", bearer("x")).Code, 401)
+			assert.Equal(t, i.count(askPath), 1)
+		})
 }
 
 // A server that is slow to answer is not asked about any number of tokens.
-func TestQuestionsAreBounded(t *testing.T) {
+func TestIntrospectionRequestsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		i := newIssuer(t)
 		i.answer(askPath, func(*http.Request) *response { <-release; return active("") })
-		verify, err := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource, Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "b", Client: i.client()}.New()
+		verify, err := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource,
+			Endpoint: issuerURL + askPath, ClientID: "a", ClientSecret: "b",
+			Client: i.client()}.New()
 		assert.NilError(t, err)
 		var all sync.WaitGroup
 		for n := range 64 {
@@ -220,25 +247,28 @@ func TestQuestionsAreBounded(t *testing.T) {
 }
 
 // A metadata that cannot be had is not asked for with every token.
-func TestEndpointIsFoundOut(t *testing.T) {
-	asking(t, nil, func(*http.Request, url.Values) *response { return active("") }, func(t *testing.T, w *world, i *issuer) {
-		i.answer(metaPath, func(*http.Request) *response { return &response{500, nil, ""} })
-		for range 5 {
-			assert.Equal(t, w.call("read", bearer("x")).Code, 503)
-		}
-		assert.Equal(t, i.count(metaPath), 1)
-		i.answer(metaPath, func(*http.Request) *response {
-			return &response{200, nil, `{"issuer":"` + issuerURL + `","introspection_endpoint":"http://auth.example.com/introspect"}`}
+func TestEndpointDiscovery(t *testing.T) {
+	asking(t, nil, func(*http.Request, url.Values) *response { return active("") },
+		func(t *testing.T, w *world, i *issuer) {
+			i.answer(metaPath, func(*http.Request) *response { return &response{500, nil, ""} })
+			for range 5 {
+				assert.Equal(t, w.call("read", bearer("x")).Code, 503)
+			}
+			assert.Equal(t, i.count(metaPath), 1)
+			i.answer(metaPath, func(*http.Request) *response {
+				return &response{200, nil, `{"issuer":"` + issuerURL +
+					`","introspection_endpoint":"http://auth.example.com/introspect"}`}
+			})
+			time.Sleep(30 * time.Second)
+			assert.Equal(t, w.call("read", bearer("x")).Code, 503, "without TLS")
+			i.answer(metaPath, func(*http.Request) *response {
+				return &response{200, nil, `{"issuer":"` + issuerURL +
+					`","introspection_endpoint":"http://127.0.0.1/introspect"}`}
+			})
+			time.Sleep(30 * time.Second)
+			assert.Equal(t, w.call("read", bearer("x")).Code, 503, "on this machine")
+			i.answer(metaPath, nil)
+			time.Sleep(30 * time.Second)
+			assert.Equal(t, w.call("read", bearer("x")).Code, 200)
 		})
-		time.Sleep(30 * time.Second)
-		assert.Equal(t, w.call("read", bearer("x")).Code, 503, "without TLS")
-		i.answer(metaPath, func(*http.Request) *response {
-			return &response{200, nil, `{"issuer":"` + issuerURL + `","introspection_endpoint":"http://127.0.0.1/introspect"}`}
-		})
-		time.Sleep(30 * time.Second)
-		assert.Equal(t, w.call("read", bearer("x")).Code, 503, "on this machine")
-		i.answer(metaPath, nil)
-		time.Sleep(30 * time.Second)
-		assert.Equal(t, w.call("read", bearer("x")).Code, 200)
-	})
 }

@@ -12,31 +12,37 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// JWTOptions are the settings of a [Verifier] of tokens that are JWTs, signed by their issuer (RFC 9068).
+// JWTOptions are the settings of a [Verifier] for tokens that are JWTs signed by their issuer (RFC
+// 9068).
 type JWTOptions struct {
-	Issuer   string // as the tokens have it, and of https, or of http on this machine
-	Audience string // for whom the tokens must be: the [Options].Resource, unless the authorization server has another name for it
+	Issuer   string // the tokens' iss: an https URL, or http on a loopback address
+	Audience string // the tokens' aud: usually [Options].Resource
 
-	// KeysURL is where the issuer's keys are; "": its metadata says so, which is found at the issuer (RFC 8414, or OpenID Connect Discovery).
+	// KeysURL is the URL of the issuer's JWK set; "": from the issuer's metadata (RFC 8414, or
+	// OpenID Connect Discovery).
 	KeysURL string
-	// Algorithms are those that tokens may be signed with; nil: ES256, EdDSA, PS256 and RS256, which are all there are.
+	// Algorithms are the accepted signature algorithms; nil: ES256, EdDSA, PS256 and RS256, which
+	// are all that are supported.
 	Algorithms []string
-	// Skew is how far clocks may differ; 0: 30 s. It cannot be negative.
+	// Skew is how far clocks may differ; 0: 30 s. It must not be negative.
 	Skew time.Duration
-	// Client fetches metadata and keys, and follows no redirects; nil: one like [http.DefaultClient].
+	// Client fetches metadata and keys, without following redirects; nil: like
+	// [http.DefaultClient].
 	Client *http.Client
 }
 
-// New returns the verifier. Nothing is fetched before the first token comes. Keys are fetched again after ten minutes, and when a token names one that is not known; then not for 30 seconds,
-// unless it was among those that came. While they cannot be fetched, the old ones are good for four hours.
+// New returns the verifier. It fetches the keys with the first token, again after ten minutes, and
+// when a token names an unknown key, but not within 30 seconds after a fetch that did not bring the
+// wanted key. If fetching fails, the old keys are used for up to four hours.
 //
-// A token must have a type of JWTs or of access tokens, or none; the issuer; this audience; a subject; and an exp that is not over. nbf and iat are heeded where they are there.
+// A token must have the type of a JWT or access token or none, the issuer, the audience, a subject,
+// and an exp in the future. nbf and iat are checked if present.
 func (o JWTOptions) New() (Verifier, error) {
-	check, err := newCheck(o.Issuer, o.Audience, o.Skew)
+	check, err := newClaimsVerifier(o.Issuer, o.Audience, o.Skew)
 	if err != nil {
 		return nil, err
 	}
-	v := &jwtVerifier{check: check, algorithms: algorithms}
+	v := &jwtVerifier{claimsVerifier: check, algorithms: algorithms}
 	if o.Algorithms != nil {
 		v.algorithms = nil
 	}
@@ -46,18 +52,21 @@ func (o JWTOptions) New() (Verifier, error) {
 		}
 		v.algorithms = append(v.algorithms, jose.Algorithm(name))
 	}
-	caller := newCaller(o.Client)
+	caller := newIssuerClient(o.Client)
 	if o.KeysURL != "" {
 		if _, err := checkURL("KeysURL", o.KeysURL); err != nil {
 			return nil, err
 		}
 	}
-	v.keys.fetch = func(ctx context.Context) (*jose.KeySet, error) { return caller.keys(ctx, o.Issuer, o.KeysURL) }
+	v.keys.fetch = func(ctx context.Context) (*jose.KeySet,
+		error) {
+		return caller.keys(ctx, o.Issuer, o.KeysURL)
+	}
 	return v.verify, nil
 }
 
-// keys fetches the keys of an issuer; address is "" if it is to be found out.
-func (c *caller) keys(ctx context.Context, issuer, address string) (*jose.KeySet, error) {
+// keys fetches the keys of an issuer. If address is "", it is discovered.
+func (c *issuerClient) keys(ctx context.Context, issuer, address string) (*jose.KeySet, error) {
 	if address == "" {
 		m, err := c.discover(ctx, issuer)
 		if err != nil {
@@ -80,29 +89,31 @@ func (c *caller) keys(ctx context.Context, issuer, address string) (*jose.KeySet
 }
 
 type jwtVerifier struct {
-	check
+	claimsVerifier
 	algorithms []jose.Algorithm
-	keys       keyring
+	keys       keyCache
 }
 
-// types are what a token may call itself: not an ID token's business to tell, but a proof, a logout or an event is no access token (RFC 9068, section 4, and RFC 8725, section 3.11).
-var types = [...]string{"", "jwt", "at+jwt", "application/at+jwt"}
+// tokenTypes are the accepted values of typ. An ID token cannot be told apart by it, but DPoP
+// proofs, logout tokens and event tokens are refused (RFC 9068, section 4, and RFC 8725, section
+// 3.11).
+var tokenTypes = [...]string{"", "jwt", "at+jwt", "application/at+jwt"}
 
 func (v *jwtVerifier) verify(ctx context.Context, text string) (*Identity, error) {
 	token, err := jose.Parse(text)
 	if err != nil {
-		return nil, &TokenError{"the token is no JWT", err}
+		return nil, &TokenError{"the token is not a JWT", err}
 	}
-	if !slices.Contains(types[:], strings.ToLower(token.Header.Type)) {
+	if !slices.Contains(tokenTypes[:], strings.ToLower(token.Header.Type)) {
 		return nil, &TokenError{Reason: "the token is not an access token"}
 	}
-	if !slices.Contains(v.algorithms, token.Header.Algorithm) { // nothing is fetched for it
-		return nil, &TokenError{Reason: "the token is signed with an algorithm that is not allowed here"}
+	if !slices.Contains(v.algorithms, token.Header.Algorithm) { // before keys are fetched
+		return nil, &TokenError{Reason: "the token is signed with an unsupported algorithm"}
 	}
 	keys, err := v.keys.candidates(ctx, token.Header.KeyID, token.Header.Algorithm)
 	switch {
 	case errors.Is(err, errNoKey):
-		return nil, &TokenError{"the token is signed with a key that is not known here", err}
+		return nil, &TokenError{"the token is signed with an unknown key", err}
 	case err != nil:
 		return nil, err
 	}
@@ -113,11 +124,11 @@ func (v *jwtVerifier) verify(ctx context.Context, text string) (*Identity, error
 		}
 	}
 	if err != nil {
-		return nil, &TokenError{"the token's signature does not hold", err}
+		return nil, &TokenError{"the token's signature is invalid", err}
 	}
 	claims, err := jose.ParseClaims(payload)
 	if err != nil {
-		return nil, &TokenError{"the token's claims are not what they may be", err}
+		return nil, &TokenError{"the token's claims are invalid", err}
 	}
 	if claims.Expires.IsZero() {
 		return nil, &TokenError{Reason: "the token has no exp"}

@@ -8,18 +8,19 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// Paths returns where the metadata is served: between host and path of the resource, and at the root (RFC 9728, section 3.1, and 2026-07-28, Protected Resource Metadata Discovery
-// Requirements). They go into a mux, each with the [Resource]:
+// MetadataPaths returns the paths of the metadata document: with the well-known part before the
+// resource's path, and at the root (RFC 9728, section 3.1, and 2026-07-28, Protected Resource
+// Metadata Discovery Requirements). Register the [Resource] for each:
 //
-//	for _, path := range resource.Paths() {
+//	for _, path := range resource.MetadataPaths() {
 //		mux.Handle(path, resource)
 //	}
 //
-// There is one root: of several resources with paths behind one mux, only one can have the last of its own.
-func (s *Resource) Paths() []string { return slices.Clone(s.paths) }
+// There is one root: of several resources on one host, only one can have its document there.
+func (s *Resource) MetadataPaths() []string { return slices.Clone(s.paths) }
 
-// ServeHTTP implements [http.Handler]. It answers a GET for one of the [Resource.Paths] with the metadata, to everybody and to pages of every origin, as there is nothing in it that is not
-// public.
+// ServeHTTP implements [http.Handler]. It answers a GET of one of the [Resource.MetadataPaths] with
+// the metadata, for every caller and origin, because the document is public.
 func (s *Resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Origin", "*")
@@ -37,14 +38,15 @@ func (s *Resource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		header.Set("Content-Type", "application/json")
 		header.Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(s.document) // net/http sends no body for HEAD; who is gone needs none
+		_, _ = w.Write(s.document) // net/http sends no body for HEAD
 	}
 }
 
-// encode returns the document (RFC 9728, section 2).
-func (s *Resource) encode() ([]byte, error) {
+// encodeMetadata returns the metadata document (RFC 9728, section 2).
+func (s *Resource) encodeMetadata() ([]byte, error) {
 	m := oauth.ResourceMetadata{
-		Resource: s.o.Resource, AuthorizationServers: s.o.Servers, ScopesSupported: s.o.ScopesSupported, BearerMethods: []string{"header"},
+		Resource: s.o.Resource, AuthorizationServers: s.o.AuthorizationServers,
+		ScopesSupported: s.o.ScopesSupported, BearerMethods: []string{"header"},
 		Name: s.o.Name, Documentation: s.o.Documentation,
 	}
 	if s.dpop != nil {

@@ -20,64 +20,72 @@ import (
 
 // Options are the settings of a [Resource].
 type Options struct {
-	// Resource is the URL of the MCP endpoint as clients know it: tokens are issued for it, and its metadata is found by it. It is of https, or of http on this machine.
+	// Resource is the URL of the MCP endpoint as clients know it. Tokens are issued for it, and the
+	// URL of its metadata derives from it. It is an https URL, or http on a loopback address.
 	Resource string
-	// Servers are the issuers of the authorization servers that clients may get tokens of; there is at least one.
-	Servers []string
-	// Verify settles what a token stands for: see [JWTOptions] and [IntrospectionOptions].
+	// AuthorizationServers are the issuers that clients may get tokens from. At least one is
+	// required.
+	AuthorizationServers []string
+	// Verify verifies tokens: see [JWTOptions] and [IntrospectionOptions].
 	Verify Verifier
 
-	// Scopes are needed for every request.
+	// Scopes are required for every request.
 	Scopes []string
-	// Needs returns which scopes a message needs besides; nil: none. It is called before anything of the message is done, by any number of goroutines at a time.
-	Needs func(streamable.Message) []string
-	// Implies says which scopes others have in them, directly or by way of others: with "files:write": {"files:read"}, whoever may write may read.
-	Implies map[string][]string
-	// ScopesSupported are shown in the metadata: what is needed for basic use, to which more is added when it is needed; nil: Scopes.
+	// MessageScopes returns the scopes that a message requires in addition; nil: none. It is called
+	// before the message is handled, concurrently.
+	MessageScopes func(streamable.Message) []string
+	// ImpliedScopes maps a scope to the scopes that it includes, transitively: with
+	// "files:write": {"files:read"}, a token with files:write may also read.
+	ImpliedScopes map[string][]string
+	// ScopesSupported are the scopes in the metadata, those for basic use; nil: Scopes.
 	ScopesSupported []string
 
-	Name          string // of the resource, for people; "": none is shown
-	Documentation string // URL of a page for developers; "": none is shown
+	Name          string // display name of the resource; "": none
+	Documentation string // URL of a page for developers; "": none
 
-	// DPoP are the settings of tokens that are bound to a key of their sender; nil: there are none.
+	// DPoP are the settings of tokens bound to a key; nil: not supported.
 	DPoP *DPoPOptions
 
-	// Logger hears why requests were refused, once a second for each address, never of tokens; nil:
+	// Logger receives refused requests, at most once a second for each address, never tokens; nil:
 	// slog.Default().
 	Logger *slog.Logger
 }
 
-// A Resource is a protected resource of OAuth: an MCP server over HTTP. As an [http.Handler] it serves its metadata. It is safe for concurrent use, and starts no
-// goroutine.
+// A Resource is a protected resource of OAuth: an MCP server over HTTP. As an [http.Handler] it
+// serves its metadata. It is safe for concurrent use and starts no goroutine.
 type Resource struct {
 	o        Options
 	url      *url.URL
-	metadata string // URL of the document
+	metadata string // URL of the metadata document
 	document []byte
 	paths    []string
-	implies  map[string][]string // all of them
-	dpop     *dpop               // nil: there is none
-	refusals lograte.Limiter     // of lines about what was refused
-	failures lograte.Limiter     // of lines about what could not be verified
+	implies  map[string][]string // transitive
+	dpop     *dpopVerifier       // nil: not supported
+	refusals lograte.Limiter     // limits log lines about refused tokens
+	failures lograte.Limiter     // limits log lines about failed verifications
 }
 
-// New returns a resource. The error names the setting that is not as it has to be.
+// New returns a resource. The error names the invalid setting.
 func (o Options) New() (*Resource, error) {
 	u, err := checkURL("Resource", o.Resource)
 	if err != nil {
 		return nil, err
 	}
 	clean := strings.TrimSuffix(path.Clean("/"+u.Path), "/")
-	if u.EscapedPath() != u.Path || strings.ContainsAny(u.Path, "{}") || u.Path != clean && u.Path != clean+"/" {
-		return nil, fmt.Errorf("auth: the Resource %q has a path that no mux takes as it is; choose a plain one", o.Resource)
+	if u.EscapedPath() != u.Path || strings.ContainsAny(u.Path, "{}") || u.Path != clean &&
+		u.Path != clean+"/" {
+		return nil, fmt.Errorf(
+			"auth: the Resource %q has a path that http.ServeMux cannot match; choose one without escapes, braces and dot segments",
+			o.Resource)
 	}
 	if o.Verify == nil {
-		return nil, errors.New("auth: Verify is missing; JWTOptions and IntrospectionOptions make one")
+		return nil, errors.New(
+			"auth: Verify is missing; JWTOptions and IntrospectionOptions make one")
 	}
-	if len(o.Servers) == 0 {
-		return nil, errors.New("auth: Servers is empty; MCP wants an authorization server named")
+	if len(o.AuthorizationServers) == 0 {
+		return nil, errors.New("auth: AuthorizationServers is empty; MCP requires at least one")
 	}
-	for _, issuer := range o.Servers {
+	for _, issuer := range o.AuthorizationServers {
 		if _, err := checkURL("issuer", issuer); err != nil {
 			return nil, err
 		}
@@ -91,20 +99,22 @@ func (o Options) New() (*Resource, error) {
 		}
 	}
 	o.Logger = contain.Logger(o.Logger)
-	s := &Resource{o: o, url: u, implies: closure(o.Implies)}
+	s := &Resource{o: o, url: u, implies: impliedScopes(o.ImpliedScopes)}
 	if o.DPoP != nil {
-		if s.dpop, err = o.DPoP.new(u); err != nil {
+		if s.dpop, err = o.DPoP.newVerifier(u); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.describe()
+	return s, s.setMetadata()
 }
 
-// Authorize is for [streamable.Options].Authorize. It refuses a request without a token that is good for this resource with status 401, and one whose token has not the scopes that
-// are needed with 403, both with the challenge that MCP wants (2026-07-28, Authorization, Error Handling). A token in the address is refused with 400. When that could not be settled, the
-// status is 503.
+// Authorize is for [streamable.Options].Authorize. It refuses a request without a valid token for
+// this resource with 401, and one whose token lacks a required scope with 403, both with a
+// challenge (2026-07-28, Authorization, Error Handling). A token in the URL is refused with 400. If
+// the token could not be verified, the status is 503. It blocks while the verifier does.
 //
-// The principal is [Identity.Principal], and handlers get the rest by [IdentityFrom]. The token itself goes nowhere.
+// The principal is [Identity.Principal]. Handlers get the identity from [IdentityFrom]. The token
+// is not passed on.
 func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 	c, refused := s.credentials(r)
 	if refused != nil {
@@ -112,77 +122,87 @@ func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 	}
 	id, err := s.verify(r.Context(), c.token)
 	if err != nil {
-		return streamable.Caller{}, s.unverified(r, c.scheme, err)
+		return streamable.Caller{}, s.verificationRefusal(r, c.scheme, err)
 	}
 	caller := streamable.Caller{
-		Principal: id.Principal(), Context: context.WithValue(r.Context(), identityKey{}, id), Expires: id.Expires,
-		May: func(messages []streamable.Message) error {
-			if refused := s.may(id, c.scheme, messages); refused != nil {
+		Principal: id.Principal(), Context: context.WithValue(r.Context(), identityKey{}, id),
+		Expires: id.Expires,
+		AuthorizeMessages: func(messages []streamable.Message) error {
+			if refused := s.checkScopes(id, c.scheme, messages); refused != nil {
 				return refused
 			}
 			return nil
 		},
 	}
-	if caller.Header, refused = s.confirm(r, c, id); refused != nil {
+	if caller.Header, refused = s.checkBinding(r, c, id); refused != nil {
 		return streamable.Caller{}, refused
 	}
 	return caller, nil
 }
 
-// verify has the token verified, and looks after what no verifier may leave open.
+// verify calls the verifier, and checks what no verifier may omit.
 func (s *Resource) verify(ctx context.Context, token string) (*Identity, error) {
 	id, err := s.o.Verify(ctx, token)
 	switch {
 	case err != nil:
 		return nil, err
 	case id == nil || id.Issuer == "" || id.Subject == "" || strings.Contains(id.Issuer, "#"):
-		return nil, errors.New("auth: the verifier returned an identity without issuer or subject, or whose issuer has a fragment")
+		return nil, errors.New(
+			"auth: the verifier returned an identity without issuer or subject, or whose issuer has a fragment")
 	case !id.Expires.IsZero() && !time.Now().Before(id.Expires):
-		return nil, expired()
+		return nil, errExpired()
 	}
 	return id, nil
 }
 
-// unverified refuses a request whose token did not pass.
-func (s *Resource) unverified(r *http.Request, scheme string, err error) *streamable.Refusal {
+// verificationRefusal logs why a token was not accepted, and returns the refusal.
+func (s *Resource) verificationRefusal(r *http.Request, scheme string,
+	err error) *streamable.Refusal {
 	bad, ok := errors.AsType[*TokenError](err)
 	if ok {
 		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a token was refused", "error", err)
-		return s.refuse(scheme, tokenError("invalid_token", bad.Reason))
+		return s.unauthorized(scheme, tokenError("invalid_token", bad.Reason))
 	}
 	if r.Context().Err() == nil {
-		s.failures.Log(s.o.Logger.Error, r.RemoteAddr, "a token could not be verified", "error", err)
+		s.failures.Log(s.o.Logger.Error, r.RemoteAddr, "a token could not be verified", "error",
+			err)
 	}
 	return unavailable()
 }
 
-// confirm makes sure that whoever sends a token may do so: one that is bound to a key comes with a proof, and no other does. It returns headers for the answer.
-func (s *Resource) confirm(r *http.Request, c credentials, id *Identity) (http.Header, *streamable.Refusal) {
+// checkBinding checks that a bound token comes with a proof of its key, and an unbound one as a
+// bearer token. It returns headers for the response.
+func (s *Resource) checkBinding(r *http.Request, c credentials, id *Identity) (http.Header,
+	*streamable.Refusal) {
 	switch {
 	case id.KeyThumbprint == "" && c.scheme == schemeDPoP:
-		return nil, s.refuse(c.scheme, tokenError("invalid_token", "the token is bound to no key; send it as Bearer"))
+		return nil, s.unauthorized(c.scheme,
+			tokenError("invalid_token", "the token is not bound to a key; send it as Bearer"))
 	case id.KeyThumbprint == "" && s.dpop.required():
-		return nil, s.refuse(schemeDPoP, tokenError("invalid_token", "the token is bound to no key"))
+		return nil, s.unauthorized(schemeDPoP,
+			tokenError("invalid_token", "the token is not bound to a key"))
 	case id.KeyThumbprint == "":
 		return nil, nil
 	case c.scheme != schemeDPoP || s.dpop == nil:
-		return nil, s.refuse(c.scheme, tokenError("invalid_token", "the token is bound to a key, and was sent without a proof of it"))
+		return nil, s.unauthorized(c.scheme,
+			tokenError("invalid_token",
+				"the token is bound to a key, and was sent without a DPoP proof"))
 	}
 	header, err := s.dpop.check(r, c, id)
 	if err != nil {
 		s.refusals.Log(s.o.Logger.Info, r.RemoteAddr, "a DPoP proof was refused", "error", err)
-		if errors.Is(err, errFull) {
+		if errors.Is(err, errTooManyProofs) {
 			return nil, unavailable()
 		}
-		refused := s.refuse(schemeDPoP, err)
+		refused := s.unauthorized(schemeDPoP, err)
 		refused.Header = header
 		return nil, refused
 	}
 	return header, nil
 }
 
-// describe makes the metadata document and finds its places.
-func (s *Resource) describe() error {
+// setMetadata encodes the metadata document and sets its paths.
+func (s *Resource) setMetadata() error {
 	places, err := oauth.ResourceMetadataURLs(s.o.Resource)
 	if err != nil {
 		return fmt.Errorf("auth: the Resource: %w", err)
@@ -195,6 +215,6 @@ func (s *Resource) describe() error {
 		}
 		s.paths = append(s.paths, u.Path)
 	}
-	s.document, err = s.encode()
+	s.document, err = s.encodeMetadata()
 	return err
 }

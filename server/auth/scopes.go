@@ -7,14 +7,15 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// may refuses messages for which an identity has not the scopes. All that are needed are named at once, so that the client has to ask its user once (2026-07-28, Scope Challenge
-// Handling).
-func (s *Resource) may(id *Identity, scheme string, messages []streamable.Message) *streamable.Refusal {
+// checkScopes refuses messages for which the token lacks a scope. The refusal names all required
+// scopes, so that the client asks its user only once (2026-07-28, Scope Challenge Handling).
+func (s *Resource) checkScopes(id *Identity, scheme string,
+	messages []streamable.Message) *streamable.Refusal {
 	needed := s.o.Scopes
-	if s.o.Needs != nil {
+	if s.o.MessageScopes != nil {
 		needed = slices.Clone(needed)
 		for _, m := range messages {
-			for _, scope := range s.o.Needs(m) {
+			for _, scope := range s.o.MessageScopes(m) {
 				if !slices.Contains(needed, scope) {
 					needed = append(needed, scope)
 				}
@@ -22,20 +23,22 @@ func (s *Resource) may(id *Identity, scheme string, messages []streamable.Messag
 		}
 	}
 	for _, scope := range needed {
-		if !s.grants(id, scope) {
-			return s.insufficient(scheme, needed)
+		if !s.hasScope(id, scope) {
+			return s.insufficientScope(scheme, needed)
 		}
 	}
 	return nil
 }
 
-// grants reports whether the token has a scope, or one that has it in it.
-func (s *Resource) grants(id *Identity, scope string) bool {
-	return slices.ContainsFunc(id.Scopes, func(has string) bool { return has == scope || slices.Contains(s.implies[has], scope) })
+// hasScope reports whether the token has a scope, directly or implied.
+func (s *Resource) hasScope(id *Identity, scope string) bool {
+	return slices.ContainsFunc(id.Scopes, func(has string) bool {
+		return has == scope || slices.Contains(s.implies[has], scope)
+	})
 }
 
-// closure returns what each scope has in it, directly or not.
-func closure(implies map[string][]string) map[string][]string {
+// impliedScopes returns the transitive closure of implies.
+func impliedScopes(implies map[string][]string) map[string][]string {
 	all := make(map[string][]string, len(implies))
 	for scope := range implies {
 		reached := []string{scope}
@@ -51,18 +54,20 @@ func closure(implies map[string][]string) map[string][]string {
 	return all
 }
 
-// checkScope refuses what cannot stand in a list of scopes (RFC 6749, section 3.3), and what no resource should ask for (2026-07-28, Refresh Tokens).
+// checkScope refuses what is not a scope (RFC 6749, section 3.3), and what a resource should not
+// ask for (2026-07-28, Refresh Tokens).
 func checkScope(scope string) error {
 	if scope == "offline_access" {
-		return fmt.Errorf("auth: the scope %q is a matter of clients and authorization servers; leave it out", scope)
+		return fmt.Errorf(
+			"auth: the scope %q is between clients and authorization servers; omit it", scope)
 	}
 	for i := range len(scope) {
 		if c := scope[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' {
-			return fmt.Errorf("auth: the scope %q has a character that no scope may have", scope)
+			return fmt.Errorf("auth: the scope %q has an invalid character", scope)
 		}
 	}
 	if scope == "" {
-		return fmt.Errorf("auth: there is an empty scope")
+		return fmt.Errorf("auth: a scope is empty")
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ type trickle struct{ ctx context.Context }
 
 // RoundTrip implements [http.RoundTripper].
 func (trickle) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(trickle{r.Context()}), Request: r}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{},
+		Body: io.NopCloser(trickle{r.Context()}), Request: r}, nil
 }
 
 // Read implements [io.Reader].
@@ -33,12 +34,13 @@ func (s trickle) Read(p []byte) (int, error) {
 }
 
 // An answer that does not end is given up, with either verifier, and whatever is asked for.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessResponses(t *testing.T) {
 	client := &http.Client{Transport: trickle{}}
 	jwt := auth.JWTOptions{Issuer: issuerURL, Audience: resource, Client: client}
 	keys := jwt
 	keys.KeysURL = issuerURL + keysPath
-	asked := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource, ClientID: "a", ClientSecret: "b", Client: client}
+	asked := auth.IntrospectionOptions{Issuer: issuerURL, Audience: resource, ClientID: "a",
+		ClientSecret: "b", Client: client}
 	known := asked
 	known.Endpoint = issuerURL + askPath
 	for name, tc := range map[string]struct {
@@ -62,8 +64,9 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 }
 
-// Who waits for keys gives up when the client does. The one that fetches them goes on, as it is not for that client alone.
-func TestClientsThatDoNotWait(t *testing.T) {
+// Who waits for keys gives up when the client does. The one that fetches them goes on, as it is not
+// for that client alone.
+func TestClientsThatDisconnectDuringAFetch(t *testing.T) {
 	in(t, auth.Options{}, func(t *testing.T, w *world) {
 		release := make(chan struct{})
 		w.issuer.answer(keysPath, func(r *http.Request) *response {
@@ -74,12 +77,14 @@ func TestClientsThatDoNotWait(t *testing.T) {
 				return nil
 			}
 		})
-		token, body := bearer(w.issuer.token(nil)), `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta+`}}`
+		token, body := bearer(w.issuer.token(nil)),
+			`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{`+modernMeta+`}}`
 		ended := make(chan string, 2)
 		leaves := func(name string) context.CancelFunc {
 			ctx, leave := context.WithCancel(t.Context())
 			go func() {
-				w.doIn(ctx, "POST", resource, body, "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n"+token)
+				w.doIn(ctx, "POST", resource, body,
+					"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: server/discover\n"+token)
 				ended <- name
 			}()
 			synctest.Wait()

@@ -25,11 +25,14 @@ var benchText = strings.Repeat("x", 64)
 
 func benchRequest(host string) []byte {
 	body := modernCall("tools/call", `"name":"echo","arguments":{"text":"`+benchText+`"},`)
-	return fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
-		"Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: %d\r\n\r\n%s", host, bothKinds, len(body), body)
+	return fmt.Appendf(nil,
+		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
+			"Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: %d\r\n\r\n%s", host,
+		bothKinds, len(body), body)
 }
 
-// load sends n requests over 32 connections, each of which waits for its answer, and returns how long that took.
+// load sends n requests over 32 connections, each of which waits for its answer, and returns how
+// long that took.
 func load(b *testing.B, address string, request []byte, n int) time.Duration {
 	var wg sync.WaitGroup
 	begin := time.Now()
@@ -68,7 +71,8 @@ func skipAnswer(in *bufio.Reader) error {
 		if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
 			length, _ = strconv.Atoi(string(bytes.TrimSpace(rest)))
 		}
-		if bytes.HasPrefix(line, []byte("HTTP/1.1 ")) && !bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
+		if bytes.HasPrefix(line, []byte("HTTP/1.1 ")) &&
+			!bytes.HasPrefix(line, []byte("HTTP/1.1 200")) {
 			return fmt.Errorf("%s", line)
 		}
 		if len(line) == 2 {
@@ -79,8 +83,9 @@ func skipAnswer(in *bufio.Reader) error {
 	return err
 }
 
-// BenchmarkModernCall compares a modern tools/call of 64 bytes with a bare handler of net/http that reads the same request and answers with as many bytes, in
-// turns. It reports calls per second and their ratio.
+// BenchmarkModernCall compares a modern tools/call of 64 bytes with a bare handler of net/http that
+// reads the same request and answers with as many bytes, in turns. It reports calls per second and
+// their ratio.
 func BenchmarkModernCall(b *testing.B) {
 	h := streamable.Options{}.New(newWorld(server.Options{}).server)
 	defer h.Close()
@@ -146,7 +151,8 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 
-// BenchmarkIdleListeners reports what an open subscription takes of memory, both ends of the connection aside from the client's goroutine-free socket.
+// BenchmarkIdleListeners reports what an open subscription takes of memory, both ends of the
+// connection aside from the client's goroutine-free socket.
 func BenchmarkIdleListeners(b *testing.B) {
 	const listeners = 2000
 	w := newWorld(server.Options{})
@@ -156,8 +162,10 @@ func BenchmarkIdleListeners(b *testing.B) {
 	defer s.Close()
 	address := s.Listener.Addr().String()
 	body := modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`)
-	request := fmt.Appendf(nil, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
-		"Mcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n%s", address, bothKinds, len(body), body)
+	request := fmt.Appendf(nil,
+		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
+			"Mcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n%s", address, bothKinds,
+		len(body), body)
 	for b.Loop() {
 		before := inUse()
 		conns := make([]net.Conn, listeners)

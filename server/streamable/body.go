@@ -6,54 +6,55 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A body is the text of a request, in memory that is used again.
+// A body is the text of a request in a pooled buffer.
 type body struct{ text []byte }
 
-const keptBody = 64 << 10 // bytes of a body that are kept for the next, and are allocated because a header claims that they are coming
+// bytes; larger buffers are not pooled, and not allocated because of Content-Length alone
+const maxPooledBody = 64 << 10
 
 var bodies = sync.Pool{New: func() any { return &body{make([]byte, 0, 1<<10)} }}
 
-// free gives the memory back, unless somebody has taken it over.
+// free returns the buffer to the pool, unless it was detached.
 func (b *body) free() {
-	if b.text == nil || cap(b.text) > keptBody {
+	if b.text == nil || cap(b.text) > maxPooledBody {
 		return
 	}
 	b.text = b.text[:0]
 	bodies.Put(b)
 }
 
-// drop lets go of the text, if it is large.
-func (b *body) drop() {
-	if cap(b.text) > keptBody {
+// dropIfLarge drops the text of a large body.
+func (b *body) dropIfLarge() {
+	if cap(b.text) > maxPooledBody {
 		b.text = nil
 	}
 }
 
-// takeOver returns a body with the same text, which is the caller's to free; b's own free does nothing any more.
-func (b *body) takeOver() *body {
+// detach returns a body that owns the text. The caller must free it; freeing b has no effect.
+func (b *body) detach() *body {
 	taken := &body{b.text}
 	b.text = nil
 	return taken
 }
 
-// read returns the body of the request, which is to be freed.
-func (x *exchange) read() (*body, *refusal) {
+// readBody reads the body of the request. The caller must free it.
+func (x *httpRequest) readBody() (*body, *refusal) {
 	kind := x.header("Content-Type")
 	if kind != "application/json" {
-		kind, _, _ = mime.ParseMediaType(kind) // JSON has one charset only, whatever the parameters say
+		kind, _, _ = mime.ParseMediaType(kind) // JSON is always UTF-8, so parameters do not matter
 	}
-	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" && encoding != "identity" {
-		return nil, refuse(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest, "the body must be plain JSON, and the Content-Type application/json")
+	if encoding := x.header("Content-Encoding"); kind != "application/json" || encoding != "" &&
+		encoding != "identity" {
+		return nil, newRefusal(http.StatusUnsupportedMediaType, rpc.CodeInvalidRequest,
+			"the body must be plain JSON, and the Content-Type application/json")
 	}
-	claimed := x.r.ContentLength // -1 if the header does not say
+	claimed := x.r.ContentLength // -1: unknown
 	if claimed > x.o.MaxBody {
 		return nil, x.tooLarge()
 	}
@@ -62,7 +63,7 @@ func (x *exchange) read() (*body, *refusal) {
 		in = http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody)
 	}
 	b := bodies.Get().(*body)
-	if room := min(claimed+1, keptBody); int64(cap(b.text)) < room {
+	if room := min(claimed+1, maxPooledBody); int64(cap(b.text)) < room {
 		b.text = make([]byte, 0, room)
 	}
 	err := b.fill(in, claimed, &x.memory)
@@ -72,27 +73,29 @@ func (x *exchange) read() (*body, *refusal) {
 	}
 	b.free()
 	if quota.IsRefusal(err) {
-		return nil, x.memory.noRoom(err)
+		return nil, x.memory.bodyRefusal(err)
 	}
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, x.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, refuse(http.StatusRequestTimeout, rpc.CodeInvalidRequest, "the body took too long to come").with("Connection", "close")
+		return nil, newRefusal(http.StatusRequestTimeout, rpc.CodeInvalidRequest,
+			"the body took too long to come").withHeader("Connection", "close")
 	}
-	return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the body did not come whole").with("Connection", "close")
+	return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+		"the body did not come whole").withHeader("Connection", "close")
 }
 
-// fill reads to the end of what is to have so many bytes; -1: nobody knows. It grows by doubling,
-// and takes the memory for that first, so that nobody gets memory for what is never sent.
-func (b *body) fill(in io.Reader, claimed int64, m *memory) error {
+// fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its
+// memory is reserved first, so that a claimed size alone reserves nothing.
+func (b *body) fill(in io.Reader, claimed int64, m *requestMemory) error {
 	for {
 		if len(b.text) == cap(b.text) {
 			room := 2 * cap(b.text)
 			if claimed >= 0 {
 				room = max(min(room, int(claimed)+1), cap(b.text)+1)
 			}
-			if room > keptBody {
+			if room > maxPooledBody {
 				if err := m.account().Resize(int64(room)); err != nil {
 					return err
 				}
@@ -110,37 +113,7 @@ func (b *body) fill(in io.Reader, claimed int64, m *memory) error {
 	}
 }
 
-func (x *exchange) tooLarge() *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest, "the body is larger than %d bytes", x.o.MaxBody).with("Connection", "close")
-}
-
-// accepted is what a client takes for an answer.
-type accepted struct{ json, stream bool }
-
-// accepts reads the Accept header. A client must list both (2026-07-28, basic/transports/streamable-http, Sending Messages); who names one gets that, and
-// who names none gets either.
-func (x *exchange) accepts() accepted {
-	values := x.r.Header["Accept"]
-	if len(values) == 0 {
-		return accepted{true, true}
-	}
-	if len(values) == 1 && values[0] == "application/json, text/event-stream" {
-		return accepted{true, true}
-	}
-	var a accepted
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			kind, params, err := mime.ParseMediaType(part)
-			if err != nil {
-				continue
-			}
-			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
-				continue
-			}
-			all := kind == "*/*"
-			a.json = a.json || all || kind == "application/json" || kind == "application/*"
-			a.stream = a.stream || all || kind == "text/event-stream" || kind == "text/*"
-		}
-	}
-	return a
+func (x *httpRequest) tooLarge() *refusal {
+	return newRefusal(http.StatusRequestEntityTooLarge, rpc.CodeInvalidRequest,
+		"the body is larger than %d bytes", x.o.MaxBody).withHeader("Connection", "close")
 }

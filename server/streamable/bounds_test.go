@@ -17,8 +17,9 @@ func TestBodyIsBounded(t *testing.T) {
 	s := start(t, streamable.Options{MaxBody: 1000})
 	long := strings.Repeat("x", 1000)
 	assert.Equal(t, s.tool("echo", `{"text":"`+long+`"}`, "").StatusCode, 413)
-	// Also one whose size is not told.
-	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url, io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(long)))
+	// Also a body without Content-Length.
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.url,
+		io.MultiReader(strings.NewReader(`{"a":"`), strings.NewReader(long)))
 	assert.NilError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := s.client.Do(req)
@@ -26,7 +27,8 @@ func TestBodyIsBounded(t *testing.T) {
 	text, _ := io.ReadAll(res.Body)
 	res.Body.Close()
 	assert.Equal(t, res.StatusCode, 413)
-	assert.Equal(t, string(text), `{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than 1000 bytes"}}`)
+	assert.Equal(t, string(text),
+		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than 1000 bytes"}}`)
 	assert.Equal(t, s.tool("echo", `{"text":"`+long[:700]+`"}`, "").StatusCode, 200)
 }
 
@@ -38,7 +40,9 @@ func TestRequestsAreBounded(t *testing.T) {
 	go func() { answers <- c.call("1", "hold", "x", "") }()
 	<-s.begun
 	<-s.begun
-	for _, a := range []*answer{s.tool("echo", `{"text":"x"}`, ""), c.call("2", "echo", "x", ""), s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", "2025-06-18", 1), "")} {
+	for _, a := range []*answer{s.tool("echo", `{"text":"x"}`, ""), c.call("2", "echo", "x", ""),
+		s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", "2025-06-18", 1),
+			"")} {
 		text := a.text()
 		assert.Equal(t, a.StatusCode, 503, text)
 		assert.Equal(t, a.Header.Get("Retry-After"), "1")
@@ -95,7 +99,9 @@ func (s *site) holdOne(c *client, i int) error {
 	text := fmt.Sprint("number ", i)
 	body, lines := toolCall("hold", text), header(modernTool+"hold")
 	if i%2 == 0 {
-		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"hold","arguments":{"text":%q}}}`, i, text)
+		body = fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"hold","arguments":{"text":%q}}}`,
+			i, text)
 		lines = header("Mcp-Session-Id: " + c.id)
 	}
 	req, err := http.NewRequest("POST", s.url, strings.NewReader(body))
@@ -127,5 +133,6 @@ func TestCloseTwice(t *testing.T) {
 	assert.NilError(t, s.handler.Shutdown(t.Context()))
 	assert.Equal(t, c.call("1", "echo", "x", "").StatusCode, 404)
 	assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 503)
-	assert.Equal(t, s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", "2025-06-18", 1), "").StatusCode, 503)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url,
+		strings.Replace(initialize, "REVISION", "2025-06-18", 1), "").StatusCode, 503)
 }

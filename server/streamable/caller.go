@@ -12,34 +12,39 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Caller is who sends an HTTP request, as [Options].Authorize knows them.
+// A Caller is the sender of an HTTP request, as returned by [Options].Authorize.
 type Caller struct {
-	Principal string // to whom sessions and sealed state belong; "": nobody in particular
+	Principal string // owner of sessions and sealed state; "": anonymous
 
-	// Context is for handlers to know more of the caller by its values: the request's, or one made of it. Handlers of the legacy era, which go on when the connection is
-	// cut, get its values only. nil: the request's.
+	// Context carries values for handlers. It is the request's context or derived from it; nil: the
+	// request's. Handlers of the legacy era, which continue after a disconnect, see its values but
+	// not its end.
 	Context context.Context
-	// May is asked once, when it is known what the request is about and before anything of it is done, with all its messages: one, several of a batch, or none, for a GET or
-	// DELETE. An error refuses them all, as one of Authorize. nil: the caller may do everything.
-	May func([]Message) error
-	// Expires is when the caller has to show again who they are: streams that belong to no request, and subscriptions, are ended then, so that they come back. The zero
-	// time is never.
+	// AuthorizeMessages is called once, after the body has been parsed and before any of it is
+	// handled, with all messages of the request: one, several for a batch, none for a GET or
+	// DELETE. An error refuses the whole request, like an error of Authorize. nil: all messages are
+	// allowed.
+	AuthorizeMessages func([]Message) error
+	// Expires is when the caller's credentials expire. GET streams and subscriptions are closed
+	// then, so that the client authenticates again. The zero time means never.
 	Expires time.Time
-	// Header has more headers of the answer, by their canonical names.
+	// Header has additional headers of the response, by canonical name.
 	Header http.Header
 }
 
-// A Message is one of a client's, for [Caller].May.
+// A Message is one message of a client, for [Caller].AuthorizeMessages.
 type Message struct {
 	Method string // "": a response
-	// Subject is what the method is about, where it names something: a tool, a prompt, the URI of a resource, a task.
+	// Subject is the name that the method refers to: of a tool or prompt, the URI of a resource, or
+	// the id of a task.
 	Subject string
-	// Params are as they came, and not to be kept. A name in them may be there twice; such a request does nothing.
+	// Params are the unmodified params, valid only during the call. They may contain duplicate
+	// names; such a request is later refused.
 	Params json.RawMessage
 }
 
-// authenticate settles who sends the request.
-func (x *exchange) authenticate() (refused *refusal) {
+// authenticate calls Authorize and keeps its result.
+func (x *httpRequest) authenticate() (refused *refusal) {
 	if x.o.Authorize == nil {
 		return nil
 	}
@@ -47,16 +52,17 @@ func (x *exchange) authenticate() (refused *refusal) {
 	failure := contain.Call(func() {
 		var err error
 		if caller, err = x.o.Authorize(x.r); err != nil {
-			refused = x.unknown(err)
+			refused = x.callerRefusal(err)
 		}
 	})
 	if failure != nil {
-		return x.panicked(failure)
+		return x.panicRefusal(failure)
 	}
 	if refused != nil {
 		return refused
 	}
-	x.principal, x.may, x.expires = caller.Principal, caller.May, caller.Expires
+	x.principal, x.messageFilter, x.expires = caller.Principal, caller.AuthorizeMessages,
+		caller.Expires
 	x.memory.owner = x.owner(x.principal)
 	if caller.Context != nil {
 		x.r = x.r.WithContext(caller.Context)
@@ -65,48 +71,51 @@ func (x *exchange) authenticate() (refused *refusal) {
 	return nil
 }
 
-// unknown makes a refusal of the error of a function that decides on callers.
-func (x *exchange) unknown(err error) *refusal {
+// callerRefusal returns the refusal for an error of Authorize or AuthorizeMessages.
+func (x *httpRequest) callerRefusal(err error) *refusal {
 	shown, ok := errors.AsType[*Refusal](err)
 	if !ok {
-		x.unknowns.Log(x.o.Logger.Warn, x.r.RemoteAddr, "the caller is not known", "error", err)
+		x.refusalLog.Log(x.o.Logger.Warn, x.r.RemoteAddr, "the caller is not known", "error", err)
 		shown = &Refusal{}
 	}
 	return shown.refusal()
 }
 
-// panicked is the refusal where such a function has panicked.
-func (x *exchange) panicked(failure *contain.PanicError) *refusal {
-	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack", string(failure.Stack))
-	return refuse(http.StatusInternalServerError, rpc.CodeInternalError, "the caller could not be told; the log has the cause")
+// panicRefusal logs a panic of Authorize or AuthorizeMessages, and returns the refusal.
+func (x *httpRequest) panicRefusal(failure *contain.PanicError) *refusal {
+	x.o.Logger.Error("the principal function panicked", "panic", failure.String(), "stack",
+		string(failure.Stack))
+	return newRefusal(http.StatusInternalServerError, rpc.CodeInternalError,
+		"the caller could not be determined; the log has the cause")
 }
 
-// mayOne asks whether the caller may send a message.
-func (x *exchange) mayOne(m *rpc.Message, subject []byte) *refusal {
-	if x.may == nil {
+// authorizeMessage returns a refusal unless the caller may send a message.
+func (x *httpRequest) authorizeMessage(m *rpc.Message, subject []byte) *refusal {
+	if x.messageFilter == nil {
 		return nil
 	}
-	return x.mayAll([]Message{{m.Method, string(subject), m.Params}})
+	return x.authorizeMessages([]Message{{m.Method, string(subject), m.Params}})
 }
 
-// mayAll asks whether the caller may send the request with these messages.
-func (x *exchange) mayAll(messages []Message) (refused *refusal) {
-	if x.may == nil {
+// authorizeMessages returns a refusal unless the caller may send these messages.
+func (x *httpRequest) authorizeMessages(messages []Message) (refused *refusal) {
+	if x.messageFilter == nil {
 		return nil
 	}
 	failure := contain.Call(func() {
-		if err := x.may(messages); err != nil {
-			refused = x.unknown(err)
+		if err := x.messageFilter(messages); err != nil {
+			refused = x.callerRefusal(err)
 		}
 	})
 	if failure != nil {
-		return x.panicked(failure)
+		return x.panicRefusal(failure)
 	}
 	return refused
 }
 
-// expire has the request end, if it is still there, when its caller has to show again who they are. What it returns is to be called at the end.
-func (x *exchange) expire() (cancel func()) {
+// cancelAtExpiry ends the request's context when the caller's credentials expire. Call cancel at
+// the end of the request.
+func (x *httpRequest) cancelAtExpiry() (cancel func()) {
 	if x.expires.IsZero() {
 		return func() {}
 	}

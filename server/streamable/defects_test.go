@@ -21,9 +21,11 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// The defects that other implementations have, as far as a server over HTTP can have them. G are those of one, M those of another.
+// The defects that other implementations have, as far as a server over HTTP can have them. G are
+// those of one, M those of another.
 
-// openSSE opens a session of the transport of 2024-11-05, and returns its stream and what sends messages.
+// openSSE opens a session of the transport of 2024-11-05, and returns its stream and what sends
+// messages.
 func (s *site) openSSE(h header) (stream *answer, post func(body string) *answer) {
 	s.t.Helper()
 	stream = s.do(s.t.Context(), "GET", s.url, "", h).isStream()
@@ -33,24 +35,29 @@ func (s *site) openSSE(h header) (stream *answer, post func(body string) *answer
 		s.t.Helper()
 		return s.do(s.t.Context(), "POST", strings.TrimSuffix(s.url, "/mcp")+e.data, body, h)
 	}
-	assert.Equal(s.t, post(strings.Replace(initialize, "REVISION", "2024-11-05", 1)).StatusCode, 202)
+	assert.Equal(s.t, post(strings.Replace(initialize, "REVISION", "2024-11-05", 1)).StatusCode,
+		202)
 	stream.event(`"id":"i"`)
 	return stream, post
 }
 
 // G1: one malformed message ends the session.
-func TestG1MalformedBodiesEndNothing(t *testing.T) {
+func TestG1MalformedBodyKeepsTheConnection(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	c := s.connect("2025-11-25", "")
 	get := c.get("").isStream()
 	stream, post := s.openSSE("")
-	for _, body := range []string{"", "{", "nonsense", "\x00\xff", "7", "null", `{"jsonrpc":"1.0","id":5,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":1}`} {
-		for _, a := range []*answer{c.post(body, ""), post(body), s.do(t.Context(), "POST", s.url, body, "Mcp-Protocol-Version: 2026-07-28")} {
+	for _, body := range []string{"", "{", "nonsense", "\x00\xff", "7", "null",
+		`{"jsonrpc":"1.0","id":5,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1}`} {
+		for _, a := range []*answer{c.post(body, ""), post(body),
+			s.do(t.Context(), "POST", s.url, body, "Mcp-Protocol-Version: 2026-07-28")} {
 			assert.Equal(t, a.StatusCode, 400, body)
 			assert.Assert(t, strings.Contains(a.text(), `"error":{"code":-32`), body)
 		}
 	}
-	c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "").wants(200, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	c.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "").wants(200,
+		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	stream.event(`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	s.changeTools("new")
@@ -61,9 +68,17 @@ func TestG1MalformedBodiesEndNothing(t *testing.T) {
 func TestG2M5PanicsAreAnswered(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	blow := func(context.Context) { panic("ashes") }
-	s.offer("explode", func(ctx context.Context) (*mcp.CallToolResult, error) { blow(ctx); return nil, nil })
-	assert.NilError(t, s.server.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:r", Name: "r"},
-		Read: func(ctx context.Context, _ string) (*mcp.ReadResourceResult, error) { blow(ctx); return nil, nil }}))
+	s.offer("explode", func(ctx context.Context) (*mcp.CallToolResult, error) {
+		blow(ctx)
+		return nil, nil
+	})
+	assert.NilError(t,
+		s.server.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:r", Name: "r"},
+			Read: func(ctx context.Context, _ string) (*mcp.ReadResourceResult,
+				error) {
+				blow(ctx)
+				return nil, nil
+			}}))
 	assert.NilError(t, s.server.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"},
 		Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
 			blow(ctx)
@@ -71,7 +86,8 @@ func TestG2M5PanicsAreAnswered(t *testing.T) {
 		}}))
 	c := s.connect("2025-11-25", "")
 	stream, post := s.openSSE("")
-	for method, params := range map[string]string{"tools/call": `"name":"explode"`, "resources/read": `"uri":"x:r"`, "prompts/get": `"name":"p"`} {
+	for method, params := range map[string]string{"tools/call": `"name":"explode"`,
+		"resources/read": `"uri":"x:r"`, "prompts/get": `"name":"p"`} {
 		const failed = `{"jsonrpc":"2.0","id":"mine","error":{"code":-32603,"message":"Internal error"}}`
 		body := `{"jsonrpc":"2.0","id":"mine","method":"` + method + `","params":{` + params + `}}`
 		c.post(body, "").wants(200, failed)
@@ -79,7 +95,8 @@ func TestG2M5PanicsAreAnswered(t *testing.T) {
 		assert.Equal(t, stream.event("").data, failed)
 		_, name, _ := strings.Cut(params, ":")
 		s.do(t.Context(), "POST", s.url, strings.Replace(body, params, params+","+modernMeta, 1),
-			header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+strings.Trim(name, `"`))).wants(200, failed)
+			header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+
+				strings.Trim(name, `"`))).wants(200, failed)
 	}
 }
 
@@ -88,26 +105,32 @@ func TestG3M16IDsAreEchoed(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	c, old := s.connect("2025-11-25", ""), s.connect("2025-03-26", "")
 	stream, post := s.openSSE("")
-	for _, id := range []string{`9007199254740993`, `-9007199254740993`, `1.5`, `-1`, `0`, `""`, `"\u0061\/"`, `1e2`, `123456789012345678901234567890`} {
+	for _, id := range []string{`9007199254740993`, `-9007199254740993`, `1.5`, `-1`, `0`, `""`,
+		`"\u0061\/"`, `1e2`, `123456789012345678901234567890`} {
 		want := `{"jsonrpc":"2.0","id":` + id + `,"result":{}}`
 		ping := `{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`
 		c.post(ping, "").wants(200, want)
 		old.post("["+ping+"]", "").wants(200, "["+want+"]")
 		post(ping)
 		assert.Equal(t, stream.event("").data, want)
-		a := s.do(t.Context(), "POST", s.url, strings.Replace(modernCall("no/such", ""), `"id":1`, `"id":`+id, 1), "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: no/such")
+		a := s.do(t.Context(), "POST", s.url,
+			strings.Replace(modernCall("no/such", ""), `"id":1`, `"id":`+id, 1),
+			"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: no/such")
 		assert.Assert(t, strings.HasPrefix(a.text(), `{"jsonrpc":"2.0","id":`+id+`,"error":`))
 	}
 }
 
-// G4: of several subscriptions with one id only the last hears anything, and the end of one is the end of all.
-func TestG4SubscriptionsOfOneIDAreSeveral(t *testing.T) {
+// G4: of several subscriptions with one id only the last hears anything, and the end of one is the
+// end of all.
+func TestG4SubscriptionsWithTheSameID(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		var wires []*wire
 		var streams []*answer
 		for range 4 {
 			w := b.dial()
-			a := w.ask("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`), listen).isStream()
+			a := w.ask("POST",
+				modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+				listen).isStream()
 			a.event("acknowledged")
 			wires, streams = append(wires, w), append(streams, a)
 		}
@@ -123,11 +146,14 @@ func TestG4SubscriptionsOfOneIDAreSeveral(t *testing.T) {
 }
 
 // G6: a legacy client is asked once only, and gets a result that it does not know.
-func TestG6LegacyClientIsAskedAgain(t *testing.T) {
+func TestG6LegacyClientIsElicitedTwice(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offer("twice", func(ctx context.Context) (*mcp.CallToolResult, error) {
 		for _, key := range []string{"one", "two"} {
-			if _, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: key, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
+			if _, err := server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: key,
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{}}`)}); err != nil {
 				return nil, err
 			}
 		}
@@ -136,8 +162,12 @@ func TestG6LegacyClientIsAskedAgain(t *testing.T) {
 	c := s.connect("2025-06-18", "")
 	a := c.call("7", "twice", "", "").isStream()
 	for i, message := range []string{"one", "two"} {
-		a.event(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":%q`, i+1, message))
-		assert.Equal(t, c.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"decline"}}`, i+1), "").StatusCode, 202)
+		a.event(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"elicitation/create","params":{"message":%q`, i+1,
+			message))
+		assert.Equal(t, c.post(
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"action":"decline"}}`, i+1),
+			"").StatusCode, 202)
 	}
 	e := a.event(`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"both"}]`)
 	assert.Assert(t, !strings.Contains(e.data, "inputRequests"), e.data)
@@ -149,12 +179,16 @@ func TestG9M6BodiesAreBounded(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true, MaxBody: 1000})
 	c := s.connect("2025-11-25", "")
 	_, post := s.openSSE("")
-	large := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1000) + `"}}`
-	for _, a := range []*answer{c.post(large, ""), post(large), s.do(t.Context(), "POST", s.url, large, "Mcp-Protocol-Version: 2026-07-28"), c.post("["+large+"]", "")} {
+	large := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", 1000) +
+		`"}}`
+	for _, a := range []*answer{c.post(large, ""), post(large),
+		s.do(t.Context(), "POST", s.url, large, "Mcp-Protocol-Version: 2026-07-28"),
+		c.post("["+large+"]", "")} {
 		assert.Equal(t, a.StatusCode, 413)
 	}
 	// Nor is one awaited that never ends.
-	endless := httptest.NewRequest("POST", "/mcp", io.MultiReader(strings.NewReader(`{"x":"`), spaces{}))
+	endless := httptest.NewRequest("POST", "/mcp",
+		io.MultiReader(strings.NewReader(`{"x":"`), spaces{}))
 	endless.Header.Set("Content-Type", "application/json")
 	endless.ContentLength = -1
 	w := httptest.NewRecorder()
@@ -183,18 +217,21 @@ func (h hangsUp) Write(p []byte) (int, error) {
 }
 
 // G12, M9: something is kept of each stream, and the names of sessions that have ended, for ever.
-func TestG12M9WhatHasEndedIsForgotten(t *testing.T) {
+func TestG12M9EndedSessionsAndStreamsAreFreed(t *testing.T) {
 	w := newWorld(server.Options{})
 	h := streamable.Options{MaxEvents: 10, MaxStored: 256 << 10, MaxSessions: 10}.New(w.server)
 	defer h.Close()
 	text := strings.Repeat("x", 500)
 	open := func() header {
-		got := arrive(h, "POST", local, "localhost", strings.Replace(initialize, "REVISION", "2025-11-25", 1), "")
+		got := arrive(h, "POST", local, "localhost",
+			strings.Replace(initialize, "REVISION", "2025-11-25", 1), "")
 		assert.Equal(t, got.Code, 200)
 		return header("Mcp-Session-Id: " + got.Header().Get("Mcp-Session-Id"))
 	}
 	call := func(session header) { // as a stream, whose events are kept
-		got := arrive(h, "POST", local, "localhost", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+text+`"}}}`, session+"\nAccept: text/event-stream")
+		got := arrive(h, "POST", local, "localhost",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+
+				text+`"}}}`, session+"\nAccept: text/event-stream")
 		assert.Assert(t, got.Code == 200 && strings.Contains(got.Body.String(), text))
 	}
 	heap := func() int64 {
@@ -226,18 +263,23 @@ func TestG12M9WhatHasEndedIsForgotten(t *testing.T) {
 	assert.Assert(t, grown < 512<<10, "%d bytes", grown)
 	fresh := open() // there is room for what it says still
 	call(fresh)
-	assert.Equal(t, arrive(h, "GET", local, "localhost", "", fresh+"\nLast-Event-Id: 1-0").Code, 200)
+	assert.Equal(t, arrive(h, "GET", local, "localhost", "", fresh+"\nLast-Event-Id: 1-0").Code,
+		200)
 }
 
 // G13: one client that does not read delays the news of all others.
-func TestG13StuckClientDelaysNobody(t *testing.T) {
+func TestG13BlockedClientDelaysNoOther(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		stuck := b.dial()
-		stuck.send("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`), listen)
+		stuck.send("POST",
+			modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+			listen)
 		legacy := b.dial()
 		legacy.send("GET", "", b.connect("2025-11-25"))
 		w := b.dial()
-		a := w.ask("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`), listen).isStream()
+		a := w.ask("POST",
+			modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+			listen).isStream()
 		a.event("acknowledged")
 		synctest.Wait()
 		begin := time.Now()
@@ -253,13 +295,16 @@ func TestG13StuckClientDelaysNobody(t *testing.T) {
 }
 
 // G15: a server that has sessions for legacy clients has nothing for modern ones.
-func TestG15SessionsAndModernClientsGoTogether(t *testing.T) {
+func TestG15SessionsBesideModernClients(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offers()
 	legacy := s.connect("2025-11-25", "")
 	get := legacy.get("").isStream()
-	assert.Assert(t, strings.Contains(s.modern("server/discover", "", "", "").text(), `"supportedVersions":["2026-07-28"]`))
-	subscribed := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`, "").isStream()
+	assert.Assert(t,
+		strings.Contains(s.modern("server/discover", "", "", "").text(),
+			`"supportedVersions":["2026-07-28"]`))
+	subscribed := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`,
+		"").isStream()
 	subscribed.event("acknowledged")
 	// What one handler asks, clients of both eras answer in their own way.
 	asked := legacy.call("1", "ask", "", "").isStream()
@@ -267,10 +312,16 @@ func TestG15SessionsAndModernClientsGoTogether(t *testing.T) {
 	asked.event("elicitation/create")
 	ask := strings.Replace(toolCall("ask", ""), "{}", `{"elicitation":{}}`, 1)
 	var m struct{ Result struct{ RequestState string } }
-	assert.NilError(t, json.Unmarshal([]byte(s.do(t.Context(), "POST", s.url, ask, modernTool+"ask").text()), &m))
-	answered := strings.Replace(ask, `"_meta"`, `"inputResponses":{"name":{"action":"decline"}},"requestState":"`+m.Result.RequestState+`","_meta"`, 1)
-	assert.Assert(t, strings.Contains(s.do(t.Context(), "POST", s.url, answered, modernTool+"ask").text(), `"text":"decline"`))
-	assert.Equal(t, legacy.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`, "").StatusCode, 202)
+	assert.NilError(t,
+		json.Unmarshal([]byte(s.do(t.Context(), "POST", s.url, ask, modernTool+"ask").text()), &m))
+	answered := strings.Replace(ask, `"_meta"`,
+		`"inputResponses":{"name":{"action":"decline"}},"requestState":"`+m.Result.RequestState+
+			`","_meta"`, 1)
+	assert.Assert(t,
+		strings.Contains(s.do(t.Context(), "POST", s.url, answered, modernTool+"ask").text(),
+			`"text":"decline"`))
+	assert.Equal(t, legacy.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`,
+		"").StatusCode, 202)
 	asked.event(`"text":"decline"`)
 	s.changeTools("new")
 	get.event("list_changed")
@@ -287,54 +338,70 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 			ended <- context.Cause(ctx)
 			return ctx.Err()
 		}
-		b.offer("wait", func(ctx context.Context) (*mcp.CallToolResult, error) { return nil, wait(ctx) })
+		b.offer("wait", func(ctx context.Context) (*mcp.CallToolResult, error) {
+			return nil, wait(ctx)
+		})
 		err := errors.Join(
 			b.server.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:r", Name: "r"},
-				Read: func(ctx context.Context, _ string) (*mcp.ReadResourceResult, error) { return nil, wait(ctx) }}),
+				Read: func(ctx context.Context, _ string) (*mcp.ReadResourceResult,
+					error) {
+					return nil, wait(ctx)
+				}}),
 			b.server.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"},
-				Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) { return nil, wait(ctx) },
-				Complete: func(ctx context.Context, _, _ string, _ map[string]string) (mcp.Completion, error) {
+				Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult,
+					error) {
+					return nil, wait(ctx)
+				},
+				Complete: func(ctx context.Context, _, _ string,
+					_ map[string]string) (mcp.Completion, error) {
 					return mcp.Completion{}, wait(ctx)
 				}}))
 		assert.NilError(t, err)
 		for method, params := range map[string]string{
-			"tools/call": `"name":"wait"`, "resources/read": `"uri":"x:r"`, "prompts/get": `"name":"p"`,
+			"tools/call": `"name":"wait"`, "resources/read": `"uri":"x:r"`,
+			"prompts/get":         `"name":"p"`,
 			"completion/complete": `"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}`,
 		} {
 			_, name, _ := strings.Cut(params, ":")
 			w := b.dial()
-			w.send("POST", modernCall(method, params+","), header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+strings.Trim(name, `"`)))
+			w.send("POST", modernCall(method, params+","),
+				header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+
+					strings.Trim(name, `"`)))
 			<-began
 			w.Close()
 			assert.ErrorIs(t, <-ended, context.Canceled)
 			// A legacy client may come back; its handlers end with its session.
 			session := b.connect("2025-11-25")
 			v, u := b.dial(), b.dial()
-			v.send("POST", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`}}`, session)
+			v.send("POST", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`}}`,
+				session)
 			<-began
 			v.Close()
 			synctest.Wait()
 			assert.Equal(t, u.ask("DELETE", "", session).StatusCode, 204)
-			assert.ErrorContains(t, <-ended, "the client said so")
+			assert.ErrorContains(t, <-ended, "the client deleted it")
 			u.Close()
 		}
 	})
 }
 
 // M1: a subscription keeps everything else waiting.
-func TestM1SubscriptionsAreNoRequests(t *testing.T) {
+func TestM1SubscriptionsUseNoRequestSlot(t *testing.T) {
 	s := start(t, streamable.Options{MaxRequests: 1})
 	for range 3 {
-		s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`, "").isStream().event("acknowledged")
+		s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`,
+			"").isStream().event("acknowledged")
 		assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200)
 	}
 }
 
-// M2: a subscription is acknowledged, and then hears nothing.
-func TestM2SubscriptionsHear(t *testing.T) {
+// M2: a subscription is acknowledged, and then receives nothing.
+func TestM2SubscriptionsReceiveNotifications(t *testing.T) {
 	s := start(t, streamable.Options{})
 	s.offers()
-	a := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:r"]},`, "").isStream()
+	a := s.modern("subscriptions/listen", "",
+		`"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:r"]},`,
+		"").isStream()
 	a.event("acknowledged")
 	s.changeTools("new")
 	a.event("notifications/tools/list_changed")
@@ -362,13 +429,17 @@ func TestM3ClientsCancelTheirOwnRequests(t *testing.T) {
 	}
 	const cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"mine"`
 	for _, a := range []*answer{
-		attacker.post(cancel+"}}", ""), attack(cancel + "}}"), s.do(t.Context(), "POST", s.url, cancel+","+modernMeta+"}}", "Mcp-Protocol-Version: 2026-07-28"),
-		s.do(t.Context(), "POST", s.url, cancel+","+modernMeta+"}}", header("Mcp-Protocol-Version: 2026-07-28\nMcp-Session-Id: "+victim.id)),
+		attacker.post(cancel+"}}", ""), attack(cancel + "}}"),
+		s.do(t.Context(), "POST", s.url, cancel+","+modernMeta+"}}",
+			"Mcp-Protocol-Version: 2026-07-28"),
+		s.do(t.Context(), "POST", s.url, cancel+","+modernMeta+"}}",
+			header("Mcp-Protocol-Version: 2026-07-28\nMcp-Session-Id: "+victim.id)),
 	} {
 		assert.Equal(t, a.StatusCode, 202)
 	}
 	assert.Equal(t, s.do(t.Context(), "POST", s.url, cancel+"}}", "").StatusCode, 400)
-	assert.Equal(t, s.do(t.Context(), "POST", s.url, cancel+"}}", "Mcp-Session-Id: x").StatusCode, 404)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url, cancel+"}}", "Mcp-Session-Id: x").StatusCode,
+		404)
 	assert.Equal(t, len(s.ended), 0)
 	close(s.release)
 	for range 2 {
@@ -382,10 +453,14 @@ func TestM8NotificationsAreKept(t *testing.T) {
 	inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
 		const most = 3000 // more than are queued for anybody
 		session := b.connect("2025-11-25")
-		params := strings.Replace(`{"name":"flood","arguments":{"text":"MOST"},"_meta":{"progressToken":1,META}}`, "MOST", fmt.Sprint(most), 1)
-		for h, meta := range map[header]string{session: `"a":1`, modernTool + "flood": strings.TrimSuffix(strings.TrimPrefix(modernMeta, `"_meta":{`), "}")} {
+		params := strings.Replace(
+			`{"name":"flood","arguments":{"text":"MOST"},"_meta":{"progressToken":1,META}}`, "MOST",
+			fmt.Sprint(most), 1)
+		for h, meta := range map[header]string{session: `"a":1`, modernTool +
+			"flood": strings.TrimSuffix(strings.TrimPrefix(modernMeta, `"_meta":{`), "}")} {
 			w := b.dial()
-			w.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+strings.Replace(params, "META", meta, 1)+`}`, h)
+			w.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+
+				strings.Replace(params, "META", meta, 1)+`}`, h)
 			time.Sleep(20 * time.Second) // of the bubble: slow, but not as slow as to be given up
 			a := w.answer().isStream()
 			if h == session {
@@ -402,7 +477,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 	})
 }
 
-// M10: sessions are of nobody, are known by their form, and are made up where there are none.
+// M10: sessions belong to no principal, are accepted by their form, and are created on the fly.
 func TestM10SessionsAreMadeByInitialize(t *testing.T) {
 	s := start(t, streamable.Options{Principal: byToken})
 	const a, b = header("Authorization: Bearer a\n"), header("Authorization: Bearer b\n")
@@ -411,7 +486,9 @@ func TestM10SessionsAreMadeByInitialize(t *testing.T) {
 	forged[0] ^= 1
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, method := range []string{"GET", "POST", "DELETE"} {
-		for h, want := range map[header]int{a: 400, a + header("Mcp-Session-Id: "+string(forged)): 404, b + header("Mcp-Session-Id: "+c.id): 404, header("Mcp-Session-Id: " + c.id): 401} {
+		for h, want := range map[header]int{a: 400, a +
+			header("Mcp-Session-Id: "+string(forged)): 404, b +
+			header("Mcp-Session-Id: "+c.id): 404, header("Mcp-Session-Id: " + c.id): 401} {
 			answer := s.do(t.Context(), method, s.url, ping, h)
 			assert.Equal(t, answer.StatusCode, want)
 			assert.Equal(t, answer.Header.Get("Mcp-Session-Id"), "")
@@ -424,13 +501,20 @@ func TestM10SessionsAreMadeByInitialize(t *testing.T) {
 func TestM15TasksAreOfTheirPrincipal(t *testing.T) {
 	s := start(t, streamable.Options{Principal: byToken})
 	t.Cleanup(func() { assert.Check(t, s.server.Close(context.Background()) == nil) })
-	assert.NilError(t, s.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "long"}, Tasks: mcp.TaskRequired,
-		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }}))
+	assert.NilError(t,
+		s.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "long"}, Tasks: mcp.TaskRequired,
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return &mcp.CallToolResult{}, nil
+			}}))
 	do := func(principal, method, name, params string) string {
 		t.Helper()
-		meta := strings.Replace(modernMeta, "{}", `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
-		return s.do(t.Context(), "POST", s.url, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`,`+meta+`}}`,
-			header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+name+"\nAuthorization: Bearer "+principal)).text()
+		meta := strings.Replace(modernMeta, "{}",
+			`{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
+		return s.do(t.Context(), "POST", s.url, `{"jsonrpc":"2.0","id":1,"method":"`+method+
+			`","params":{`+params+`,`+meta+`}}`,
+			header("Mcp-Protocol-Version: 2026-07-28\nMcp-Method: "+method+"\nMcp-Name: "+name+
+				"\nAuthorization: Bearer "+principal)).text()
 	}
 	var m struct{ Result struct{ TaskID string } }
 	begun := do("a", "tools/call", "long", `"name":"long"`)
@@ -438,9 +522,11 @@ func TestM15TasksAreOfTheirPrincipal(t *testing.T) {
 	id := m.Result.TaskID
 	assert.Assert(t, id != "", begun)
 	for _, method := range []string{"tasks/get", "tasks/cancel"} {
-		assert.Assert(t, strings.Contains(do("b", method, id, `"taskId":"`+id+`"`), `"error":{"code":-32602`))
+		assert.Assert(t,
+			strings.Contains(do("b", method, id, `"taskId":"`+id+`"`), `"error":{"code":-32602`))
 	}
-	assert.Assert(t, strings.Contains(do("a", "tasks/get", id, `"taskId":"`+id+`"`), `"taskId":"`+id+`"`))
+	assert.Assert(t,
+		strings.Contains(do("a", "tasks/get", id, `"taskId":"`+id+`"`), `"taskId":"`+id+`"`))
 }
 
 // M16: an answer to nothing is taken for a request, and answered.
@@ -448,13 +534,15 @@ func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	c := s.connect("2025-11-25", "")
 	stream, post := s.openSSE("")
-	for _, body := range []string{`{"jsonrpc":"2.0","id":77,"error":{"code":-32000,"message":"m"}}`, `{"jsonrpc":"2.0","id":77,"result":{}}`, `{"jsonrpc":"2.0","id":"x","result":{}}`} {
+	for _, body := range []string{`{"jsonrpc":"2.0","id":77,"error":{"code":-32000,"message":"m"}}`,
+		`{"jsonrpc":"2.0","id":77,"result":{}}`, `{"jsonrpc":"2.0","id":"x","result":{}}`} {
 		for _, a := range []*answer{c.post(body, ""), post(body)} {
 			assert.Equal(t, a.StatusCode, 202)
 			assert.Equal(t, a.text(), "")
 		}
 		a := s.do(t.Context(), "POST", s.url, body, "Mcp-Protocol-Version: 2026-07-28")
-		assert.Equal(t, a.StatusCode, http.StatusBadRequest) // a modern client has nothing to answer
+		// a modern client has nothing to answer
+		assert.Equal(t, a.StatusCode, http.StatusBadRequest)
 		assert.Assert(t, !strings.Contains(a.text(), `"id"`))
 	}
 	post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)

@@ -1,61 +1,119 @@
-// Package streamable serves MCP over HTTP: Streamable HTTP in both eras on one endpoint, and if wanted the HTTP+SSE of 2024-11-05 too.
+// Package streamable serves MCP over HTTP: Streamable HTTP of both eras on one endpoint and,
+// optionally, the HTTP+SSE transport of 2024-11-05.
 //
-//	h := streamable.Options{}.New(server)
+//	h := streamable.New(server)
 //	err := http.ListenAndServe("127.0.0.1:8080", h)
 //
 // # One endpoint, two eras
 //
-// Every message of a client is a POST of its own. What it says settles its era, so that clients of both share the address, the process and the server:
+// A client sends each message in a POST of its own. The message determines its era, so clients of
+// both eras share the address, the process and the server:
 //
-//	POST ─► Host, Origin ─► Principal ─► body, read and scanned once ─┬─► modern: _meta or the header says 2026-07-28
-//	                                                                  │     headers = body?  400 -32020
-//	                                                                  │     answered and forgotten; gone client = cancelled
-//	                                                                  └─► legacy: Mcp-Session-Id
-//	                                                                        initialize makes the session, DELETE ends it
-//	                                                                        runs on when the client is cut off
+//	POST ─► Host, Origin ─► principal ─► body, read and scanned once
+//	  │
+//	  ├─► modern: _meta or the header says 2026-07-28
+//	  │     headers = body? otherwise 400 -32020
+//	  │     no state; a disconnect cancels the request
+//	  └─► legacy: Mcp-Session-Id
+//	        initialize opens the session, DELETE ends it
+//	        a disconnect does not cancel the request
 //
-// The answer is JSON if nothing was said before it, and a stream of events otherwise; a stream also where the answer takes longer than [Options].Heartbeat, so
-// that nobody in between loses patience. A client that does not accept streams gets the answer alone, and cannot be asked anything.
+// A response is JSON if the handler sent no message before it and answered within
+// [Options].Heartbeat, and an event stream otherwise. A client that does not accept event streams
+// gets the response only; notifications to it are dropped and requests to it fail.
 //
 // # Modern requests
 //
-// Nothing is kept from one request to the next. Any of several servers behind a load balancer may answer, if they share a [server.Options].StateKey. A
-// subscription is a request that lasts: its stream is open until the client closes it, or [Handler.Shutdown] ends it with its result.
+// A modern request leaves no state. Any of several servers behind a load balancer may answer it if
+// they share a [server.Options].StateKey. A subscription is a request whose stream stays open until
+// the client closes it, its caller's authorization expires, or [Handler.Shutdown] ends it with its
+// result.
 //
 // # Legacy sessions
 //
-// A session has streams, and each message of the server goes to exactly one:
+// A session has streams. The server sends each message on exactly one of them:
 //
-//	POST tools/call ◄── stream 3: progress, questions to the client, the response
-//	GET             ◄── stream 4: what belongs to no request, such as notifications/tools/list_changed
+//	POST tools/call ◄── stream 3: progress, requests to the client, the response
+//	GET             ◄── stream 4: messages that belong to no request, such as list_changed
 //	GET, Last-Event-ID: 3-2
-//	                ◄── stream 3, from behind its second event, until its response
+//	                ◄── stream 3, after its second event, until its response
 //
-// Events have the ids STREAM-EVENT. The last ones of a session are kept, so a client that was cut off misses nothing if it is back in time; a handler that takes
-// long may send the client away on purpose, with [CloseStream]. What belongs to no request waits, and is told once, until there is a stream for it. The
-// client's answers come by POST, and find the call of the server by the session and its id.
+// An event's id is STREAM-EVENT. The last events of a session are stored, so that a client can
+// reconnect and resume a stream. A handler that takes long may close the connection deliberately
+// with [CloseStream]. A message that belongs to no request waits for a GET stream and is sent once.
+// The client answers a request of the server by POST; the session and the id identify the call.
+//
+// # Message order
+//
+// HTTP requests are independent, so order holds only within one of them:
+//
+//	events of one stream        arrive in the order in which the server sent them, the response
+//	                            last
+//	streams of a session        have no order among each other: a notification on the GET stream
+//	                            may arrive before or after a response that was sent earlier
+//	requests of a client        start in no particular order and run concurrently; a client that
+//	                            needs an order waits for the response to the first
+//	a notification of a client  has been handled when its POST is answered with 202, so a later
+//	                            POST sees its effect
+//	a batch (2025-03-26)        is handled in order, one message at a time
+//	subscription events         arrive in order on the stream of subscriptions/listen, in no order
+//	                            relative to other responses
+//
+// On stdio, by contrast, a request sees every notification sent before it.
 //
 // # Bounds
 //
-// Bodies, requests, streams, sessions, what is kept, and how long anybody is waited for: all has a limit, in [Options] or below.
+// Bodies, requests, streams, sessions, stored events and waiting times have limits, set in
+// [Options] or fixed:
 //
-//	a body that does not come               30 s, then 408
-//	a client that reads slowly              30 s for each 256 KiB of an answer or event; for all of it 30 s and one more for each 32 KiB, 2 minutes at most; then it is cut
-//	a client that does not read a stream    its request waits with 1 MiB or 1024 events, until the stream is cut
-//	a modern client that is cut off         the request is cancelled
-//	a legacy one                            the request goes on, and its stream is kept within bounds
-//	a legacy session that is not used       30 minutes, then 404
+//	request body not complete   30 s, then 408
+//	response or event not read  30 s for each 256 KiB; for all of it 30 s and 1 s for each 32 KiB,
+//	                            at most 2 minutes; then the connection is closed
+//	stream not read             at 1 MiB or 1024 unread events its request waits until the client
+//	                            reads or its connection is closed
+//	modern client disconnects   the request is cancelled
+//	legacy client disconnects   the request continues, and the last events of its stream are
+//	                            stored
+//	legacy session not used     30 minutes, then 404
 //
-// Each principal has a share of requests, streams, sessions and memory, so that one who takes all
-// it can get leaves room for others: at most half of what they leave. Over its share it gets 429,
-// and where nothing is left everybody gets 503, with the error -31999 and a Retry-After.
+// Each principal has a share of requests, streams, sessions and memory: at most half of what the
+// others leave. A principal over its share gets 429; if nothing is left, everybody gets 503. Both
+// carry the error -31999 and a Retry-After header.
 //
-// Memory is that of the server, see [server.Options].Memory. A body takes from it before it is
-// read, if it is larger than 64 KiB, and so does what an operation asks for with dispatch.Reserve;
-// the answer takes the place of both until it has been read, and what is kept of streams is counted
-// too. A call whose answer finds no room has run: its error says so, how large the answer was, and
-// how much room there is.
+// Memory belongs to the server, see [server.Options].Memory. A body larger than 64 KiB reserves
+// memory before it is read, and an operation reserves memory with dispatch.Reserve. The response
+// replaces both until it has been read. Stored events count too. If there is no memory for the
+// response of a call, the call has run; its error says so, and states the size of the response and
+// the memory available.
 //
-// Time for a request's head is the [http.Server]'s to limit, with ReadHeaderTimeout. A ReadTimeout is kept to instead of the 30 s for a body. A WriteTimeout does
-// nothing: it would be for the whole of an answer, and of a stream.
+// # The cost of an idle client
+//
+// A client that opens connections and neither reads nor sends costs, at most:
+//
+//	before the request's header is complete  one connection of net/http; ended by
+//	                                         ReadHeaderTimeout of the [http.Server], which the
+//	                                         program must set
+//	before the body is complete              one connection and [Options].MaxBody bytes (memory is
+//	                                         reserved as bytes arrive, not as the header claims);
+//	                                         ended after 30 s or the server's ReadTimeout
+//	while the response is written            one of [Options].MaxRequests and the response's
+//	                                         memory; ended after 30 s to 2 minutes, see Bounds
+//	on a GET stream                          one of [Options].MaxStreams and 1 MiB or 1024 events
+//	                                         in memory; ended 30 s after the first write that the
+//	                                         client's receive window does not take: the next
+//	                                         message or, on a silent stream, a comment, sent every
+//	                                         [Options].Heartbeat
+//	on subscriptions/listen                  the same place, with comments at the same interval
+//	between requests of a legacy session     one of [Options].MaxSessions and MaxEventBytes of
+//	                                         stored events; ended after [Options].SessionIdle
+//	between requests of a modern client      nothing but the connection, until IdleTimeout of the
+//	                                         [http.Server]
+//
+// The sum is limited twice: by the maximum counts, of which a principal has only its share, and in
+// bytes by the server's memory. While the operating system still accepts comments into its buffers,
+// a stream whose client is alive but does not read stays open.
+//
+// The [http.Server] limits the time for a request's header with ReadHeaderTimeout. Its ReadTimeout
+// replaces the 30 s for a body. Its WriteTimeout has no effect, because it would limit a whole
+// response or stream.
 package streamable

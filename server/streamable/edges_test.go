@@ -25,7 +25,11 @@ import (
 
 // offer adds a tool in MCP's own terms.
 func (w *world) offer(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
-	err := w.server.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) { return call(ctx) }})
+	err := w.server.AddTool(
+		server.Tool{Tool: mcp.Tool{Name: name},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				return call(ctx)
+			}})
 	if err != nil {
 		panic(err)
 	}
@@ -49,10 +53,12 @@ func (l *lockedLog) text() string {
 	return l.String()
 }
 
-// A handler that panics is answered as one that fails, and leaves a trace in the log only. One that ends its goroutine harms nobody else.
-func TestHandlersThatBreak(t *testing.T) {
+// A handler that panics is answered as one that fails, and leaves a trace in the log only. One that
+// ends its goroutine affects no other request.
+func TestHandlersThatPanicOrExit(t *testing.T) {
 	var log lockedLog
-	s := startWorld(t, streamable.Options{}, server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := startWorld(t, streamable.Options{},
+		server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	s.offer("explode", func(context.Context) (*mcp.CallToolResult, error) { panic("secret ashes") })
 	s.offer("exit", func(context.Context) (*mcp.CallToolResult, error) {
 		runtime.Goexit()
@@ -75,14 +81,15 @@ func TestHandlersThatBreak(t *testing.T) {
 }
 
 // A modern client is never called, and what is said behind an answer goes nowhere.
-func TestSayingBehindTheAnswer(t *testing.T) {
+func TestNotifyAfterTheResponse(t *testing.T) {
 	s := start(t, streamable.Options{})
 	kept := make(chan context.Context, 1)
 	s.offer("keep", func(ctx context.Context) (*mcp.CallToolResult, error) {
 		kept <- ctx
 		return &mcp.CallToolResult{}, nil
 	})
-	body := strings.Replace(toolCall("keep", ""), `"_meta":{`, `"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
+	body := strings.Replace(toolCall("keep", ""), `"_meta":{`,
+		`"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
 	a := s.do(t.Context(), "POST", s.url, body, modernTool+"keep")
 	assert.Assert(t, strings.Contains(a.text(), `"result"`))
 	ctx := <-kept
@@ -115,14 +122,17 @@ func TestEventIDsMustBeUnique(t *testing.T) {
 	assert.Equal(t, len(seen), 10)
 }
 
-// A call of the client ends with its session, and fails at once where the client has gone without knowing of anything to come back for.
+// A call of the client ends with its session, and fails at once where the client has gone without
+// knowing of anything to come back for.
 func TestCallsEndWithTheClient(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		failed := make(chan error, 1)
 		b.offer("asks", func(ctx context.Context) (*mcp.CallToolResult, error) {
 			b.begun <- ""
 			<-b.release
-			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			_, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			failed <- err
 			return nil, err
 		})
@@ -134,7 +144,7 @@ func TestCallsEndWithTheClient(t *testing.T) {
 		w.Close()
 		synctest.Wait()
 		b.release <- struct{}{}
-		assert.ErrorContains(t, <-failed, "the client has gone")
+		assert.ErrorContains(t, <-failed, "the client has disconnected")
 		synctest.Wait() // until the id is free again
 
 		w, v := b.dial(), b.dial()
@@ -144,7 +154,7 @@ func TestCallsEndWithTheClient(t *testing.T) {
 		a := w.answer().isStream()
 		a.event("elicitation/create")
 		assert.Equal(t, v.ask("DELETE", "", session).StatusCode, 204)
-		assert.ErrorContains(t, <-failed, "the client said so")
+		assert.ErrorContains(t, <-failed, "the client deleted it")
 		a.ends()
 		w.Close()
 		v.Close()
@@ -156,8 +166,12 @@ func TestCloseBesideSlowReaders(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-11-25")
 		modern, legacy, get := b.dial(), b.dial(), b.dial()
-		modern.send("POST", strings.Replace(toolCall("flood", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), modernTool+"flood")
-		legacy.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flood","arguments":{"text":""},"_meta":{"progressToken":1}}}`, session)
+		modern.send("POST",
+			strings.Replace(toolCall("flood", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1),
+			modernTool+"flood")
+		legacy.send("POST",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flood","arguments":{"text":""},"_meta":{"progressToken":1}}}`,
+			session)
 		get.send("GET", "", session)
 		synctest.Wait()
 		begin := time.Now()
@@ -170,7 +184,7 @@ func TestCloseBesideSlowReaders(t *testing.T) {
 }
 
 // Half a request, a client that hangs up anywhere, and garbage leave nothing behind.
-func TestVanishingClients(t *testing.T) {
+func TestClientsThatDisconnect(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-11-25")
 		whole := "POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: steps\r\n" +
@@ -187,7 +201,9 @@ func TestVanishingClients(t *testing.T) {
 			w.Close()
 		}
 		w := b.dial()
-		w.send("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`), "Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen")
+		w.send("POST", modernCall("subscriptions/listen",
+			`"notifications":{"toolsListChanged":true},`),
+			"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen")
 		w.Close()
 		synctest.Wait()
 		assert.Equal(t, b.ping(session), 200)
@@ -199,17 +215,22 @@ func TestBatchWithADuplicateAndACancellation(t *testing.T) {
 	c := s.connect("2025-03-26", "")
 	answers := make(chan *answer, 1)
 	go func() {
-		answers <- c.post(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}},{"jsonrpc":"2.0","id":"held","method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`, "")
+		answers <- c.post(
+			`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}},{"jsonrpc":"2.0","id":"held","method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+			"")
 	}()
 	<-s.begun
 	go func() { answers <- c.call(`"held"`, "hold", "x", "") }()
 	<-s.begun
 	c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, "")
-	(<-answers).wants(200, `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request with the id \"held\" is in flight already"}},{"jsonrpc":"2.0","id":2,"result":{}}]`)
+	(<-answers).wants(200,
+		`[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a request with the id \"held\" is in flight already"}},{"jsonrpc":"2.0","id":2,"result":{}}]`)
 	s.release <- struct{}{}
 	assert.Equal(t, (<-answers).StatusCode, 200)
-	assert.Equal(t, c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "Mcp-Protocol-Version: x").StatusCode, 400)
-	assert.Equal(t, s.do(t.Context(), "POST", s.url, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "").StatusCode, 400)
+	assert.Equal(t, c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+		"Mcp-Protocol-Version: x").StatusCode, 400)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+		"").StatusCode, 400)
 }
 
 // The server's hooks see what goes over HTTP as they see what goes over streams.
@@ -223,7 +244,10 @@ func TestHooks(t *testing.T) {
 	}
 	direction := map[rpc.Direction]string{rpc.Inbound: "<", rpc.Outbound: ">"}
 	s := startWorld(t, streamable.Options{}, server.Options{Hooks: rpc.Hooks{
-		Frame: func(d rpc.Direction, frame []byte) { note(direction[d], string(frame[:min(len(frame), 40)])) },
+		Frame: func(d rpc.Direction,
+			frame []byte) {
+			note(direction[d], string(frame[:min(len(frame), 40)]))
+		},
 		Call: func(e rpc.CallEvent) {
 			if e.End {
 				note(direction[e.Direction], "ended", e.Method, e.ID.String())
@@ -232,7 +256,10 @@ func TestHooks(t *testing.T) {
 			note(direction[e.Direction], "began", e.Method, e.ID.String())
 		},
 		Stray: func(_ []byte, reason string) { note("stray", reason) },
-		Panic: func(method string, value any, _ []byte) { note("panic", method, fmt.Sprint(value)) },
+		Panic: func(method string, value any,
+			_ []byte) {
+			note("panic", method, fmt.Sprint(value))
+		},
 	}})
 	s.offer("explode", func(context.Context) (*mcp.CallToolResult, error) { panic("ashes") })
 	check := func(want ...string) {
@@ -243,22 +270,30 @@ func TestHooks(t *testing.T) {
 		seen = nil
 	}
 	_ = s.tool("explode", `{}`, "").text()
-	check(`< {"jsonrpc":"2.0","id":1,"method":"tools/`, "< began tools/call 1", "< ended tools/call 1", "panic tools/call ashes", `> {"jsonrpc":"2.0","id":1,"error":{"code":`)
+	check(`< {"jsonrpc":"2.0","id":1,"method":"tools/`, "< began tools/call 1",
+		"< ended tools/call 1", "panic tools/call ashes",
+		`> {"jsonrpc":"2.0","id":1,"error":{"code":`)
 	_ = s.modern("tools/list", "", "", "-Accept\nAccept: text/event-stream").text()
-	check(`< {"jsonrpc":"2.0","id":1,"method":"tools/`, "< began tools/list 1", "< ended tools/list 1", `> {"jsonrpc":"2.0","id":1,"result":{"tools`)
+	check(`< {"jsonrpc":"2.0","id":1,"method":"tools/`, "< began tools/list 1",
+		"< ended tools/list 1", `> {"jsonrpc":"2.0","id":1,"result":{"tools`)
 	_ = s.do(t.Context(), "POST", s.url, "{", "").text()
-	check("< {", "stray invalid JSON at byte 1: an object wants a string as a member's name here", `> {"jsonrpc":"2.0","id":null,"error":{"cod`)
+	check("< {", "stray invalid JSON at byte 1: an object wants a string as a member's name here",
+		`> {"jsonrpc":"2.0","id":null,"error":{"cod`)
 
 	c := s.connect("2025-06-18", "")
-	check(`< {"jsonrpc":"2.0","id":"i","method":"init`, `< began initialize "i"`, `< ended initialize "i"`, `> {"jsonrpc":"2.0","id":"i","result":{"pro`,
-		`< {"jsonrpc":"2.0","method":"notifications`, "< began notifications/initialized null", "< ended notifications/initialized null")
+	check(`< {"jsonrpc":"2.0","id":"i","method":"init`, `< began initialize "i"`,
+		`< ended initialize "i"`, `> {"jsonrpc":"2.0","id":"i","result":{"pro`,
+		`< {"jsonrpc":"2.0","method":"notifications`, "< began notifications/initialized null",
+		"< ended notifications/initialized null")
 	a := c.call("5", "ask", "", "").isStream()
 	a.event("elicitation/create")
 	_ = c.post(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`, "").text()
 	a.event("decline")
 	a.ends()
 	_ = c.post(`{"jsonrpc":"2.0","id":1,"result":{}}`, "").text()
-	check(`< {"jsonrpc":"2.0","id":5,"method":"tools/`, "< began tools/call 5", "> began elicitation/create 1", `> {"jsonrpc":"2.0","id":1,"method":"elicit`,
-		`< {"jsonrpc":"2.0","id":1,"result":{"actio`, "> ended elicitation/create 1", "< ended tools/call 5", `> {"jsonrpc":"2.0","id":5,"result":{"conte`,
-		`< {"jsonrpc":"2.0","id":1,"result":{}}`, "stray a response to no call that waits")
+	check(`< {"jsonrpc":"2.0","id":5,"method":"tools/`, "< began tools/call 5",
+		"> began elicitation/create 1", `> {"jsonrpc":"2.0","id":1,"method":"elicit`,
+		`< {"jsonrpc":"2.0","id":1,"result":{"actio`, "> ended elicitation/create 1",
+		"< ended tools/call 5", `> {"jsonrpc":"2.0","id":5,"result":{"conte`,
+		`< {"jsonrpc":"2.0","id":1,"result":{}}`, "stray a response that matches no call in flight")
 }

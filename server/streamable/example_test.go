@@ -22,17 +22,22 @@ type Report struct {
 	Sky string `json:"sky"`
 }
 
-// A server over HTTP, and what one call of a modern client looks like.
+// Example serves a catalog over HTTP and sends it one call, as a modern client does.
 func Example() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
-		func(_ context.Context, q Query) (Report, error) { return Report{"clear over " + q.City}, nil })
-	h := streamable.Options{}.New(server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog))
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read},
+		func(_ context.Context, q Query) (Report, error) {
+			return Report{"clear over " + q.City}, nil
+		})
+	h := streamable.Options{}.New(
+		server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog))
 	defer h.Close()
 	site := httptest.NewServer(h) // http.ListenAndServe("127.0.0.1:8080", h), elsewhere
 	defer site.Close()
 
-	req, _ := http.NewRequest("POST", site.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+	req, _ := http.NewRequest("POST", site.URL,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
 		"name":"weather_get","arguments":{"city":"Oslo"},
 		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
 	req.Header.Set("Content-Type", "application/json")
@@ -51,9 +56,11 @@ func Example() {
 	// Output: 200 OK true
 }
 
-// In good order: subscriptions get their result, running calls finish, and then the HTTP server has nothing left to wait for.
+// Shut down the handler first: it ends subscriptions and waits for running calls. The HTTP server then
+// has no request left to wait for.
 func ExampleHandler_Shutdown() {
-	h := streamable.Options{}.New(server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog()))
+	h := streamable.Options{}.New(
+		server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog()))
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -37,12 +37,14 @@ type echoed struct {
 }
 
 func newWorld(o server.Options) *world {
-	w := &world{catalog: dispatch.NewCatalog(), begun: make(chan string, 2000), release: make(chan struct{}), ended: make(chan error, 2000)}
+	w := &world{catalog: dispatch.NewCatalog(), begun: make(chan string, 2000),
+		release: make(chan struct{}), ended: make(chan error, 2000)}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	add := func(name string, fn func(ctx context.Context, in echoed) (echoed, error)) {
-		dispatch.Add(w.catalog, dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Wait}, fn)
+		dispatch.Add(w.catalog,
+			dispatch.Spec{Name: name, Summary: "For tests.", Kind: dispatch.Wait}, fn)
 	}
 	add("echo", func(_ context.Context, in echoed) (echoed, error) { return in, nil })
 	add("panic", func(context.Context, echoed) (echoed, error) { panic("ashes") })
@@ -95,25 +97,37 @@ func newWorld(o server.Options) *world {
 			panic(err)
 		}
 	}
-	must(w.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		answer, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
-			`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
-		if err != nil {
-			return nil, err
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(answer.Action) + string(answer.Content)}}}, nil
-	}}))
+	must(w.server.AddTool(
+		server.Tool{Tool: mcp.Tool{Name: "ask"},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				answer, err := server.Elicit(ctx, "name",
+					mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.CallToolResult{
+						Content: []mcp.Content{
+							&mcp.TextContent{Text: string(answer.Action) +
+								string(answer.Content)}}},
+					nil
+			}}))
 	must(w.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"}}}`)},
 		Call: func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
+			return &mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
 		}}))
 	return w
 }
 
 // changeTools adds a tool, and so changes the list.
 func (w *world) changeTools(name string) {
-	err := w.server.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }})
+	err := w.server.AddTool(
+		server.Tool{Tool: mcp.Tool{Name: name},
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+				return nil, nil
+			}})
 	if err != nil {
 		panic(err)
 	}
@@ -198,7 +212,8 @@ func (s *site) modern(method, name, params string, h header) *answer {
 }
 
 func modernCall(method, params string) string {
-	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta + `}}`
+	return `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta +
+		`}}`
 }
 
 func (s *site) tool(name, arguments string, h header) *answer {
@@ -220,7 +235,8 @@ func (s *site) connect(revision string, h header) *client {
 	assert.Equal(s.t, a.StatusCode, 200, a.text())
 	c := &client{s, a.Header.Get("Mcp-Session-Id")}
 	assert.Assert(s.t, c.id != "")
-	assert.Equal(s.t, c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, h).StatusCode, 202)
+	assert.Equal(s.t,
+		c.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, h).StatusCode, 202)
 	return c
 }
 
@@ -236,7 +252,8 @@ func (c *client) get(h header) *answer {
 
 func (c *client) call(id, tool, text string, h header) *answer {
 	c.t.Helper()
-	return c.post(`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"`+tool+`","arguments":{"text":"`+text+`"},"_meta":{"progressToken":`+id+`}}}`, h)
+	return c.post(`{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"`+tool+
+		`","arguments":{"text":"`+text+`"},"_meta":{"progressToken":`+id+`}}}`, h)
 }
 
 // An answer is what came back.

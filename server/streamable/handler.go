@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
@@ -13,46 +12,51 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ErrClosed is the cause of the end of a request's context when the handler was closed.
+// ErrClosed is the cause of a request's context when [Handler.Close] ended the request.
 var ErrClosed = errors.New("streamable: the handler was closed")
 
-// A Handler serves MCP over HTTP. It is safe for concurrent use. Close or Shutdown has to be called, as sessions may be open.
+// A Handler serves MCP over HTTP. It is safe for concurrent use. Call Close or Shutdown when it is
+// no longer used, to end its sessions.
 type Handler struct {
-	o         Options
-	server    *server.Server
-	hooks     rpc.Hooks       // of the server
-	anonymous *server.Conn    // of modern requests by nobody in particular
-	unknowns  lograte.Limiter // of lines about callers that are not known
-	budget    *quota.Pool     // the server's memory, for bodies, answers and events
-	ended     *quota.Account  // holds nothing, and never will: for work that has ended
-	requests  *quota.Pool     // places for those that are being answered
-	streams   *quota.Pool
-	stored    storage
-	running   sync.WaitGroup // requests and streams
+	o             Options
+	server        *server.Server
+	hooks         rpc.Hooks       // the server's
+	anonymous     *server.Conn    // for modern requests of the principal ""
+	refusalLog    lograte.Limiter // limits log lines about refused callers
+	budget        *quota.Pool     // the server's memory, for bodies, responses and events
+	closedAccount *quota.Account  // takes nothing; the account of requests that have ended
+	requestSlots  *quota.Pool
+	streamSlots   *quota.Pool
+	eventStore    eventStore
+	running       sync.WaitGroup // requests and streams
 
-	mu       sync.Mutex
-	draining chan struct{} // closed when nothing is being answered any more; nil: new requests are welcome
-	closed   bool
-	open     map[*modernReply]struct{} // modern requests
-	heart    *time.Timer               // for their comments
-	beating  bool                      // it runs
-	sessions map[string]*session
-	places   *quota.Pool        // for sessions
-	rosters  map[string]*roster // by owner
+	mu sync.Mutex
+	// closed when the last request has been answered; nil: not shutting down
+	draining        chan struct{}
+	closed          bool
+	inflight        map[*modernResponse]struct{}
+	heartbeatTimer  *time.Timer
+	heartbeatActive bool // heartbeatTimer is running
+	sessions        map[string]*session
+	sessionSlots    *quota.Pool
+	idleHeaps       map[string]*idleHeap // by owner
 }
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), open: map[*modernReply]struct{}{}, sessions: map[string]*session{},
-		budget: s.Memory(), requests: quota.NewPool(int64(o.MaxRequests)), streams: quota.NewPool(int64(o.MaxStreams)),
-		places: quota.NewPool(int64(o.MaxSessions)), rosters: map[string]*roster{}, stored: storage{most: o.MaxStored, owners: map[string]*stored{}},
+		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""),
+		inflight: map[*modernResponse]struct{}{}, sessions: map[string]*session{},
+		budget: s.Memory(), requestSlots: quota.NewPool(int64(o.MaxRequests)),
+		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
+		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
+		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
 	}
-	h.ended = h.budget.Open("")
-	h.ended.Close()
+	h.closedAccount = h.budget.Open("")
+	h.closedAccount.Close()
 	return h
 }
 
-// owner is in whose name what is done for a principal takes places and memory.
+// owner returns the quota owner of a principal.
 func (h *Handler) owner(principal string) string {
 	if principal == "" && h.o.Authorize != nil {
 		return quota.Anonymous
@@ -60,56 +64,9 @@ func (h *Handler) owner(principal string) string {
 	return principal
 }
 
-// A ticket is a place among the requests that are being answered, or the streams that are open. Several goroutines may hold it; the last one gives it back.
-type ticket struct {
-	h     *Handler
-	pool  *quota.Pool
-	owner string
-	held  atomic.Int32
-}
-
-// take returns a ticket that its caller holds. Unless late is true, there are none once the handler is shutting down.
-func (h *Handler) take(pool *quota.Pool, owner, what string, late bool) (*ticket, *refusal) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed || h.draining != nil && !late {
-		return nil, shuttingDown()
-	}
-	if err := pool.Take(owner, 1); err != nil {
-		return nil, noPlace(err, pool, what, "1")
-	}
-	h.running.Add(1)
-	t := &ticket{h: h, pool: pool, owner: owner}
-	t.held.Store(1)
-	return t, nil
-}
-
-func (x *exchange) takeRequest(late bool) (*ticket, *refusal) {
-	return x.take(x.requests, x.memory.owner, "requests are being answered", late)
-}
-
-func (x *exchange) takeStream() (*ticket, *refusal) {
-	return x.take(x.streams, x.memory.owner, "streams are open", false)
-}
-
-// share has one more goroutine hold the ticket.
-func (t *ticket) share() { t.held.Add(1) }
-
-func (t *ticket) giveBack() {
-	if t.held.Add(-1) > 0 {
-		return
-	}
-	h := t.h
-	h.mu.Lock()
-	t.pool.Give(t.owner, 1)
-	h.settle()
-	h.mu.Unlock()
-	h.running.Done()
-}
-
-// settle tells a Shutdown that waits when the last request has been answered. With mu.
-func (h *Handler) settle() {
-	if h.draining != nil && h.requests.Used() == 0 {
+// signalDrained unblocks Shutdown when the last request has been answered. h.mu must be held.
+func (h *Handler) signalDrained() {
+	if h.draining != nil && h.requestSlots.Used() == 0 {
 		select {
 		case <-h.draining:
 		default:
@@ -118,18 +75,19 @@ func (h *Handler) settle() {
 	}
 }
 
-// Shutdown ends what is open in good order: new requests are refused with 503, subscriptions get their result, and what is being answered
-// may go on until ctx ends. Then it closes the handler. It returns the context's error if that had to end something. Call it before [http.Server.Shutdown], which waits for
-// streams without ending them.
+// Shutdown closes the handler gracefully. It refuses new requests with 503, ends subscriptions with
+// their result, waits for running requests until ctx ends, and then calls Close. It returns the
+// context's error if requests were still running. Call it before [http.Server.Shutdown], which
+// waits for streams but does not end them.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.mu.Lock()
 	if h.draining == nil {
 		h.draining = make(chan struct{})
 	}
 	drained := h.draining
-	h.settle()
+	h.signalDrained()
 	var conns []*server.Conn
-	for reply := range h.open {
+	for reply := range h.inflight {
 		conns = append(conns, reply.conn)
 	}
 	for _, s := range h.sessions {
@@ -149,16 +107,17 @@ func (h *Handler) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// Close ends everything at once: contexts of requests, sessions, streams, and subscriptions as Shutdown does. It returns when nothing is left running, so a handler that
-// does not heed the end of its context holds it up. It may be called more than once.
+// Close cancels all requests, closes all sessions and streams, and ends subscriptions with their
+// result. It returns when no request is running, so an operation that ignores its context delays
+// it. It may be called more than once.
 func (h *Handler) Close() {
 	h.mu.Lock()
 	h.closed = true
-	if h.heart != nil {
-		h.heart.Stop()
+	if h.heartbeatTimer != nil {
+		h.heartbeatTimer.Stop()
 	}
-	for reply := range h.open {
-		reply.conn.Finish() // subscriptions are told that it is the server that ends them
+	for reply := range h.inflight {
+		reply.conn.Finish() // sends the result of subscriptions
 		reply.ctx.cancel(ErrClosed)
 	}
 	var sessions []*session
@@ -167,7 +126,7 @@ func (h *Handler) Close() {
 	}
 	h.mu.Unlock()
 	for _, s := range sessions {
-		s.end(ErrClosed)
+		s.close(ErrClosed)
 	}
 	h.running.Wait()
 }

@@ -2,43 +2,43 @@ package streamable
 
 import "time"
 
-// Comments keep modern streams alive where nothing else is said. One timer does for all of them: most requests are answered long before it is their turn.
-
-// awaitBeat sees to it that a reply gets its comments. With mu.
-func (h *Handler) awaitBeat(r *modernReply) {
-	r.said.Store(time.Now().UnixNano())
-	if h.beating {
-		return // no later than this reply needs it
+// scheduleHeartbeat makes a response send comments while it is silent. One timer serves all
+// responses, because most finish before their first comment is due. h.mu must be held.
+func (h *Handler) scheduleHeartbeat(r *modernResponse) {
+	r.lastWrite.Store(time.Now().UnixNano())
+	if h.heartbeatActive {
+		return // it fires no later than this response needs
 	}
-	h.beating = true
-	if h.heart == nil {
-		h.heart = time.AfterFunc(h.o.Heartbeat, h.beat)
+	h.heartbeatActive = true
+	if h.heartbeatTimer == nil {
+		h.heartbeatTimer = time.AfterFunc(h.o.Heartbeat, h.sendHeartbeats)
 	} else {
-		h.heart.Reset(h.o.Heartbeat)
+		h.heartbeatTimer.Reset(h.o.Heartbeat)
 	}
 }
 
-// beat has those replies say something that have been silent for long enough, and sets the timer for the next.
-func (h *Handler) beat() {
+// sendHeartbeats sends a comment on each response that is silent for long enough, and resets the
+// timer.
+func (h *Handler) sendHeartbeats() {
 	now := time.Now().UnixNano()
 	next := time.Duration(-1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for r := range h.open {
+	for r := range h.inflight {
 		if !r.accepts.stream {
 			continue
 		}
-		left := h.o.Heartbeat - time.Duration(now-r.said.Load())
+		left := h.o.Heartbeat - time.Duration(now-r.lastWrite.Load())
 		if left <= 0 {
 			left = h.o.Heartbeat
-			r.said.Store(now)
-			h.running.Go(r.beat) // a client that does not read holds up nobody else
+			r.lastWrite.Store(now)
+			h.running.Go(r.sendHeartbeat) // a client that does not read must not delay others
 		}
 		if next < 0 || left < next {
 			next = left
 		}
 	}
-	if h.beating = next >= 0 && !h.closed; h.beating {
-		h.heart.Reset(next)
+	if h.heartbeatActive = next >= 0 && !h.closed; h.heartbeatActive {
+		h.heartbeatTimer.Reset(next)
 	}
 }

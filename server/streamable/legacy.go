@@ -10,9 +10,9 @@ import (
 )
 
 // postLegacy answers a message of the legacy era.
-func (x *exchange) postLegacy(b *body, m *rpc.Message, accepts accepted) *refusal {
+func (x *httpRequest) postLegacy(b *body, m *rpc.Message, accepts acceptedTypes) *refusal {
 	if refused := x.checkVersion(); refused != nil {
-		return refused.toRequest(m)
+		return refused.forRequest(m)
 	}
 	id := x.header(mcp.HeaderSessionID)
 	if m.Method == mcp.MethodInitialize && !m.ID.IsZero() && id == "" {
@@ -20,86 +20,94 @@ func (x *exchange) postLegacy(b *body, m *rpc.Message, accepts accepted) *refusa
 	}
 	s, refused := x.session(id)
 	if refused != nil {
-		return refused.toRequest(m)
+		return refused.forRequest(m)
 	}
-	defer s.rest()
+	defer s.release()
 	if m.IsResponse() {
-		s.answered(m, b.text)
-		return x.accepted()
+		s.handleResponse(m, b.text)
+		return x.writeAccepted()
 	}
-	t, refused := x.takeRequest(m.ID.IsZero())
+	t, refused := x.acquireRequestSlot(m.ID.IsZero())
 	if refused != nil {
-		return refused.to(m.ID)
+		return refused.forID(m.ID)
 	}
-	defer t.giveBack()
+	defer t.release()
 	if m.ID.IsZero() {
-		ctx := s.context(x, nil)
+		ctx := s.newRequestContext(x, nil)
 		defer ctx.memory.close()
-		s.notice(ctx, m)
-		return x.accepted()
+		s.handleNotification(ctx, m)
+		return x.writeAccepted()
 	}
-	return x.request(s, t, b, m, accepts)
+	return x.serveRequest(s, t, b, m, accepts)
 }
 
-// checkVersion refuses a revision that nobody knows (2025-11-25, basic/transports, Protocol Version Header). Without the header, and with that of another legacy
-// revision, what was agreed on holds.
-func (x *exchange) checkVersion() *refusal {
+// checkVersion refuses an unknown revision (2025-11-25, basic/transports, Protocol Version Header).
+// If the header is absent or names another legacy revision, the negotiated revision applies.
+func (x *httpRequest) checkVersion() *refusal {
 	version := x.header(mcp.HeaderProtocolVersion)
-	if version == "" && len(x.r.Header[mcp.HeaderProtocolVersion]) == 0 || mcp.EraOf(mcp.Revision(version)) == mcp.Legacy {
+	if version == "" && len(x.r.Header[mcp.HeaderProtocolVersion]) == 0 ||
+		mcp.EraOf(mcp.Revision(version)) == mcp.Legacy {
 		return nil
 	}
 	return unsupportedVersion(version)
 }
 
 func unsupportedVersion(requested string) *refusal {
-	refused := refuse(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion, "Unsupported protocol version")
-	refused.err.Data, _ = mcp.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
+	refused := newRefusal(http.StatusBadRequest, mcp.CodeUnsupportedProtocolVersion,
+		"Unsupported protocol version")
+	refused.err.Data, _ = mcp.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
 	return refused
 }
 
 // initialize opens a session.
-func (x *exchange) initialize(m *rpc.Message, accepts accepted) *refusal {
-	t, refused := x.takeRequest(false)
+func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal {
+	t, refused := x.acquireRequestSlot(false)
 	if refused != nil {
-		return refused.to(m.ID)
+		return refused.forID(m.ID)
 	}
-	defer t.giveBack()
+	defer t.release()
 	s := x.newSession(x.principal, false)
-	handle := func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, mute{}) }
+	handle := func(ctx context.Context, req *rpc.Request) (any,
+		error) {
+		return s.conn.Handle(ctx, req, noLink{})
+	}
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
 	if err == nil && x.o.Replicas {
-		s.id, err = s.conn.Carry(carried)
+		s.id, err = s.conn.Carry(replicaSessionLifetime)
 	}
 	if err == nil {
-		refused = x.add(s)
+		refused = x.addSession(s)
 	}
 	if err != nil || refused != nil {
-		s.end(errEnded)
+		s.close(errEnded)
 		if refused != nil {
-			return refused.to(m.ID)
+			return refused.forID(m.ID)
 		}
 	} else {
-		defer s.rest()
+		defer s.release()
 		x.w.Header()[mcp.HeaderSessionID] = []string{s.id}
 	}
 	if accepts.json {
-		x.send(http.StatusOK, response)
+		x.writeJSON(http.StatusOK, response)
 		return nil
 	}
-	out := x.stream(s.ctx)
+	out := x.startEvents(s.ctx)
 	defer out.close()
-	x.saw(rpc.Outbound, response)
+	x.observeFrame(rpc.Outbound, response)
 	_ = out.message("", response)
 	return nil
 }
 
-// A requestContext is that of a request of a session: it ends with the session, and not with the connection that the request came by, as a client that
-// disconnects may come back (2025-11-25, basic/transports, Sending Messages to the Server). It has the values of both.
+// A requestContext is the context of a request in a session. It ends with the session, not with the
+// connection, because a client that disconnects may reconnect (2025-11-25, basic/transports,
+// Sending Messages to the Server). It has the values of both contexts.
 type requestContext struct {
 	context.Context // the session's
 	values          context.Context
 	stream          *stream
-	memory          memory
+	memory          requestMemory
 }
 
 type streamKey struct{}
@@ -117,82 +125,89 @@ func (c *requestContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// context returns the context of a request, with the memory of the exchange that it came by.
-func (s *session) context(x *exchange, st *stream) *requestContext {
+// newRequestContext returns the context of a request. It takes over the memory of x.
+func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext {
 	c := &requestContext{Context: s.ctx, values: context.WithoutCancel(x.r.Context()), stream: st}
-	x.memory.move(&c.memory)
+	x.memory.moveTo(&c.memory)
 	return c
 }
 
-// request answers a request, on a goroutine that outlives the connection.
-func (x *exchange) request(s *session, t *ticket, b *body, m *rpc.Message, accepts accepted) *refusal {
-	return x.work(s, t, accepts, func(ctx context.Context, cancel context.CancelCauseFunc, st *stream, own *memory) (func() response, *refusal) {
-		if refused := s.begin(m.ID, cancel); refused != nil {
-			return nil, refused
-		}
-		id, request, text := m.ID, m.Request(), b.takeOver()
-		return func() (r response) {
-			defer text.free()
-			defer func() {
-				if s.done(id) {
-					r = response{} // the client wants none
-				}
-			}()
-			answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
-			request.Params = nil
-			text.drop() // what is large, before the answer waits to be read
-			r.text, r.refused = own.hold(id, answer, 0)
-			return r
-		}, nil
-	})
+// serveRequest answers a request on a goroutine that outlives the connection.
+func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message,
+	accepts acceptedTypes) *refusal {
+	return x.runInSession(s, t, accepts,
+		func(ctx context.Context, cancel context.CancelCauseFunc, st *stream,
+			own *requestMemory) (func() response, *refusal) {
+			if refused := s.addRequest(m.ID, cancel); refused != nil {
+				return nil, refused
+			}
+			id, request, text := m.ID, m.Request(), b.detach()
+			return func() (r response) {
+				defer text.free()
+				defer func() {
+					if s.removeRequest(id) {
+						r = response{} // the client cancelled it
+					}
+				}()
+				answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
+				request.Params = nil
+				text.dropIfLarge() // free a large body before the response waits to be read
+				r.text, r.refused = own.holdResponse(id, answer, 0)
+				return r
+			}, nil
+		})
 }
 
-// work has something done for a session on a goroutine of its own, with a stream for what is said meanwhile, and for the response that it returns; nil is none.
-func (x *exchange) work(s *session, t *ticket, accepts accepted,
-	prepare func(context.Context, context.CancelCauseFunc, *stream, *memory) (do func() response, refused *refusal)) *refusal {
+// runInSession creates a stream, calls prepare, and runs do on a new goroutine that outlives the
+// connection. The result of do ends the stream; the zero response sends nothing.
+func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
+	prepare func(context.Context, context.CancelCauseFunc, *stream,
+		*requestMemory) (do func() response, refused *refusal)) *refusal {
 	s.mu.Lock()
-	st, r := s.newStream(false, accepts.stream, accepts.stream && s.conn.Revision() >= mcp.Rev20251125)
+	st, r := s.newStream(false, accepts.stream, accepts.stream &&
+		s.conn.Revision() >= mcp.Rev20251125)
 	s.mu.Unlock()
-	own := s.context(x, st)
+	own := s.newRequestContext(x, st)
 	ctx, cancel := context.WithCancelCause(own)
 	do, refused := prepare(ctx, cancel, st, &own.memory)
-	if refused == nil && !s.use() {
-		refused = sessionGone()
+	if refused == nil && !s.acquire() {
+		refused = sessionNotFound()
 	}
 	if refused != nil {
 		cancel(nil)
 		own.memory.close()
-		st.respond(response{})
-		st.leave(r)
+		st.finish(response{})
+		st.detach(r)
 		return refused
 	}
-	t.share()
+	t.retain()
 	go func() {
-		defer t.giveBack()
-		defer s.rest()
+		defer t.release()
+		defer s.release()
 		defer cancel(nil)
 		defer own.memory.close()
 		var r response
-		defer func() { // also if the handler ends its goroutine
-			if counted(cap(r.text)) > 0 {
+		defer func() { // deferred, because the handler may call runtime.Goexit
+			if countedBytes(cap(r.text)) > 0 {
 				r.account = own.memory.release()
 			}
-			st.respond(r)
+			st.finish(r)
 		}()
 		r = do()
 	}()
-	x.attend(st, r, accepts, nil)
+	x.serveStream(st, r, accepts, nil)
 	return nil
 }
 
-// get answers a GET: a stream for what belongs to no request, or one that the client has left and comes back to.
-func (x *exchange) get() *refusal {
+// get answers a GET: it opens a standalone stream, or resumes a stream from Last-Event-ID.
+func (x *httpRequest) get() *refusal {
 	id := x.header(mcp.HeaderSessionID)
 	if id == "" && x.o.HTTPSSE && x.header(mcp.HeaderProtocolVersion) == "" {
-		return x.openOld()
+		return x.openHTTPSSE()
 	}
 	if !x.accepts().stream {
-		return refuse(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream")
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream")
 	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused
@@ -201,32 +216,32 @@ func (x *exchange) get() *refusal {
 	if refused != nil {
 		return refused
 	}
-	defer s.rest()
-	t, refused := x.takeStream()
+	defer s.release()
+	t, refused := x.acquireStreamSlot()
 	if refused != nil {
 		return refused
 	}
-	defer t.giveBack()
-	defer x.expire()()
+	defer t.release()
+	defer x.cancelAtExpiry()()
 	if last := x.header("Last-Event-Id"); last != "" {
 		st, r, err := s.resume(last)
 		if err != nil {
-			return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "%v", err)
+			return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest, "%v", err)
 		}
-		x.attend(st, r, accepted{stream: true}, nil)
+		x.serveStream(st, r, acceptedTypes{stream: true}, nil)
 		return nil
 	}
 	s.mu.Lock()
 	st, r := s.newStream(true, true, false)
 	s.mu.Unlock()
-	x.attend(st, r, accepted{stream: true}, nil)
+	x.serveStream(st, r, acceptedTypes{stream: true}, nil)
 	return nil
 }
 
-// delete answers a DELETE: the client ends its session.
-func (x *exchange) delete() *refusal {
+// delete answers a DELETE, with which the client ends its session.
+func (x *httpRequest) delete() *refusal {
 	if x.o.Replicas {
-		return x.notAllowed("POST, GET") // the other servers would not know
+		return x.methodNotAllowed("POST, GET") // the other servers would still accept it
 	}
 	if refused := x.checkVersion(); refused != nil {
 		return refused
@@ -235,7 +250,7 @@ func (x *exchange) delete() *refusal {
 	if refused != nil {
 		return refused
 	}
-	s.end(errDeleted)
+	s.close(errDeleted)
 	x.w.WriteHeader(http.StatusNoContent)
 	return nil
 }

@@ -28,7 +28,7 @@ func TestSessionIDMustBeVisibleASCII(t *testing.T) {
 func TestLegacyStatuses(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-11-25", "")
-	gone := "there is no such session, or it has ended; say initialize again"
+	gone := "the session does not exist or has ended; send initialize again"
 	const ping = `{"jsonrpc":"2.0","id":3,"method":"ping"}`
 	own := header("Mcp-Session-Id: " + c.id + "\n")
 	for name, tc := range map[string]struct {
@@ -37,31 +37,52 @@ func TestLegacyStatuses(t *testing.T) {
 		status       int
 		want         string // in the body
 	}{
-		"A request":                          {"POST", ping, own, 200, `{"jsonrpc":"2.0","id":3,"result":{}}`},
-		"with the version":                   {"POST", ping, own + "Mcp-Protocol-Version: 2025-11-25", 200, `"result":{}`},
-		"with another legacy version":        {"POST", ping, own + "Mcp-Protocol-Version: 2025-03-26", 200, `"result":{}`},
-		"with a version nobody has":          {"POST", ping, own + "Mcp-Protocol-Version: 1.0", 400, `"requested":"1.0"`},
-		"with an empty version":              {"POST", ping, own + "Mcp-Protocol-Version: ", 400, `"requested":""`},
-		"without a session":                  {"POST", ping, "", 400, "the Mcp-Session-Id header is missing"},
-		"in a session that is not there":     {"POST", ping, "Mcp-Session-Id: x", 404, gone},
-		"unknown":                            {"POST", `{"jsonrpc":"2.0","id":3,"method":"x"}`, own, 200, `"code":-32601`},
-		"of the modern era":                  {"POST", `{"jsonrpc":"2.0","id":3,"method":"server/discover"}`, own, 400, `"code":-32602`},
-		"A notification":                     {"POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, own, 202, ""},
-		"A notification without a session":   {"POST", `{"jsonrpc":"2.0","method":"notifications/x"}`, "", 400, "missing"},
-		"A response":                         {"POST", `{"jsonrpc":"2.0","id":77,"result":{}}`, own, 202, ""},
-		"A response that is an error":        {"POST", `{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}`, own, 202, ""},
-		"A response without a session":       {"POST", `{"jsonrpc":"2.0","id":77,"result":{}}`, "", 400, "missing"},
-		"A batch where there are none":       {"POST", `[` + ping + `]`, own, 400, "batches are not spoken here"},
-		"initialize in a session that is no": {"POST", strings.Replace(initialize, "REVISION", "2025-11-25", 1), "Mcp-Session-Id: x", 404, gone},
-		"initialize without a version":       {"POST", `{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}`, "", 200, `"code":-32602`},
+		"A request": {"POST", ping, own, 200,
+			`{"jsonrpc":"2.0","id":3,"result":{}}`},
+		"with the version": {"POST", ping, own +
+			"Mcp-Protocol-Version: 2025-11-25", 200, `"result":{}`},
+		"with another legacy version": {"POST", ping, own +
+			"Mcp-Protocol-Version: 2025-03-26", 200, `"result":{}`},
+		"with a version nobody has": {"POST", ping, own + "Mcp-Protocol-Version: 1.0", 400,
+			`"requested":"1.0"`},
+		"with an empty version": {"POST", ping, own + "Mcp-Protocol-Version: ", 400,
+			`"requested":""`},
+		"without a session": {"POST", ping, "", 400,
+			"the Mcp-Session-Id header is missing"},
+		"in a session that is not there": {"POST", ping, "Mcp-Session-Id: x", 404, gone},
+		"unknown": {"POST", `{"jsonrpc":"2.0","id":3,"method":"x"}`, own,
+			200, `"code":-32601`},
+		"of the modern era": {"POST",
+			`{"jsonrpc":"2.0","id":3,"method":"server/discover"}`, own, 400, `"code":-32602`},
+		"A notification": {"POST",
+			`{"jsonrpc":"2.0","method":"notifications/x"}`, own, 202, ""},
+		"A notification without a session": {"POST",
+			`{"jsonrpc":"2.0","method":"notifications/x"}`, "", 400, "missing"},
+		"A response": {"POST", `{"jsonrpc":"2.0","id":77,"result":{}}`, own,
+			202, ""},
+		"A response that is an error": {"POST",
+			`{"jsonrpc":"2.0","id":"x","error":{"code":1,"message":"m"}}`, own, 202, ""},
+		"A response without a session": {"POST", `{"jsonrpc":"2.0","id":77,"result":{}}`, "",
+			400, "missing"},
+		"A batch where there are none": {"POST", `[` + ping + `]`, own, 400,
+			"batches are not spoken here"},
+		"initialize in a session that is no": {"POST",
+			strings.Replace(initialize, "REVISION", "2025-11-25", 1), "Mcp-Session-Id: x", 404,
+			gone},
+		"initialize without a version": {"POST",
+			`{"jsonrpc":"2.0","id":3,"method":"initialize","params":{}}`, "", 200, `"code":-32602`},
 		"GET without a session":              {"GET", "", "", 400, "missing"},
 		"GET in a session that is not there": {"GET", "", "Mcp-Session-Id: x", 404, gone},
-		"GET without a stream":               {"GET", "", own + "-Accept\nAccept: application/json", 406, "text/event-stream"},
-		"GET after an event that never was":  {"GET", "", own + "Last-Event-Id: 99-1", 400, "is not kept, or never was"},
-		"GET after no event":                 {"GET", "", own + "Last-Event-Id: x", 400, "is not kept, or never was"},
-		"GET with a version nobody has":      {"GET", "", own + "Mcp-Protocol-Version: 1.0", 400, `"requested":"1.0"`},
-		"DELETE without a session":           {"DELETE", "", "", 400, "missing"},
-		"DELETE of another's":                {"DELETE", "", "Mcp-Session-Id: x", 404, gone},
+		"GET without a stream": {"GET", "", own + "-Accept\nAccept: application/json",
+			406, "text/event-stream"},
+		"GET after an event that never was": {"GET", "", own + "Last-Event-Id: 99-1", 400,
+			"are not stored"},
+		"GET after no event": {"GET", "", own + "Last-Event-Id: x", 400,
+			"are not stored"},
+		"GET with a version nobody has": {"GET", "", own + "Mcp-Protocol-Version: 1.0", 400,
+			`"requested":"1.0"`},
+		"DELETE without a session": {"DELETE", "", "", 400, "missing"},
+		"DELETE of another's":      {"DELETE", "", "Mcp-Session-Id: x", 404, gone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.t = t
@@ -88,23 +109,27 @@ func TestDeletedSessionMustBe404(t *testing.T) {
 		results <- a.StatusCode
 	}()
 	<-s.begun
-	assert.Equal(t, c.do(t.Context(), "DELETE", c.url, "", header("Mcp-Session-Id: "+c.id)).StatusCode, 204)
+	assert.Equal(t, c.do(t.Context(), "DELETE", c.url, "",
+		header("Mcp-Session-Id: "+c.id)).StatusCode, 204)
 	get.ends()
-	assert.ErrorContains(t, <-s.ended, "the client said so")
+	assert.ErrorContains(t, <-s.ended, "the client deleted it")
 	assert.Equal(t, <-results, 404)
 	for _, method := range []string{"POST", "GET", "DELETE"} {
-		assert.Equal(t, c.do(t.Context(), method, c.url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header("Mcp-Session-Id: "+c.id)).StatusCode, 404)
+		assert.Equal(t, c.do(t.Context(), method, c.url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			header("Mcp-Session-Id: "+c.id)).StatusCode, 404)
 	}
 }
 
-// What a request's handler says comes on the request's own stream, and what belongs to no request on one that was opened with GET, each on exactly one.
+// What a request's handler says comes on the request's own stream, and what belongs to no request
+// on one that was opened with GET, each on exactly one.
 func TestMessagesMustBeOnOneStreamOnly(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c, other := s.connect("2025-06-18", ""), s.connect("2025-06-18", "")
 	first, second, foreign := c.get("").isStream(), c.get("").isStream(), other.get("").isStream()
 	a := c.call("1", "steps", "x", "").isStream()
 	s.changeTools("new")
-	assert.Assert(t, second.event(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`).id != "")
+	assert.Assert(t,
+		second.event(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`).id != "")
 	foreign.event("list_changed")
 	a.event("one")
 	a.event("two")
@@ -114,7 +139,8 @@ func TestMessagesMustBeOnOneStreamOnly(t *testing.T) {
 	a.event(`"id":1,"result"`)
 	a.ends()
 	second.Body.Close()
-	// Now it is the other's turn. Until the server has noticed that the second is gone, what it writes there is lost, so this goes on until something comes.
+	// Now it is the other's turn. Until the server has noticed that the second is gone, what it
+	// writes there is lost, so this goes on until something comes.
 	got := make(chan sent, 1)
 	go func() {
 		e, _ := first.next()
@@ -132,7 +158,7 @@ func TestMessagesMustBeOnOneStreamOnly(t *testing.T) {
 	}
 }
 
-// What nobody listens to is told, once, as soon as somebody does.
+// A message without a stream is sent once, as soon as a stream is opened.
 func TestChangesWaitForAStream(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-06-18", "")
@@ -158,8 +184,11 @@ func TestServerCallsTheClient(t *testing.T) {
 	a := c.call("1", "ask", "", "").isStream()
 	asked := a.event(`{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{`)
 	assert.Assert(t, asked.id != "")
-	assert.Equal(t, other.post(strings.Replace(accept, `"N"`, `"another's"`, 1), "").StatusCode, 202) // it has the same id, in another session
-	assert.Equal(t, c.post(strings.Replace(accept, `"id":1`, `"id":"1"`, 1), "").StatusCode, 202)     // another id
+	// it has the same id, in another session
+	assert.Equal(t, other.post(strings.Replace(accept, `"N"`, `"another's"`, 1), "").StatusCode,
+		202)
+	// another id
+	assert.Equal(t, c.post(strings.Replace(accept, `"id":1`, `"id":"1"`, 1), "").StatusCode, 202)
 	assert.Equal(t, c.post(accept, "").StatusCode, 202)
 	a.event(`"text":"accept{\"name\":\"N\"}"`)
 	a.ends()
@@ -167,18 +196,23 @@ func TestServerCallsTheClient(t *testing.T) {
 
 	b := c.call("2", "ask", "", "").isStream()
 	b.event(`"id":2,"method":"elicitation/create"`)
-	assert.Equal(t, c.post(`{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}`, "").StatusCode, 202)
+	assert.Equal(t, c.post(`{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}`,
+		"").StatusCode, 202)
 	b.event(`"id":2,"error":`)
 
 	// A client that takes no stream cannot be asked.
 	d := c.call("3", "ask", "", "-Accept\nAccept: application/json")
 	assert.Equal(t, d.Header.Get("Content-Type"), "application/json")
-	assert.Assert(t, strings.Contains(d.text(), `"error":{"code":-32600,"message":"the client has to be asked something, and takes no stream: it must accept text/event-stream"}`))
+	assert.Assert(t,
+		strings.Contains(d.text(),
+			`"error":{"code":-32600,"message":"the server must send the client a request, but the client does not accept text/event-stream"}`))
 
-	// When the client cancels its request, it is told that the answer is not wanted any more.
+	// When the client cancels its request, the server cancels its request to the client.
 	e := c.call("4", "ask", "", "").isStream()
 	e.event(`"id":3,"method":"elicitation/create"`)
-	assert.Equal(t, c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"enough"}}`, "").StatusCode, 202)
+	assert.Equal(t, c.post(
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4,"reason":"enough"}}`,
+		"").StatusCode, 202)
 	e.event(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"rpc: cancelled by the peer: enough"}}`)
 	e.ends()
 }
@@ -213,7 +247,9 @@ func TestLegacyDisconnectMustNotCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		req, _ := http.NewRequestWithContext(ctx, "POST", s.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`))
+		req, _ := http.NewRequestWithContext(ctx, "POST", s.url,
+			strings.NewReader(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`))
 		header("Content-Type: application/json\nMcp-Session-Id: " + c.id).apply(req.Header)
 		_, err := s.client.Do(req)
 		done <- err
@@ -222,7 +258,8 @@ func TestLegacyDisconnectMustNotCancel(t *testing.T) {
 	cancel()
 	assert.ErrorIs(t, <-done, context.Canceled)
 	// It still runs: its id is taken.
-	c.call("1", "echo", "x", "").wants(400, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"a request with the id 1 is in flight already"}}`)
+	c.call("1", "echo", "x", "").wants(400,
+		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"a request with the id 1 is in flight already"}}`)
 	assert.Equal(t, len(s.ended), 0)
 	s.release <- struct{}{}
 	for c.call("1", "echo", "x", "").StatusCode != 200 {
@@ -231,7 +268,8 @@ func TestLegacyDisconnectMustNotCancel(t *testing.T) {
 
 func TestInitializeAsAStream(t *testing.T) {
 	s := start(t, streamable.Options{})
-	a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", "2025-11-25", 1), "-Accept\nAccept: text/event-stream").isStream()
+	a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", "2025-11-25", 1),
+		"-Accept\nAccept: text/event-stream").isStream()
 	assert.Assert(t, a.Header.Get("Mcp-Session-Id") != "")
 	a.event(`"id":"i","result":{"protocolVersion":"2025-11-25"`)
 	a.ends()
@@ -254,20 +292,24 @@ func TestBatch(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-03-26", "")
 	c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":"b","method":"x"},7,`+
-		`{"jsonrpc":"2.0","id":3,"result":{}},{"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}]`, "").wants(200,
+		`{"jsonrpc":"2.0","id":3,"result":{}},{"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}]`,
+		"").wants(200,
 		`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":"b","error":{"code":-32601,"message":"Method not found: x"}},`+
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message must be an object"}},`+
 			`{"jsonrpc":"2.0","id":4,"error":{"code":-32600,"message":"initialize must not be in a batch"}}]`)
-	a := c.post(`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"notifications/x"}]`, "")
+	a := c.post(`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"notifications/x"}]`,
+		"")
 	assert.Equal(t, a.StatusCode, 202)
 	assert.Equal(t, a.text(), "")
 	go func() { s.release <- struct{}{} }()
-	b := c.post(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"text":"x"},"_meta":{"progressToken":1}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`, "").isStream()
+	b := c.post(`[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"text":"x"},"_meta":{"progressToken":1}}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+		"").isStream()
 	b.event("one")
 	b.event("two")
 	b.event("three")
 	b.event(`[{"jsonrpc":"2.0","id":1,"result":`)
 	b.ends()
-	d := c.post(`[`+strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, 100)+`{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "")
+	d := c.post(`[`+strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"ping"},`, 100)+
+		`{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "")
 	d.wants(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch of more than 100 messages is too large"}}`)
 }

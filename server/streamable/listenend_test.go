@@ -24,7 +24,8 @@ func TestSubscriptionsAreAnsweredWhenTheServerEnds(t *testing.T) {
 				s := start(t, streamable.Options{})
 				var open []*answer
 				for range 3 {
-					a := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`, "")
+					a := s.modern("subscriptions/listen", "",
+						`"notifications":{"toolsListChanged":true},`, "")
 					a.isStream().event("acknowledged")
 					open = append(open, a)
 				}

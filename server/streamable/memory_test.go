@@ -29,7 +29,8 @@ const budget = 32 << 20
 func startWithin(t *testing.T, o streamable.Options) *site {
 	t.Helper()
 	s := startWorld(t, o, server.Options{Memory: quota.NewPool(budget)})
-	dispatch.Add(s.catalog, dispatch.Spec{Name: "large", Summary: "For tests.", Kind: dispatch.Wait},
+	dispatch.Add(s.catalog,
+		dispatch.Spec{Name: "large", Summary: "For tests.", Kind: dispatch.Wait},
 		func(ctx context.Context, in struct {
 			Bytes int64 `json:"bytes"`
 		}) (echoed, error) {
@@ -95,7 +96,7 @@ func (p *peak) wants(most int64) {
 
 const constant = 16 << 20 // for connections, and what is on its way
 
-func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
+func TestIncompleteBodiesStayWithinMemory(t *testing.T) {
 	const callers, size = 150, 4<<20 - 1
 	half := []byte(`{"x":"` + strings.Repeat("x", size-100))
 	for name, head := range map[string]string{
@@ -109,7 +110,9 @@ func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
 			for range callers {
 				conn := s.dial()
 				go func() { // until it is refused, or the test ends
-					if _, err := io.WriteString(conn, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"+head); err == nil {
+					if _, err := io.WriteString(conn,
+						"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"+
+							head); err == nil {
 						_, _ = conn.Write(half)
 					}
 				}()
@@ -128,15 +131,18 @@ func TestHalfSentBodiesKeepToTheBudget(t *testing.T) {
 				assert.Assert(t, res.Close)
 				text, err := io.ReadAll(res.Body)
 				assert.NilError(t, err)
-				assert.Assert(t, strings.Contains(string(text), `"code":-31999,"message":"there is no room for the body: `), string(text))
+				assert.Assert(t,
+					strings.Contains(string(text),
+						`"code":-31999,"message":"there is no room for the body: `), string(text))
 			}
-			assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200) // small requests are served all the while
+			// small requests are served all the while
+			assert.Equal(t, s.tool("echo", `{"text":"x"}`, "").StatusCode, 200)
 			p.wants(2*budget + constant)
 		})
 	}
 }
 
-func TestAnswersThatNobodyReadsKeepToTheBudget(t *testing.T) {
+func TestUnreadResponsesStayWithinMemory(t *testing.T) {
 	const callers = 30
 	modern := func(*site) (head, body string) {
 		return "Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: large\r\n",
@@ -162,7 +168,8 @@ func TestAnswersThatNobodyReadsKeepToTheBudget(t *testing.T) {
 			for range callers {
 				conn := s.dial()
 				head, body := test.call(s)
-				_, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+				_, err := fmt.Fprintf(conn,
+					"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: %s\r\n%sContent-Length: %d\r\n\r\n%s",
 					test.accept, head, len(body), body)
 				assert.NilError(t, err)
 				go func() {
@@ -193,11 +200,13 @@ func TestBodiesAreRefusedByPrincipal(t *testing.T) {
 	assert.Equal(t, a.Header.Get("Retry-After"), "1")
 	assert.Equal(t, s.tool("echo", `{"text":"x"}`, ada).StatusCode, 200)
 	assert.Equal(t, s.tool("echo", large, ben).StatusCode, 200)
-	s = startWorld(t, byHeader(streamable.Options{}), server.Options{Memory: quota.NewPool(100_000)})
-	s.tool("echo", large, ben).wants(413, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than the 50000 bytes that one caller may have in the server's memory"}}`)
+	s = startWorld(t, byHeader(streamable.Options{}),
+		server.Options{Memory: quota.NewPool(100_000)})
+	s.tool("echo", large, ben).wants(413,
+		`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the body is larger than the 50000 bytes that one caller may have in the server's memory"}}`)
 }
 
-func TestAnswersWithoutRoomAreRefused(t *testing.T) {
+func TestResponsesWithoutMemoryAreRefused(t *testing.T) {
 	const size = 100_000
 	text := strings.Repeat("x", size)
 	for _, test := range []struct {
@@ -209,9 +218,12 @@ func TestAnswersWithoutRoomAreRefused(t *testing.T) {
 		code     string
 		contains string
 	}{
-		{"nothing is left", 1 << 20, 1<<20 - 250_000, "", 503, "-31999", "other callers leave room for 125000; try again in a moment, or with less at a time"},
-		{"the caller has its share", 1 << 20, 400_000, "ada", 429, "-31999", "your other requests and answers hold 400000 bytes, which leaves room for 124288"},
-		{"never", 400_000, 1, "", 500, "-32603", "one caller may have 200000 in the server's memory; ask for less at a time"},
+		{"nothing is left", 1 << 20, 1<<20 - 250_000, "", 503, "-31999",
+			"other callers leave room for 125000; try again in a moment, or with less at a time"},
+		{"the caller has its share", 1 << 20, 400_000, "ada", 429, "-31999",
+			"your other requests and answers hold 400000 bytes, which leaves room for 124288"},
+		{"never", 400_000, 1, "", 500, "-32603",
+			"one caller may have 200000 in the server's memory; ask for less at a time"},
 	} {
 		for _, revision := range []string{"2026-07-28", "2025-06-18"} {
 			t.Run(test.name+", "+revision, func(t *testing.T) {
@@ -229,7 +241,10 @@ func TestAnswersWithoutRoomAreRefused(t *testing.T) {
 				got := a.text()
 				assert.Equal(t, a.StatusCode, test.status, got)
 				assert.Equal(t, a.Header.Get("Retry-After") != "", test.code == "-31999")
-				assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"error":{"code":`+test.code+`,"message":"the call has run, but there is no room for its answer of 200`), got)
+				assert.Assert(t,
+					strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"error":{"code":`+test.code+
+						`,"message":"the call has run, but there is no room for its answer of 200`),
+					got)
 				assert.Assert(t, strings.Contains(got, test.contains), got)
 				pool.Give(test.by, test.taken)
 				assert.Equal(t, s.tool("echo", `{"text":"y"}`, ada).StatusCode, 200)
@@ -240,14 +255,17 @@ func TestAnswersWithoutRoomAreRefused(t *testing.T) {
 }
 
 // Of a batch, those answers are refused that find no room.
-func TestAnswersOfABatchWithoutRoomAreRefused(t *testing.T) {
+func TestBatchResponsesWithoutMemoryAreRefused(t *testing.T) {
 	pool := quota.NewPool(1 << 20)
 	s := startWorld(t, streamable.Options{}, server.Options{Memory: pool})
 	c := s.connect("2025-03-26", "")
 	assert.NilError(t, pool.Take("", 1<<20-150_000))
 	got := c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"`+
 		strings.Repeat("x", 100_000)+`"}}},{"jsonrpc":"2.0","id":3,"method":"ping"}]`, "").text()
-	assert.Assert(t, strings.HasPrefix(got, `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"error":{"code":-31999,"message":"the call has run, `), got)
+	assert.Assert(t,
+		strings.HasPrefix(got,
+			`[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"error":{"code":-31999,"message":"the call has run, `),
+		got)
 	assert.Assert(t, strings.HasSuffix(got, `},{"jsonrpc":"2.0","id":3,"result":{}}]`), got)
 	pool.Give("", 1<<20-150_000)
 	s.idle(pool)
@@ -276,7 +294,8 @@ func TestEventsAreCounted(t *testing.T) {
 	assert.Equal(t, c.get(header("Last-Event-Id: 1-0")).StatusCode, 400)
 	c.get(header("Last-Event-Id: " + first.id)).isStream().event("result")
 	pool.Give("", 1<<20-held)
-	assert.Equal(t, s.do(t.Context(), "DELETE", s.url, "", header("Mcp-Session-Id: "+c.id)).StatusCode, 204)
+	assert.Equal(t, s.do(t.Context(), "DELETE", s.url, "",
+		header("Mcp-Session-Id: "+c.id)).StatusCode, 204)
 	s.idle(pool)
 }
 

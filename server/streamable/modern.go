@@ -13,26 +13,30 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// postModern answers a message of the modern era. Nothing is remembered of it: what it says, and who sends it, is all there is.
-func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted) *refusal {
+// postModern answers a message of the modern era, without state.
+func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) *refusal {
 	if m.IsResponse() {
-		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "a client sends no responses in this revision")
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"a client sends no responses in this revision")
 	}
 	if refused := x.checkHeaders(m, h); refused != nil {
 		return refused
 	}
-	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) && !m.ID.IsZero() {
-		// The header says modern, the body does not: the server would take it for legacy, as it does not know of the header.
-		return refuse(http.StatusNotFound, rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", m.Method, mcp.Latest).to(m.ID)
+	if !h.modern && (m.Method == mcp.MethodInitialize || m.Method == mcp.MethodPing) &&
+		!m.ID.IsZero() {
+		// Only the header says modern. The server sees the body only, and would take it for legacy.
+		return newRefusal(http.StatusNotFound, rpc.CodeMethodNotFound,
+			"Method not found: %s is not part of revision %s", m.Method, mcp.Latest).forID(m.ID)
 	}
 	if m.Method == mcp.MethodListen && !m.ID.IsZero() {
 		return x.listen(b, m, h, accepts)
 	}
-	t, refused := x.takeRequest(false)
+	t, refused := x.acquireRequestSlot(false)
 	if refused != nil {
-		return refused.to(m.ID)
+		return refused.forID(m.ID)
 	}
-	defer t.giveBack()
+	defer t.release()
 	conn := x.anonymous
 	if x.principal != "" {
 		conn = x.Handler.server.Stateless(x.principal)
@@ -41,57 +45,69 @@ func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
 			return unsupportedVersion(string(h.version))
 		}
-		// None that the protocol has means anything here: a request is cancelled by closing its stream, never by an id that others have too.
-		_, _ = x.answer(x.r.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, mute{}) }, m.Request())
-		return x.accepted()
+		// No notification of the protocol has an effect here. A request is cancelled by closing its
+		// stream, not by an id that other clients use too.
+		_, _ = x.answer(x.r.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return conn.Handle(ctx, req, noLink{})
+			}, m.Request())
+		return x.writeAccepted()
 	}
 	x.reply(conn, b, m, h, accepts)
 	return nil
 }
 
-// listen answers subscriptions/listen, which has a connection of its own, and a place among the streams.
-func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *refusal {
+// listen answers subscriptions/listen. It has a connection of its own and a stream slot.
+func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) *refusal {
 	if !accepts.stream {
-		return refuse(http.StatusNotAcceptable, rpc.CodeInvalidRequest, "Accept must list text/event-stream: a subscription is a stream").to(m.ID)
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream: a subscription is a stream").forID(m.ID)
 	}
-	t, refused := x.takeStream()
+	t, refused := x.acquireStreamSlot()
 	if refused != nil {
-		return refused.to(m.ID)
+		return refused.forID(m.ID)
 	}
-	defer t.giveBack()
-	defer x.expire()()
+	defer t.release()
+	defer x.cancelAtExpiry()()
 	own := *m
-	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
-	b.takeOver().free()
-	x.memory.hold(m.ID, own.Params, 0) // no more than the body was
+	// a long-lived request must not keep a pooled body
+	own.Params = append([]byte(nil), m.Params...)
+	b.detach().free()
+	x.memory.holdResponse(m.ID, own.Params, 0) // cannot fail: no more than the body
 	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
-	x.reply(conn, &body{}, &own, h, accepted{stream: true})
+	x.reply(conn, &body{}, &own, h, acceptedTypes{stream: true})
 	return nil
 }
 
-// reply has the server answer the message in a body.
-func (x *exchange) reply(conn *server.Conn, b *body, m *rpc.Message, h *head, accepts accepted) {
-	reply := &modernReply{x: x, conn: conn, accepts: accepts}
+// reply calls the server and writes the response.
+func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messageMeta,
+	accepts acceptedTypes) {
+	reply := &modernResponse{x: x, conn: conn, accepts: accepts}
 	reply.ctx.Context, reply.ctx.memory = x.r.Context(), &x.memory
-	defer reply.ctx.free()
-	if !x.begin(reply) {
+	defer reply.ctx.release()
+	if !x.register(reply) {
 		reply.ctx.cancel(ErrClosed)
 	}
-	defer x.end(reply)
+	defer x.unregister(reply)
 	out := bodies.Get().(*body)
 	defer out.free()
 	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
-	response, err := x.answer(&reply.ctx, out.text, func(ctx context.Context, req *rpc.Request) (any, error) { return conn.Handle(ctx, req, reply) }, &request)
+	response, err := x.answer(&reply.ctx, out.text,
+		func(ctx context.Context, req *rpc.Request) (any, error) {
+			return conn.Handle(ctx, req, reply)
+		}, &request)
 	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
-	b.drop() // what is large, before the answer waits to be read
-	response, refused := x.memory.hold(m.ID, response, 0)
+	b.dropIfLarge() // free a large body before the response waits to be read
+	response, refused := x.memory.holdResponse(m.ID, response, 0)
 	out.text = response
 	reply.finish(response, statusOf(err, h), refused)
 }
 
-// statusOf is the status of an answer that is not a stream (2026-07-28, basic and basic/transports/streamable-http).
-func statusOf(err error, h *head) int {
+// statusOf returns the status of a JSON response (2026-07-28, basic and
+// basic/transports/streamable-http).
+func statusOf(err error, h *messageMeta) int {
 	if err == nil {
 		return http.StatusOK
 	}
@@ -101,20 +117,22 @@ func statusOf(err error, h *head) int {
 		return http.StatusOK
 	case e.Code == rpc.CodeMethodNotFound:
 		return http.StatusNotFound
-	case e.Code == mcp.CodeUnsupportedProtocolVersion, e.Code == mcp.CodeMissingRequiredClientCapability, e.Code == mcp.CodeHeaderMismatch,
+	case e.Code == mcp.CodeUnsupportedProtocolVersion,
+		e.Code == mcp.CodeMissingRequiredClientCapability, e.Code == mcp.CodeHeaderMismatch,
 		e.Code == rpc.CodeInvalidParams && !h.complete:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
 }
 
-// begin has Close and Shutdown know of a request; false if it has come too late.
-func (h *Handler) begin(reply *modernReply) bool {
+// register adds a response for Close and Shutdown to end. It reports false if the handler is
+// closed.
+func (h *Handler) register(reply *modernResponse) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.open[reply] = struct{}{}
+	h.inflight[reply] = struct{}{}
 	if reply.accepts.stream {
-		h.awaitBeat(reply)
+		h.scheduleHeartbeat(reply)
 	}
 	if h.draining != nil || h.closed {
 		reply.conn.Finish()
@@ -122,44 +140,47 @@ func (h *Handler) begin(reply *modernReply) bool {
 	return !h.closed
 }
 
-func (h *Handler) end(reply *modernReply) {
+func (h *Handler) unregister(reply *modernResponse) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.open, reply)
+	delete(h.inflight, reply)
 }
 
-// A modernReply is the answer to one modern request, and the [server.Link] for what is said meanwhile. It is written by whoever has something to say: the
-// answer as JSON if nothing was said before, and otherwise all of it as a stream. A client that does not read delays the request that it made, for as long as one
-// write may take, and then has the request cancelled, as one that has gone.
-type modernReply struct {
-	x       *exchange
-	conn    *server.Conn
-	ctx     replyContext
-	accepts accepted
-	said    atomic.Int64 // when something was last said, or began to be waited for: nanoseconds since 1970
+// A modernResponse is the response to one modern request and the [server.Link] for messages before
+// it. Whoever sends writes directly: a JSON response if nothing precedes it, and otherwise an event
+// stream. A client that does not read delays its own request until a write times out, which cancels
+// the request like a disconnect.
+type modernResponse struct {
+	x         *httpRequest
+	conn      *server.Conn
+	ctx       modernContext
+	accepts   acceptedTypes
+	lastWrite atomic.Int64 // Unix time in nanoseconds of the last write, or of the start
 
-	mu     sync.Mutex
-	events *events // nil: nothing was said yet
-	over   bool
+	mu       sync.Mutex
+	events   *eventWriter // nil: no stream has been started
+	finished bool
 }
 
 var (
-	errOver       = errors.New("streamable: the request has been answered")
-	errModernCall = errors.New("streamable: a client of the modern era is never called")
-	errGone       = errors.New("streamable: the client has gone, or does not read")
+	errAnswered   = errors.New("streamable: the request has been answered")
+	errModernCall = errors.New(
+		"streamable: the server cannot send requests to a client of the modern era")
+	errDisconnected = errors.New("streamable: the client has disconnected, or does not read")
 )
 
 // Call implements [server.Link].
-func (r *modernReply) Call(context.Context, string, any, any) error { return errModernCall }
+func (r *modernResponse) Call(context.Context, string, any, any) error { return errModernCall }
 
-// A mute link leads nowhere: to the client of a notification, which gets no answer.
-type mute struct{}
+// A noLink is the link of a notification, whose client reads no response.
+type noLink struct{}
 
-func (mute) Notify(context.Context, string, any) error    { return errNoStream }
-func (mute) Call(context.Context, string, any, any) error { return errNoStream }
+func (noLink) Notify(context.Context, string, any) error    { return errNoStream }
+func (noLink) Call(context.Context, string, any, any) error { return errNoStream }
 
-// Notify implements [server.Link]. A client that takes no streams hears nothing.
-func (r *modernReply) Notify(_ context.Context, method string, params any) error {
+// Notify implements [server.Link]. It drops messages to a client that does not accept event
+// streams.
+func (r *modernResponse) Notify(_ context.Context, method string, params any) error {
 	b := bodies.Get().(*body)
 	defer b.free()
 	var err error
@@ -168,73 +189,72 @@ func (r *modernReply) Notify(_ context.Context, method string, params any) error
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
-		return errOver
+	if r.finished {
+		return errAnswered
 	}
 	if !r.accepts.stream {
 		return nil
 	}
-	return r.say(b.text)
+	return r.writeEvent(b.text)
 }
 
-// say writes an event, or with a nil message a comment. With mu.
-func (r *modernReply) say(message []byte) (err error) {
+// writeEvent writes a message, or a comment if message is nil. r.mu must be held.
+func (r *modernResponse) writeEvent(message []byte) (err error) {
 	if r.events == nil {
-		r.events = r.x.stream(&r.ctx)
+		r.events = r.x.startEvents(&r.ctx)
 	}
 	if message == nil {
 		err = r.events.comment()
 	} else {
-		err = r.message(message)
+		err = r.writeMessage(message)
 	}
 	if err == nil {
-		r.said.Store(time.Now().UnixNano())
+		r.lastWrite.Store(time.Now().UnixNano())
 		return nil
 	}
-	r.ctx.cancel(errGone)
-	return errGone
+	r.ctx.cancel(errDisconnected)
+	return errDisconnected
 }
 
-// beat keeps a quiet stream alive, and begins one where the answer takes its time.
-func (r *modernReply) beat() {
+// sendHeartbeat writes a comment, and starts the event stream if necessary.
+func (r *modernResponse) sendHeartbeat() {
 	if !r.mu.TryLock() {
-		return // somebody says something, and sets the timer again
+		return // a write is in progress, which counts as a heartbeat
 	}
 	defer r.mu.Unlock()
-	if !r.over && r.ctx.Err() == nil {
-		_ = r.say(nil)
+	if !r.finished && r.ctx.Err() == nil {
+		_ = r.writeEvent(nil)
 	}
 }
 
-// finish sends the answer, or what it was refused for. Nothing is sent behind it, or to a client
-// that has gone.
-func (r *modernReply) finish(response []byte, status int, refused *refusal) {
+// finish writes the response, or its refusal, unless the client has disconnected.
+func (r *modernResponse) finish(response []byte, status int, refused *refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.over = true
+	r.finished = true
 	gone := r.x.r.Context().Err() != nil
 	if !gone && r.events == nil {
 		if refused != nil {
-			r.x.refuse(refused)
+			r.x.writeRefusal(refused)
 			return
 		}
 		if r.accepts.json || status != http.StatusOK {
-			r.x.send(status, response)
+			r.x.writeJSON(status, response)
 			return
 		}
-		r.events = r.x.stream(&r.ctx)
+		r.events = r.x.startEvents(&r.ctx)
 	}
 	if r.events == nil {
 		return
 	}
 	if !gone {
-		_ = r.message(response)
+		_ = r.writeMessage(response)
 	}
 	r.events.close()
 }
 
-// message writes a message. With mu.
-func (r *modernReply) message(text []byte) error {
-	r.x.saw(rpc.Outbound, text)
+// writeMessage writes a message as an event. r.mu must be held.
+func (r *modernResponse) writeMessage(text []byte) error {
+	r.x.observeFrame(rpc.Outbound, text)
 	return r.events.message("", text)
 }

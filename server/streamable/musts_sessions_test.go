@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// What the specification says that a server MUST do over HTTP for legacy clients, or for all, or not, and no other test here is about.
+// What the specification says that a server MUST do over HTTP for legacy clients, or for all, or
+// not, and no other test here is about.
 
 func TestEverythingForASessionThatEndedMustBe404(t *testing.T) {
 	inBubble(t, streamable.Options{MaxSessions: 1}, func(t *testing.T, b *bubble) {
@@ -61,7 +62,8 @@ func TestEverythingForASessionThatEndedMustBe404(t *testing.T) {
 func TestEventIDsMustBeUniqueAmongReplicas(t *testing.T) {
 	const accept = "-Accept\nAccept: text/event-stream"
 	s := startWorld(t, streamable.Options{Replicas: true}, server.Options{StateKey: []byte(key)})
-	other := startWorld(t, streamable.Options{Replicas: true}, server.Options{StateKey: []byte(key)})
+	other := startWorld(t, streamable.Options{Replicas: true},
+		server.Options{StateKey: []byte(key)})
 	c := s.connect("2025-11-25", "")
 	seen := map[string]bool{}
 	for _, at := range []*site{s, other} {
@@ -85,7 +87,8 @@ func TestEventIDsMustBeUniqueAmongReplicas(t *testing.T) {
 		seen := map[string]bool{}
 		for range 3 {
 			w := b.dial()
-			a := w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, session+"\n"+accept).isStream()
+			a := w.ask("POST", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, session+"\n"+
+				accept).isStream()
 			e, _ := a.next()
 			assert.Assert(t, e.id != "" && !seen[e.id], e.id)
 			seen[e.id] = true
@@ -95,7 +98,7 @@ func TestEventIDsMustBeUniqueAmongReplicas(t *testing.T) {
 	})
 }
 
-func TestCarriedSessionMustBeOfItsPrincipal(t *testing.T) {
+func TestReplicaSessionMustBeOfItsPrincipal(t *testing.T) {
 	o := streamable.Options{Replicas: true, Principal: byToken}
 	const a, b = header("Authorization: Bearer a\n"), header("Authorization: Bearer b\n")
 	s := startWorld(t, o, server.Options{StateKey: []byte(key)})
@@ -112,7 +115,9 @@ func TestCarriedSessionMustBeOfItsPrincipal(t *testing.T) {
 func TestEndpointMustBeOfThisServer(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true})
 	base := strings.TrimSuffix(s.url, "/mcp")
-	for path, want := range map[string]string{"/sse": "/sse?sessionId=", "/a/b?x=y": "/a/b?sessionId=", "//evil.example.com/sse": "/evil.example.com/sse?sessionId=", "///x": "/x?sessionId="} {
+	for path, want := range map[string]string{"/sse": "/sse?sessionId=",
+		"/a/b?x=y": "/a/b?sessionId=", "//evil.example.com/sse": "/evil.example.com/sse?sessionId=",
+		"///x": "/x?sessionId="} {
 		e, ok := s.do(t.Context(), "GET", base+path, "", "").isStream().next()
 		assert.Assert(t, ok)
 		assert.Equal(t, e.kind, "endpoint")
@@ -129,13 +134,16 @@ func TestMessagesMustBeUTF8(t *testing.T) {
 	c := s.connect("2025-11-25", "")
 	for _, broken := range []string{"\xff", "\xc3", "\xed\xa0\x80"} {
 		body := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"` + broken + `"}}`
-		for _, a := range []*answer{s.tool("echo", `{"text":"`+broken+`"}`, ""), c.post(body, ""), s.do(t.Context(), "POST", s.url+"?sessionId=x", body, "")} {
+		for _, a := range []*answer{s.tool("echo", `{"text":"`+broken+`"}`, ""), c.post(body, ""),
+			s.do(t.Context(), "POST", s.url+"?sessionId=x", body, "")} {
 			text := a.text()
 			assert.Equal(t, a.StatusCode, 400)
 			assert.Assert(t, strings.Contains(text, `"code":-32700`), text)
 		}
 	}
-	a := s.do(t.Context(), "POST", s.url, strings.Replace(toolCall("bytes", ""), `"_meta":{`, `"_meta":{"progressToken":1,`, 1), modernTool+"bytes").isStream()
+	a := s.do(t.Context(), "POST", s.url,
+		strings.Replace(toolCall("bytes", ""), `"_meta":{`, `"_meta":{"progressToken":1,`, 1),
+		modernTool+"bytes").isStream()
 	a.event(`"message":"` + "\ufffd" + `\n\r"`)
 	a.event(`"text":"` + "\ufffd" + `\n\r"`)
 	a.ends()
@@ -146,22 +154,27 @@ func TestGetMustNotHaveResponses(t *testing.T) {
 		session := b.connect("2025-11-25")
 		w := b.dial()
 		get := w.ask("GET", "", session).isStream()
-		for _, accept := range []header{"", "\nAccept: application/json", "\nAccept: text/event-stream"} {
+		for _, accept := range []header{"", "\nAccept: application/json",
+			"\nAccept: text/event-stream"} {
 			v := b.dial()
-			a := v.ask("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`, session+accept)
+			a := v.ask("POST",
+				`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}`,
+				session+accept)
 			assert.Assert(t, strings.Contains(a.text(), `"id":7,"result"`))
 			v.Close()
 		}
 		// A client that hangs up does not get its answer elsewhere.
 		v := b.dial()
-		v.send("POST", `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`, session)
+		v.send("POST", `{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+			session)
 		<-b.begun
 		v.Close()
 		time.Sleep(time.Second)
 		b.release <- struct{}{}
 		time.Sleep(time.Second)
 		b.changeTools("new")
-		assert.Equal(t, get.event("").data, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		assert.Equal(t, get.event("").data,
+			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		go b.handler.Close()
 		get.ends()
 		w.Close()
@@ -172,15 +185,18 @@ func TestAgreedRevisionMustBeKept(t *testing.T) {
 	s := start(t, streamable.Options{})
 	clients := map[string]*client{}
 	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
-		a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", revision, 1), "")
+		a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", revision, 1),
+			"")
 		assert.Assert(t, strings.Contains(a.text(), `"protocolVersion":"`+revision+`"`))
 		clients[revision] = s.connect(revision, "")
 	}
 	for revision, c := range clients {
 		text := c.call("1", "echo", "x", "").text()
 		assert.Equal(t, strings.Contains(text, "structuredContent"), revision >= "2025-06-18", text)
-		assert.Assert(t, !strings.Contains(text, "resultType") && !strings.Contains(text, "serverInfo"), text)
-		assert.Equal(t, c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "").StatusCode == 200, revision == "2025-03-26")
+		assert.Assert(t, !strings.Contains(text, "resultType") &&
+			!strings.Contains(text, "serverInfo"), text)
+		assert.Equal(t, c.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "").StatusCode == 200,
+			revision == "2025-03-26")
 		primed := c.call("2", "echo", "x", "-Accept\nAccept: text/event-stream").isStream()
 		e, _ := primed.next()
 		assert.Equal(t, e.data == "", revision == "2025-11-25", "%+v", e)
@@ -193,7 +209,8 @@ func TestAgreedRevisionMustBeKept(t *testing.T) {
 				break
 			}
 			if strings.Contains(line, `"id":3`) {
-				assert.Assert(t, revision < "2025-06-18" && strings.Contains(line, "does not declare"), line)
+				assert.Assert(t, revision < "2025-06-18" &&
+					strings.Contains(line, "does not declare"), line)
 				break
 			}
 		}
@@ -202,9 +219,12 @@ func TestAgreedRevisionMustBeKept(t *testing.T) {
 
 func TestErrorCodesMustBeDefined(t *testing.T) {
 	codes := regexp.MustCompile(`-320\d\d\b`)
-	defined := map[string]bool{"-32020": true, "-32021": true, "-32022": true, "-32002": true, "-32042": true, // to legacy clients, if at all
+	// to legacy clients, if at all
+	defined := map[string]bool{"-32020": true, "-32021": true, "-32022": true, "-32002": true,
+		"-32042": true,
 		"-32099": true} // where they end
-	for _, pattern := range []string{"*.go", "../*.go", "../../rpc/*.go", "../../rpc/mcp/*.go", "../../dispatch/*.go"} {
+	for _, pattern := range []string{"*.go", "../*.go", "../../rpc/*.go", "../../rpc/mcp/*.go",
+		"../../dispatch/*.go"} {
 		files, err := filepath.Glob(filepath.FromSlash(pattern))
 		assert.NilError(t, err)
 		assert.Assert(t, len(files) > 0, pattern)
@@ -217,8 +237,10 @@ func TestErrorCodesMustBeDefined(t *testing.T) {
 			for _, code := range codes.FindAllString(string(text), -1) {
 				assert.Check(t, defined[code], "%s: %s", file, code)
 			}
-			// era.go names it to take it from what modern clients get, see server.TestModernClientsMustGetDefinedCodes.
-			named := strings.Contains(string(text), "CodeURLElicitationRequired") && filepath.Base(file) != "era.go"
+			// era.go names it to take it from what modern clients get, see
+			// server.TestModernClientsMustGetDefinedCodes.
+			named := strings.Contains(string(text), "CodeURLElicitationRequired") &&
+				filepath.Base(file) != "era.go"
 			assert.Check(t, !named || strings.Contains(pattern, "rpc/mcp"), file)
 		}
 	}

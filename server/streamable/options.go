@@ -12,63 +12,74 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Options are the settings of a [Handler]. The zero value is ready for use.
+// Options are the settings of a [Handler]. The zero value is ready to use.
 type Options struct {
-	// Principal tells who sends a request; everybody is served, as "", if it is nil. It is called for every request, before the body is read, by any
-	// number of goroutines at a time. A [*Refusal] says how a request is refused; any other error is a 401, whose text goes to the log only.
+	// Principal returns the principal that sends a request. If it is nil, every caller is served as
+	// the principal "". It is called for every request, before the body is read, concurrently. A
+	// [*Refusal] determines the response to a refused request; any other error results in a 401,
+	// and its text is only logged.
 	Principal func(*http.Request) (string, error)
-	// Authorize stands in for Principal where more than a name is to be known of who sends a request, such as what they may do; [Caller] has it. It is called like
-	// Principal, which is not called then.
+	// Authorize replaces Principal where the server needs more than a name, such as the caller's
+	// permissions; see [Caller]. It is called like Principal, which is then ignored.
 	Authorize func(*http.Request) (Caller, error)
 
-	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
-	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any, unless a browser sends it: a page may only call a host
-	// that is an address or is named here. Behind a proxy on the same machine, name those that it passes on.
-	Hosts []string
-	// Origins are the web sites, such as https://example.com, whose pages may call this from a browser, beside those of the host itself; "*" for all.
-	Origins []string
+	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
+	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost,
+	// 127.0.0.1 or ::1, and a request to another address may name any host, except that a web page
+	// may only call a host that is an IP address or is listed here. Behind a proxy on the same
+	// machine, list the names that the proxy forwards.
+	AllowedHosts []string
+	// AllowedOrigins are the web origins, such as https://example.com, whose pages may call the
+	// server from a browser, in addition to those of the host itself; "*" allows all.
+	AllowedOrigins []string
 
-	MaxBody int64 // bytes of a request's body; 0: 4 MiB
+	MaxBody int64 // maximum size of a request body in bytes; 0: 4 MiB
 
-	// What there may be at a time. A principal has at most half of what the others leave, see
-	// package quota; those that Authorize knows as "" count as one. Where there is no Authorize,
-	// everybody is the same one, who may have all.
-	MaxRequests int // requests that are being answered; 0: 1024
-	MaxStreams  int // streams that are open without a request to answer, and subscriptions; 0: 4096
-	// MaxSessions is how many legacy sessions there may be; 0: 10,000. Over it, a session that has
-	// been idle for a minute at least makes room: of the principal who has its share, or of the one
-	// who has most. Of those, it is the one that was idle the longest.
+	// Concurrency limits. A principal has at most half of what the others leave, see package
+	// dispatch/quota; all callers whose principal Authorize returns as "" share one part. Without
+	// Authorize and Principal there is only one principal, which may use everything.
+	MaxRequests int // requests being answered; 0: 1024
+	MaxStreams  int // GET streams and subscriptions; 0: 4096
+	// MaxSessions limits legacy sessions; 0: 10,000. At the limit, a new session replaces one that
+	// has been idle for at least a minute: one of the same principal if that has used its share, or
+	// else one of the principal with the most sessions. The session idle for longest goes first.
 	MaxSessions int
 
-	SessionIdle time.Duration // how long a legacy session may be without a request or stream; 0: 30 minutes
-	Heartbeat   time.Duration // after how long a silence a comment is sent, so that nobody in between takes a stream for dead; 0: 15 s
+	// how long a legacy session may have no request or stream; 0: 30 minutes
+	SessionIdle time.Duration
+	// how long a stream may be silent before a comment is sent, so that proxies keep it open; 0: 15
+	// s
+	Heartbeat time.Duration
 
-	// What is kept of streams, for legacy clients that come back: events and bytes of each session,
-	// and bytes of all together; 0: 256, 1 MiB and 64 MiB. Whoever comes back for what is no longer
-	// kept is told so, with status 400. Over MaxStored, the oldest events go of the principal for
-	// whom the most is kept.
+	// Limits on stored events, with which a legacy client resumes a stream: events and bytes for
+	// each session, and bytes for all sessions; 0: 256, 1 MiB and 64 MiB. A client that resumes
+	// from an event no longer stored gets status 400. Over MaxStored, the oldest events go of the
+	// principal with the most stored bytes.
 	MaxEvents     int
 	MaxEventBytes int
 	MaxStored     int
 
-	// Replicas says that this is one of several servers behind one address, which share a StateKey and nothing else, and that any of them may get a client's next
-	// request. Modern clients see no difference. A legacy client carries its session, which any of the servers takes up; it is asked nothing, can neither subscribe to
-	// resources nor set a log level, and cannot come back to a stream that was cut unless it reaches the same server. Its session ends after a day.
+	// Replicas declares that this is one of several servers behind one address that share only a
+	// StateKey, and that any of them may get a client's next request. Nothing changes for modern
+	// clients. A legacy client carries its session in the session id, which any of the servers
+	// accepts; the server cannot call it, it can neither subscribe to resources nor set a log
+	// level, and it can resume a stream only on the same server. Its session ends after a day.
 	Replicas bool
 
-	// HTTPSSE serves the transport of 2024-11-05 too: a GET that names no session opens a stream, whose first event says where to send messages.
+	// HTTPSSE also serves the HTTP+SSE transport of 2024-11-05: a GET without a session opens a
+	// stream, whose first event is the address for messages.
 	HTTPSSE bool
 
-	// Logger hears of refused principals, once a second for each address, of a Principal that
-	// panics, and of what could not be answered, never of headers or bodies; nil: slog.Default().
-	// Handlers that panic are in the log of the server.
+	// Logger receives refused callers, at most once a second for each address, panics of Principal
+	// and Authorize, and requests that failed with an internal error; never headers or bodies. nil:
+	// slog.Default(). Panics of handlers are logged by the server.
 	Logger *slog.Logger
 }
 
-// New returns a handler for the clients of s, with default options.
-func New(s *server.Server) http.Handler { return Options{}.New(s) }
+// New returns a handler with default options, like Options{}.New(s).
+func New(s *server.Server) *Handler { return Options{}.New(s) }
 
-// New returns a handler with these options.
+// New returns a handler that serves s with these options.
 func (o Options) New(s *server.Server) *Handler {
 	o.MaxBody = cmp.Or(o.MaxBody, 4<<20)
 	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
@@ -86,13 +97,13 @@ func (o Options) New(s *server.Server) *Handler {
 			return c, err
 		}
 	}
-	o.Hosts = slices.Clone(o.Hosts)
-	for i, host := range o.Hosts {
-		o.Hosts[i] = hostname(host)
+	o.AllowedHosts = slices.Clone(o.AllowedHosts)
+	for i, host := range o.AllowedHosts {
+		o.AllowedHosts[i] = hostname(host)
 	}
-	o.Origins = slices.Clone(o.Origins)
-	for i, origin := range o.Origins {
-		o.Origins[i] = strings.ToLower(origin)
+	o.AllowedOrigins = slices.Clone(o.AllowedOrigins)
+	for i, origin := range o.AllowedOrigins {
+		o.AllowedOrigins[i] = strings.ToLower(origin)
 	}
 	return newHandler(o, s)
 }

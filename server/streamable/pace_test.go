@@ -14,11 +14,14 @@ import (
 )
 
 // An answer of 3 MB may take two minutes, and 256 KiB of it half a minute.
-func TestSlowReadersOfLargeAnswersAreCut(t *testing.T) {
+func TestSlowReadersOfLargeResponsesAreDisconnected(t *testing.T) {
 	text := strings.Repeat("x", 1_500_000)
-	legacy := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + text + `"}}}`
+	legacy := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` +
+		text + `"}}}`
 	for kind, ask := range map[string]func(b *bubble) (string, header){
-		"modern": func(*bubble) (string, header) { return toolCall("echo", text), modernTool + "echo" },
+		"modern": func(*bubble) (string, header) {
+			return toolCall("echo", text), modernTool + "echo"
+		},
 		"modern, stream": func(*bubble) (string, header) {
 			return toolCall("echo", text), modernTool + "echo\nAccept: text/event-stream"
 		},
@@ -40,31 +43,35 @@ func TestSlowReadersOfLargeAnswersAreCut(t *testing.T) {
 			{"too slow for a piece", 8_000, 30 * time.Second},
 		} {
 			t.Run(kind+", "+reader.name, func(t *testing.T) {
-				inBubble(t, streamable.Options{Heartbeat: time.Hour}, func(t *testing.T, b *bubble) {
-					body, h := ask(b)
-					w := b.dial()
-					w.send("POST", body, h)
-					begin := time.Now()
-					a := w.answer()
-					var err error
-					var n, all int
-					for buf := make([]byte, reader.speed); err == nil; all += n {
-						time.Sleep(time.Second)
-						n, err = io.ReadFull(a.in, buf)
-					}
-					took := time.Since(begin)
-					w.Close()
-					synctest.Wait()
-					if reader.cut == 0 {
-						assert.Assert(t, errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF, err) // the last time, there is less to be read
-						assert.Assert(t, all > 3_000_000, "%d bytes", all)
-						assert.Assert(t, took < 2*time.Minute, "%v", took)
-					} else {
-						assert.Assert(t, all < 3_000_000, "%d bytes", all)
-						assert.Assert(t, took >= reader.cut && took <= reader.cut+2*time.Second, "%v", took)
-					}
-					assert.Equal(t, b.server.Memory().Used(), int64(0))
-				})
+				inBubble(t, streamable.Options{Heartbeat: time.Hour},
+					func(t *testing.T, b *bubble) {
+						body, h := ask(b)
+						w := b.dial()
+						w.send("POST", body, h)
+						begin := time.Now()
+						a := w.answer()
+						var err error
+						var n, all int
+						for buf := make([]byte, reader.speed); err == nil; all += n {
+							time.Sleep(time.Second)
+							n, err = io.ReadFull(a.in, buf)
+						}
+						took := time.Since(begin)
+						w.Close()
+						synctest.Wait()
+						if reader.cut == 0 {
+							// the last time, there is less to be read
+							assert.Assert(t, errors.Is(err, io.EOF) ||
+								err == io.ErrUnexpectedEOF, err)
+							assert.Assert(t, all > 3_000_000, "%d bytes", all)
+							assert.Assert(t, took < 2*time.Minute, "%v", took)
+						} else {
+							assert.Assert(t, all < 3_000_000, "%d bytes", all)
+							assert.Assert(t, took >= reader.cut &&
+								took <= reader.cut+2*time.Second, "%v", took)
+						}
+						assert.Equal(t, b.server.Memory().Used(), int64(0))
+					})
 			})
 		}
 	}

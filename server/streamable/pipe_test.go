@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// A pipes is a listener whose connections are pipes without buffers, which work in a bubble of synctest: time stands still while anybody has anything to do, and no
-// goroutine may be left over.
+// A pipes is a listener whose connections are pipes without buffers, which work in a bubble of
+// synctest: time stands still while anybody has anything to do, and no goroutine may be left over.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -49,7 +49,8 @@ func inBubble(t *testing.T, o streamable.Options, test func(t *testing.T, b *bub
 	inBubbleOf(t, &http.Server{}, o, test)
 }
 
-func inBubbleOf(t *testing.T, s *http.Server, o streamable.Options, test func(t *testing.T, b *bubble)) {
+func inBubbleOf(t *testing.T, s *http.Server, o streamable.Options,
+	test func(t *testing.T, b *bubble)) {
 	synctest.Test(t, func(t *testing.T) {
 		o.Logger = slog.New(slog.DiscardHandler)
 		w := newWorld(server.Options{})
@@ -120,7 +121,8 @@ func (b *bubble) connect(revision string) header {
 	assert.Equal(b.t, a.StatusCode, 200, a.text())
 	_ = a.text()
 	h := header("Mcp-Session-Id: " + a.Header.Get("Mcp-Session-Id"))
-	assert.Equal(b.t, w.ask("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, h).StatusCode, 202)
+	assert.Equal(b.t,
+		w.ask("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, h).StatusCode, 202)
 	return h
 }
 
@@ -135,7 +137,8 @@ func (b *bubble) ping(session header) int {
 
 func TestIdleSessionsExpire(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
-		idle, used, listening := b.connect("2025-06-18"), b.connect("2025-06-18"), b.connect("2025-06-18")
+		idle, used, listening := b.connect("2025-06-18"), b.connect("2025-06-18"),
+			b.connect("2025-06-18")
 		w := b.dial()
 		stream := w.ask("GET", "", listening).isStream()
 		go func() { _, _ = io.Copy(io.Discard, stream.in) }()
@@ -164,7 +167,8 @@ func TestSessionsAreBounded(t *testing.T) {
 		time.Sleep(50 * time.Second)
 		assert.Equal(t, b.ping(first), 200)
 		time.Sleep(50 * time.Second)
-		third := b.connect("2025-06-18") // in the place of the one that was idle for longer than a minute
+		// in the place of the one that was idle for longer than a minute
+		third := b.connect("2025-06-18")
 		assert.Equal(t, b.ping(second), 404)
 		assert.Equal(t, b.ping(first), 200)
 		assert.Equal(t, b.ping(third), 200)
@@ -175,7 +179,8 @@ func TestSessionsAreBounded(t *testing.T) {
 func TestQuietStreamsHaveComments(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		w := b.dial()
-		listen := w.ask("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+		listen := w.ask("POST",
+			modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
 			"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen").isStream()
 		v := b.dial()
 		get := v.ask("GET", "", b.connect("2025-06-18")).isStream()
@@ -200,7 +205,8 @@ func TestSlowBody(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		w := b.dial()
 		begin := time.Now()
-		_, err := io.WriteString(w, "POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		_, err := io.WriteString(w,
+			"POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 		assert.NilError(t, err)
 		a := w.answer()
 		assert.Equal(t, a.StatusCode, 408)
@@ -214,7 +220,8 @@ func TestSlowBody(t *testing.T) {
 func TestHalfABody(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		w := b.dial()
-		_, err := io.WriteString(w, "POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\"\r\nx\r\n")
+		_, err := io.WriteString(w,
+			"POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"a\"\r\nx\r\n")
 		assert.NilError(t, err)
 		a := w.answer()
 		assert.Equal(t, a.StatusCode, 400)
@@ -223,23 +230,27 @@ func TestHalfABody(t *testing.T) {
 	})
 }
 
-// A modern client that does not read what it asked for has its request cancelled, as one that has gone.
+// A modern client that does not read what it asked for has its request cancelled, as one that has
+// gone.
 func TestModernSlowReader(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		w := b.dial()
-		w.send("POST", strings.Replace(toolCall("flood", ""), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), modernTool+"flood")
+		w.send("POST", strings.Replace(toolCall("flood", ""), `"_meta":{`,
+			`"_meta":{"progressToken":"p",`, 1), modernTool+"flood")
 		begin := time.Now()
 		assert.ErrorIs(t, <-b.ended, context.Canceled)
 		assert.Equal(t, time.Since(begin), 30*time.Second)
 	})
 }
 
-// A legacy one holds up its own request at first; then the connection is cut, the request goes on, and of what it says the last is kept.
+// A legacy one holds up its own request at first; then the connection is cut, the request goes on,
+// and of what it says the last is kept.
 func TestLegacySlowReader(t *testing.T) {
 	inBubble(t, streamable.Options{MaxEvents: 10}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-11-25")
 		w := b.dial()
-		w.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flood","arguments":{"text":"2000"},"_meta":{"progressToken":1}}}`, session)
+		w.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"flood","arguments":{"text":"2000"},"_meta":{"progressToken":1}}}`,
+			session)
 		begin := time.Now()
 		assert.Equal(t, <-b.begun, "2000")
 		assert.Equal(t, time.Since(begin), 30*time.Second)
@@ -255,7 +266,7 @@ func TestLegacySlowReader(t *testing.T) {
 	})
 }
 
-// News that nobody reads are told once, and hold up nobody else.
+// Unread notifications are coalesced and delay no other client.
 func TestSlowListener(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-06-18")
@@ -281,15 +292,19 @@ func TestServerTimeouts(t *testing.T) {
 		session := b.connect("2025-06-18")
 		get, listen, call, slow := b.dial(), b.dial(), b.dial(), b.dial()
 		stream := get.ask("GET", "", session).isStream()
-		news := listen.ask("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+		news := listen.ask("POST",
+			modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
 			"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen").isStream()
 		news.event("acknowledged")
-		call.send("POST", strings.Replace(toolCall("steps", "x"), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1), modernTool+"steps")
+		call.send("POST",
+			strings.Replace(toolCall("steps", "x"), `"_meta":{`, `"_meta":{"progressToken":"p",`,
+				1), modernTool+"steps")
 		a := call.answer().isStream()
 		a.event("one")
 		a.event("two")
 		<-b.begun
-		_, err := io.WriteString(slow, "POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		_, err := io.WriteString(slow,
+			"POST /mcp HTTP/1.1\r\nHost: pipe\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 		assert.NilError(t, err)
 		begin := time.Now()
 		refused := slow.answer()
@@ -314,13 +329,15 @@ func TestShutdownWaits(t *testing.T) {
 	inBubble(t, streamable.Options{}, func(t *testing.T, b *bubble) {
 		session := b.connect("2025-06-18")
 		legacy, modern, listen, get, late := b.dial(), b.dial(), b.dial(), b.dial(), b.dial()
-		legacy.send("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}`, session)
+		legacy.send("POST",
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask"}}`, session)
 		la := legacy.answer()
 		asked := la.event("elicitation/create")
 		assert.Assert(t, asked.id != "")
 		modern.send("POST", toolCall("hold", "x"), modernTool+"hold")
 		<-b.begun
-		la2 := listen.ask("POST", modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
+		la2 := listen.ask("POST",
+			modernCall("subscriptions/listen", `"notifications":{"toolsListChanged":true},`),
 			"Mcp-Protocol-Version: 2026-07-28\nMcp-Method: subscriptions/listen").isStream()
 		la2.event("acknowledged")
 		stream := get.ask("GET", "", session).isStream()
@@ -338,7 +355,8 @@ func TestShutdownWaits(t *testing.T) {
 		assert.Equal(t, refused.StatusCode, 503)
 		_ = refused.text()
 		// What runs goes on, and gets the answers that it waits for.
-		assert.Equal(t, late.ask("POST", `{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`, session).StatusCode, 202)
+		assert.Equal(t, late.ask("POST", `{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`,
+			session).StatusCode, 202)
 		la.event(`"id":7,"result"`)
 		la.ends()
 		b.release <- struct{}{}
@@ -356,7 +374,9 @@ func TestShutdownGivesUp(t *testing.T) {
 		modern, legacy := b.dial(), b.dial()
 		modern.send("POST", toolCall("hold", "x"), modernTool+"hold")
 		<-b.begun
-		legacy.send("POST", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`, b.connect("2025-06-18"))
+		legacy.send("POST",
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+			b.connect("2025-06-18"))
 		<-b.begun
 		answers := make(chan *answer, 2)
 		go func() { answers <- modern.answer() }()

@@ -6,17 +6,20 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Refusal is an error of [Options].Principal, of [Options].Authorize and of [Caller].May that says how the request is refused.
+// A Refusal is an error of [Options].Principal, [Options].Authorize or [Caller].AuthorizeMessages
+// that determines the response to a refused request.
 type Refusal struct {
-	Status    int         // 0: 401 Unauthorized
-	Challenge string      // the WWW-Authenticate header; "": "Bearer" for a 401, none otherwise
-	Message   string      // shown to the client; "": a text that says nothing more
-	Header    http.Header // more of the answer's headers, by their canonical names
+	Status int // 0: 401 Unauthorized
+	// value of the WWW-Authenticate header; "": "Bearer" for a 401, none otherwise
+	Challenge string
+	Message   string      // sent to the client; "": a general text
+	Header    http.Header // additional headers of the response, by canonical name
 }
 
 func (r *Refusal) Error() string {
@@ -25,97 +28,106 @@ func (r *Refusal) Error() string {
 
 func (r *Refusal) refusal() *refusal {
 	status := cmp.Or(r.Status, http.StatusUnauthorized)
-	refused := refuse(status, rpc.CodeInvalidRequest, "%s", cmp.Or(r.Message, "the caller may not call this; send valid credentials"))
+	refused := newRefusal(status, rpc.CodeInvalidRequest, "%s",
+		cmp.Or(r.Message, "the caller may not call this; send valid credentials"))
 	challenge := r.Challenge
 	if status == http.StatusUnauthorized {
 		challenge = cmp.Or(challenge, "Bearer") // RFC 9110, section 15.5.2, wants one
 	}
 	if challenge != "" {
-		refused.with("WWW-Authenticate", challenge)
+		refused.withHeader("WWW-Authenticate", challenge)
 	}
-	refused.more = r.Header
+	refused.headers = r.Header
 	return refused
 }
 
-// A refusal is why a request is not answered: a status, and an error for who reads bodies.
+// A refusal is an error response: an HTTP status and a JSON-RPC error.
 type refusal struct {
-	status int
-	err    *rpc.Error
-	id     rpc.ID    // of the request; zero if that is not the matter
-	header [2]string // one more, "" for none
-	more   http.Header
+	status  int
+	err     *rpc.Error
+	id      rpc.ID    // of the refused request; zero: none
+	header  [2]string // an additional header; "": none
+	headers http.Header
 }
 
-func refuse(status, code int, format string, args ...any) *refusal {
+func newRefusal(status, code int, format string, args ...any) *refusal {
 	return &refusal{status: status, err: rpc.Errorf(code, format, args...)}
 }
 
-func shuttingDown() *refusal {
-	return refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "the server is shutting down").with("Retry-After", "5")
+func shutdownRefusal() *refusal {
+	return newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"the server is shutting down").withHeader("Retry-After", "5")
 }
 
-// noPlace refuses what a pool of places has refused: with 429 where the caller has its share of
-// them, and with 503 where all are taken.
-func noPlace(err error, pool *quota.Pool, what, after string) *refusal {
-	refused := refuse(http.StatusServiceUnavailable, rpc.CodeBusy, "%d %s, which are as many as may be; try again later", pool.Total(), what)
+// slotRefusal refuses a request for which there is no slot: with 429 if the caller has used its
+// share, and with 503 if all are in use.
+func slotRefusal(err error, pool *quota.Pool, what, after string) *refusal {
+	refused := newRefusal(http.StatusServiceUnavailable, rpc.CodeBusy,
+		"%d %s, which are as many as may be; try again later", pool.Total(), what)
 	if errors.Is(err, quota.ErrShare) {
-		refused = refuse(http.StatusTooManyRequests, rpc.CodeBusy, "as many of your %s as your share of %d places allows; try again later", what, pool.Total())
+		refused = newRefusal(http.StatusTooManyRequests, rpc.CodeBusy,
+			"as many of your %s as your share of %d places allows; try again later", what,
+			pool.Total())
 	}
-	return refused.with("Retry-After", after)
+	return refused.withHeader("Retry-After", after)
 }
 
-// with adds a header.
-func (r *refusal) with(name, value string) *refusal {
+// withHeader sets the additional header.
+func (r *refusal) withHeader(name, value string) *refusal {
 	r.header = [2]string{name, value}
 	return r
 }
 
-// to says which request is refused.
-func (r *refusal) to(id rpc.ID) *refusal {
+// forID sets the id of the refused request.
+func (r *refusal) forID(id rpc.ID) *refusal {
 	r.id = id
 	return r
 }
 
-// toRequest is to, if m is a request; an error under the id of a response would be taken for an answer to it.
-func (r *refusal) toRequest(m *rpc.Message) *refusal {
+// forRequest sets the id if m is a request. With the id of a response, the client would take the
+// error for a response to its own request.
+func (r *refusal) forRequest(m *rpc.Message) *refusal {
 	if m.IsResponse() {
 		return r
 	}
-	return r.to(m.ID)
+	return r.forID(m.ID)
 }
 
-func (x *exchange) refuse(r *refusal) {
+func (x *httpRequest) writeRefusal(r *refusal) {
 	if r.header[0] != "" {
 		x.w.Header().Set(r.header[0], r.header[1])
 	}
-	maps.Copy(x.w.Header(), r.more)
+	maps.Copy(x.w.Header(), r.headers)
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	text := rpc.AppendError(nil, r.id, r.err)
 	if r.id.IsZero() {
 		text = withoutID(text)
 	}
-	x.send(r.status, text)
+	x.writeJSON(r.status, text)
 }
 
-// withoutID takes the id out of an error that answers no request: MCP has none there, rather than null (2025-11-25, basic/transports, Sending Messages to the Server).
+// withoutID removes the null id from an error that answers no request. MCP omits the id there
+// (2025-11-25, basic/transports, Sending Messages to the Server).
 func withoutID(text []byte) []byte {
 	return bytes.Replace(text, []byte(`"id":null,`), nil, 1)
 }
 
-// send sends a whole JSON answer.
-func (x *exchange) send(status int, text []byte) {
-	x.saw(rpc.Outbound, text)
+// writeJSON writes a JSON response.
+func (x *httpRequest) writeJSON(status int, text []byte) {
+	x.observeFrame(rpc.Outbound, text)
 	header := x.w.Header()
-	header["Content-Type"], header["Cache-Control"] = contentJSON, cacheNot
+	header["Content-Type"], header["Cache-Control"] = contentJSON, noStore
 	if len(text) > 1024 {
-		header["Content-Length"] = []string{decimal(len(text))} // net/http does it for what is shorter
+		// net/http sets it for shorter responses
+		header["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	x.w.WriteHeader(status)
-	_, _ = x.deadlines.Writer(len(text)).Write(text) // a client that is gone needs no answer
+	// a failure means that the client is gone
+	_, _ = x.deadlines.Writer(len(text)).Write(text)
 }
 
-// accepted answers what has no answer.
-func (x *exchange) accepted() *refusal {
+// writeAccepted answers a notification or response with 202.
+func (x *httpRequest) writeAccepted() *refusal {
 	x.w.WriteHeader(http.StatusAccepted)
 	return nil
 }

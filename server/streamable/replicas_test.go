@@ -21,36 +21,52 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// replicas are servers that share a key, behind something that sends each request to another of them.
+// replicas are servers that share a key, behind something that sends each request to another of
+// them.
 func replicas(t *testing.T, n int, key string) string {
 	t.Helper()
 	var all []http.Handler
 	for i := range n {
-		s := server.Options{StateKey: []byte(key), Logger: slog.New(slog.DiscardHandler)}.New(server.Info{Name: fmt.Sprint("replica ", i), Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "which", Description: "Says which server it is."},
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint("replica ", i)}}}, nil
-			}}))
-		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask", Description: "Asks twice."},
-			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				for _, key := range []string{"first", "second"} {
-					if _, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: key, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
-						return nil, err
+		s := server.Options{StateKey: []byte(key),
+			Logger: slog.New(slog.DiscardHandler)}.New(
+			server.Info{Name: fmt.Sprint("replica ", i), Version: "1"}, dispatch.NewCatalog())
+		assert.NilError(t,
+			s.AddTool(server.Tool{
+				Tool: mcp.Tool{Name: "which", Description: "Says which server it is."},
+				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+					return &mcp.CallToolResult{
+							Content: []mcp.Content{
+								&mcp.TextContent{Text: fmt.Sprint("replica ", i)}}},
+						nil
+				}}))
+		assert.NilError(t,
+			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask", Description: "Asks twice."},
+				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+					for _, key := range []string{"first", "second"} {
+						if _, err := server.Elicit(ctx, key,
+							mcp.ElicitParams{Message: key,
+								RequestedSchema: json.RawMessage(
+									`{"type":"object","properties":{}}`)}); err != nil {
+							return nil, err
+						}
 					}
-				}
-				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "asked"}}}, nil
-			}}))
+					return &mcp.CallToolResult{
+						Content: []mcp.Content{&mcp.TextContent{Text: "asked"}}}, nil
+				}}))
 		h := streamable.Options{Replicas: true, Logger: slog.New(slog.DiscardHandler)}.New(s)
 		t.Cleanup(h.Close)
 		all = append(all, h)
 	}
 	var turn atomic.Int64
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { all[int(turn.Add(1))%n].ServeHTTP(w, r) }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all[int(turn.Add(1))%n].ServeHTTP(w, r)
+	}))
 	t.Cleanup(web.Close)
 	return web.URL
 }
 
-func send(t *testing.T, method, url, session, version, body string) (status int, header http.Header, text string) {
+func send(t *testing.T, method, url, session, version, body string) (status int, header http.Header,
+	text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	assert.NilError(t, err)
@@ -84,9 +100,11 @@ const key = "a secret of thirty-two bytes, or so"
 // A legacy client carries its session, and any of the servers takes it up.
 func TestReplicasServeALegacySession(t *testing.T) {
 	url := replicas(t, 3, key)
-	status, header, text := send(t, "POST", url, "", "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+	status, header, text := send(t, "POST", url, "", "",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
 	assert.Equal(t, status, 200, text)
-	assert.Assert(t, !strings.Contains(text, `"logging"`) && !strings.Contains(text, `"subscribe":true`), text)
+	assert.Assert(t, !strings.Contains(text, `"logging"`) &&
+		!strings.Contains(text, `"subscribe":true`), text)
 	session := header.Get("Mcp-Session-Id")
 	assert.Assert(t, session != "" && len(session) < 256, session)
 	seen := map[string]bool{}
@@ -94,7 +112,8 @@ func TestReplicasServeALegacySession(t *testing.T) {
 	var group sync.WaitGroup
 	for range 30 { // some at the same time: a server takes the session up once
 		group.Go(func() {
-			status, _, text := send(t, "POST", url, session, "", `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"which"}}`)
+			status, _, text := send(t, "POST", url, session, "",
+				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"which"}}`)
 			if status == 400 && strings.Contains(text, "in flight") {
 				return // the same id at the same server
 			}
@@ -112,19 +131,23 @@ func TestReplicasServeALegacySession(t *testing.T) {
 	assert.Equal(t, len(seen), 3)
 
 	// What would take a memory is refused, and not begun.
-	_, _, text = send(t, "POST", url, session, "", `{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"info"}}`)
+	_, _, text = send(t, "POST", url, session, "",
+		`{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"info"}}`)
 	assert.Assert(t, strings.Contains(text, "stand in for each other"), text)
-	_, _, text = send(t, "POST", url, session, "", `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"ask"}}`)
+	_, _, text = send(t, "POST", url, session, "",
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"ask"}}`)
 	assert.Assert(t, strings.Contains(text, "does not declare the capability elicitation"), text)
 	status, header, _ = send(t, "DELETE", url, session, "", "")
 	assert.Equal(t, status, 405)
 	assert.Equal(t, header.Get("Allow"), "POST, GET")
-	// Another's session, or none at all, is nobody's.
-	for _, wrong := range []string{"nonsense", session[:len(session)-4] + "AAAA", strings.Repeat("x", 600)} {
+	// The session of another principal, and an invalid one, are refused.
+	for _, wrong := range []string{"nonsense", session[:len(session)-4] + "AAAA",
+		strings.Repeat("x", 600)} {
 		status, _, _ = send(t, "POST", url, wrong, "", `{"jsonrpc":"2.0","id":5,"method":"ping"}`)
 		assert.Equal(t, status, 404, wrong)
 	}
-	status, _, _ = send(t, "POST", replicas(t, 1, "another secret of thirty-two bytes"), session, "", `{"jsonrpc":"2.0","id":5,"method":"ping"}`)
+	status, _, _ = send(t, "POST", replicas(t, 1, "another secret of thirty-two bytes"), session,
+		"", `{"jsonrpc":"2.0","id":5,"method":"ping"}`)
 	assert.Equal(t, status, 404)
 }
 
@@ -134,7 +157,8 @@ func TestReplicasShareQuestions(t *testing.T) {
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
 	more, rounds := "", 0
 	for {
-		_, _, text := send(t, "POST", url, "", "2026-07-28", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask",`+meta+more+`}}`)
+		_, _, text := send(t, "POST", url, "", "2026-07-28",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask",`+meta+more+`}}`)
 		var message struct {
 			Result struct {
 				ResultType    string
@@ -150,7 +174,9 @@ func TestReplicasShareQuestions(t *testing.T) {
 		rounds++
 		assert.Equal(t, len(message.Result.InputRequests), 1, text)
 		for name := range message.Result.InputRequests {
-			more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{}}},"requestState":%q`, name, message.Result.RequestState)
+			more = fmt.Sprintf(
+				`,"inputResponses":{%q:{"action":"accept","content":{}}},"requestState":%q`, name,
+				message.Result.RequestState)
 		}
 	}
 	assert.Equal(t, rounds, 2)

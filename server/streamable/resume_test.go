@@ -10,7 +10,8 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// A stream that was cut goes on where it was, also behind the response, and with nothing of another stream.
+// A stream that was cut goes on where it was, also behind the response, and with nothing of another
+// stream.
 func TestResumption(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-11-25", "")
@@ -41,7 +42,8 @@ func TestResumption(t *testing.T) {
 	again.ends()
 	c.get(header("Last-Event-Id: " + last.id)).isStream().ends()
 	// Ids mean nothing in another session.
-	assert.Equal(t, s.connect("2025-11-25", "").get(header("Last-Event-Id: "+one.id)).StatusCode, 400)
+	assert.Equal(t, s.connect("2025-11-25", "").get(header("Last-Event-Id: "+one.id)).StatusCode,
+		400)
 }
 
 // A client that comes back for a stream before the server has noticed that it left takes it over.
@@ -67,13 +69,15 @@ func TestResumptionOfItsOwnStream(t *testing.T) {
 	a := c.get("").isStream()
 	s.changeTools("a")
 	e := a.event("list_changed")
-	b := c.get(header("Last-Event-Id: " + e.id)).isStream() // takes over, so that nothing is lost in between
+	// takes over, so that nothing is lost in between
+	b := c.get(header("Last-Event-Id: " + e.id)).isStream()
 	a.ends()
 	s.changeTools("b")
 	b.event("list_changed")
 }
 
-// What is kept is bounded: in events and bytes of a session, and bytes of all. What is gone is said to be.
+// What is kept is bounded: in events and bytes of a session, and bytes of all. What is gone is said
+// to be.
 func TestEventsAreBounded(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	for name, o := range map[string]streamable.Options{
@@ -86,7 +90,8 @@ func TestEventsAreBounded(t *testing.T) {
 			c := s.connect("2025-06-18", "")
 			var ids []string
 			for i := range 6 {
-				a := c.call(fmt.Sprint(i+1), "echo", text, "-Accept\nAccept: text/event-stream").isStream()
+				a := c.call(fmt.Sprint(i+1), "echo", text,
+					"-Accept\nAccept: text/event-stream").isStream()
 				ids = append(ids, a.event("result").id)
 				a.ends()
 			}
@@ -95,12 +100,14 @@ func TestEventsAreBounded(t *testing.T) {
 			before := strings.TrimSuffix(newest, "1") + "0"
 			c.get(header("Last-Event-Id: " + before)).isStream().event("result")
 			c.get(header("Last-Event-Id: "+oldest)).wants(400,
-				`{"jsonrpc":"2.0","error":{"code":-32600,"message":"what came after the event \"`+oldest+`\" is not kept, or never was; go on without Last-Event-ID"}}`)
+				`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the events after \"`+
+					oldest+`\" are not stored; reconnect without Last-Event-ID"}}`)
 		})
 	}
 }
 
-// A request that takes long has the client come back for the answer, as often as it takes (2025-11-25, basic/transports, Sending Messages to the Server).
+// A request that takes long has the client come back for the answer, as often as it takes
+// (2025-11-25, basic/transports, Sending Messages to the Server).
 func TestPolling(t *testing.T) {
 	s := start(t, streamable.Options{})
 	c := s.connect("2025-11-25", "")
@@ -116,7 +123,9 @@ func TestPolling(t *testing.T) {
 	b.event(`"id":1,"result"`)
 	b.ends()
 	// Where clients do not know of it, nothing happens.
-	for _, a := range []*answer{s.connect("2025-06-18", "").call("1", "poll", "x", ""), s.tool("poll", `{"text":"x"}`, ""), c.call("2", "poll", "x", "-Accept\nAccept: application/json")} {
+	for _, a := range []*answer{s.connect("2025-06-18", "").call("1", "poll", "x", ""),
+		s.tool("poll", `{"text":"x"}`, ""),
+		c.call("2", "poll", "x", "-Accept\nAccept: application/json")} {
 		text := a.text()
 		assert.Equal(t, a.Header.Get("Content-Type"), "application/json")
 		assert.Assert(t, strings.Contains(text, `"success":false`), text)

@@ -40,7 +40,8 @@ func openRevision(t *testing.T, name string) *revision {
 func (r *revision) wants(name, message string) {
 	r.t.Helper()
 	raw, err := json.Marshal(map[string]json.RawMessage{
-		"$ref": json.RawMessage(`"#/` + r.keyword + "/" + name + `"`), r.keyword: r.document[r.keyword], "$schema": r.document["$schema"],
+		"$ref":    json.RawMessage(`"#/` + r.keyword + "/" + name + `"`),
+		r.keyword: r.document[r.keyword], "$schema": r.document["$schema"],
 	})
 	assert.NilError(r.t, err)
 	compiled, err := schema.Compile(raw)
@@ -60,13 +61,18 @@ func TestModernMessagesFitTheSchema(t *testing.T) {
 	r.wants("MissingRequiredClientCapabilityError", s.tool("ask", `{}`, "").text())
 	r.wants("JSONRPCErrorResponse", s.modern("x", "", "", "").text())
 	r.wants("JSONRPCErrorResponse", s.tool("none", `{}`, "").text())
-	r.wants("JSONRPCErrorResponse", s.do(t.Context(), "GET", s.url, "", "Mcp-Protocol-Version: 2026-07-28").text())
-	r.wants("UnsupportedProtocolVersionError", s.do(t.Context(), "POST", s.url, strings.Replace(modernCall("x", ""), "2026-07-28", "2027-01-01", 1),
-		"Mcp-Protocol-Version: 2027-01-01").text())
-	steps := strings.Replace(toolCall("steps", "x"), `"_meta":{`, `"_meta":{"progressToken":"p",`, 1)
+	r.wants("JSONRPCErrorResponse",
+		s.do(t.Context(), "GET", s.url, "", "Mcp-Protocol-Version: 2026-07-28").text())
+	r.wants("UnsupportedProtocolVersionError",
+		s.do(t.Context(), "POST", s.url,
+			strings.Replace(modernCall("x", ""), "2026-07-28", "2027-01-01", 1),
+			"Mcp-Protocol-Version: 2027-01-01").text())
+	steps := strings.Replace(toolCall("steps", "x"), `"_meta":{`, `"_meta":{"progressToken":"p",`,
+		1)
 	a := s.do(t.Context(), "POST", s.url, steps, modernTool+"steps").isStream()
 	r.wants("ProgressNotification", a.event("one").data)
-	listen := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`, "").isStream()
+	listen := s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true},`,
+		"").isStream()
 	r.wants("SubscriptionsAcknowledgedNotification", listen.event("acknowledged").data)
 	s.changeTools("new")
 	r.wants("ToolListChangedNotification", listen.event("list_changed").data)
@@ -84,7 +90,8 @@ func TestLegacyMessagesFitTheSchema(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := openRevision(t, name)
 			s := start(t, streamable.Options{})
-			a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", name, 1), "").text()
+			a := s.do(t.Context(), "POST", s.url, strings.Replace(initialize, "REVISION", name, 1),
+				"").text()
 			r.wants("JSONRPCMessage", a)
 			r.wants("InitializeResult", string(resultOf(t, a)))
 			c := s.connect(name, "")
@@ -109,7 +116,9 @@ func TestLegacyMessagesFitTheSchema(t *testing.T) {
 					e = ask.event("elicitation")
 				}
 				r.wants("ElicitRequest", e.data)
-				assert.Equal(t, c.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, "").StatusCode, 202)
+				assert.Equal(t, c.post(
+					`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`,
+					"").StatusCode, 202)
 				r.wants("CancelledNotification", ask.event("cancelled").data)
 			}
 		})

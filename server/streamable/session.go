@@ -16,178 +16,188 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A session is a client of the legacy era, from its initialize on (2025-11-25, basic/transports, Session Management). It belongs to one principal.
+// A session is a legacy client from initialize on (2025-11-25, basic/transports, Session
+// Management). It belongs to one principal.
 type session struct {
-	h         *Handler
-	id        string // 130 random bits; letters and digits
-	principal string
-	owner     string         // in whose name it takes its place and memory
-	memory    *quota.Account // holds the events that no account of a request holds
-	known     time.Time      // since when it is idle, or later, as far as its roster knows; of the handler's mutex
-	place     int            // in the roster; of the handler's mutex
-	old       bool           // of the transport of 2024-11-05: it lives as long as its one stream
-	conn      *server.Conn
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	ending    sync.Once
+	h             *Handler
+	id            string // 130 random bits as letters and digits
+	principal     string
+	owner         string         // quota owner of its slot and memory
+	memory        *quota.Account // holds events that no account of a request holds
+	heapIdleSince time.Time      // idle since then or later; guarded by h.mu
+	heapIndex     int            // in the idle heap; guarded by h.mu
+	httpSSE       bool           // of the transport of 2024-11-05: ends with its only stream
+	conn          *server.Conn
+	ctx           context.Context
+	cancel        context.CancelCauseFunc
+	closeOnce     sync.Once
 
-	mu       sync.Mutex
-	ended    bool
-	busy     int         // requests and streams
-	idle     *time.Timer // ends the session; runs while nothing is
-	since    time.Time   // since when nothing is
-	requests map[rpc.ID]*request
-	calls    map[int64]chan *rpc.Message // of the client, by the server, that are not answered yet
-	lastCall int64
+	mu        sync.Mutex
+	closed    bool
+	active    int         // requests and streams
+	idleTimer *time.Timer // closes the session; runs while active is 0
+	idleSince time.Time   // when active became 0
+	requests  map[rpc.ID]*inflightRequest
+	calls     map[int64]chan *rpc.Message // in-flight requests of the server to the client
+	lastCall  int64
 
-	streams    map[int64]*stream
-	lastStream int64
-	arrived    chan struct{} // closed when a stream of its own is opened
-	store      []*event      // of all streams, the oldest first
-	stored     int           // bytes of it
-	held       int           // bytes of the events that the memory is for, and that are kept or wait to be read
-	counted    int64         // what the memory holds of that
+	streams          map[int64]*stream
+	lastStream       int64
+	standaloneOpened chan struct{} // closed when a standalone stream is opened
+	store            []*event      // stored events of all streams, oldest first
+	storeBytes       int
+	eventBytes       int   // size of events stored or unread that memory holds
+	reservedBytes    int64 // what memory has reserved for them
 }
 
-// A request is one of the client's that is being answered.
-type request struct {
+// An inflightRequest is a request of the client that is being handled.
+type inflightRequest struct {
 	cancel    context.CancelCauseFunc
 	cancelled bool // by the client
 }
 
 var (
-	errEnded     = errors.New("streamable: the session has ended")
-	errTooMany   = errors.New("streamable: too many calls of the client wait for an answer")
-	errDeleted   = fmt.Errorf("%w: the client said so", errEnded)
-	errExpired   = fmt.Errorf("%w: it was not used", errEnded)
-	errDisplaced = fmt.Errorf("%w: it was idle, and others needed the room", errEnded)
+	errEnded        = errors.New("streamable: the session has ended")
+	errTooManyCalls = errors.New("streamable: too many requests to the client are in flight")
+	errDeleted      = fmt.Errorf("%w: the client deleted it", errEnded)
+	errExpired      = fmt.Errorf("%w: it was idle for too long", errEnded)
+	errEvicted      = fmt.Errorf("%w: it was idle, and its slot was needed", errEnded)
 )
 
-const maxCalls = 1024 // of one client, that wait for an answer
+const maxCalls = 1024 // in-flight requests to one client
 
-// newSession returns a session that nobody can find yet.
+// newSession returns a session that clients cannot find yet.
 func (h *Handler) newSession(principal string, old bool) *session {
 	s := &session{
-		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), old: old, busy: 1,
-		requests: map[rpc.ID]*request{}, calls: map[int64]chan *rpc.Message{}, streams: map[int64]*stream{}, arrived: make(chan struct{}),
+		h: h, id: rand.Text(), principal: principal, owner: h.owner(principal), httpSSE: old,
+		active:   1,
+		requests: map[rpc.ID]*inflightRequest{}, calls: map[int64]chan *rpc.Message{},
+		streams: map[int64]*stream{}, standaloneOpened: make(chan struct{}),
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
+	s.conn = h.server.NewConn(s.ctx, &sessionLink{s: s}, principal)
 	if h.o.Replicas && !old {
 		s.conn.Portable()
-		s.lastStream = mathrand.Int64N(1 << 52) // other servers have streams of the same session, and no two may have events of the same id
+		// event ids must be unique among the servers of the session
+		s.lastStream = mathrand.Int64N(1 << 52)
 	}
 	return s
 }
 
-const carried = 24 * time.Hour // for sessions that clients carry from one server to another
+const replicaSessionLifetime = 24 * time.Hour // of sessions that any replica accepts
 
-// adopt takes up a session that was opened by another server, or by this one before it was started anew. It reports whether it is worth another look for it.
-func (x *exchange) adopt(id string) bool {
-	const longest = 512 // of what is worth the trouble
-	if !x.o.Replicas || len(id) > longest || x.isOld() {
+// restoreSession opens a session that another replica opened, or this one before a restart, from
+// its id. It reports whether the caller should look the session up again.
+func (x *httpRequest) restoreSession(id string) bool {
+	const maxID = 512 // bytes
+	if !x.o.Replicas || len(id) > maxID || x.isHTTPSSE() {
 		return false
 	}
 	s := x.newSession(x.principal, false)
 	s.id = id
 	if s.conn.Adopt(id) != nil {
-		s.end(errEnded)
+		s.close(errEnded)
 		return false
 	}
-	if x.add(s) != nil {
-		s.end(errEnded) // another request was first, or there is no room
+	if x.addSession(s) != nil {
+		s.close(errEnded) // another request restored it first, or there is no slot
 		return true
 	}
-	s.rest()
+	s.release()
 	return true
 }
 
-func (h *Handler) find(id string) *session {
+func (h *Handler) lookupSession(id string) *session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.sessions[id]
 }
 
-// add lets clients find a session. It is busy until its maker has called rest.
-func (h *Handler) add(s *session) *refusal {
-	displaced, refused := h.admit(s)
-	if displaced != nil {
-		displaced.end(errDisplaced)
+// addSession makes a session visible to clients. It is active until the caller calls release.
+func (h *Handler) addSession(s *session) *refusal {
+	evicted, refused := h.insertOrEvict(s)
+	if evicted != nil {
+		evicted.close(errEvicted)
 	}
 	return refused
 }
 
-// admit is add, but for the end of the session that makes room.
-func (h *Handler) admit(s *session) (displaced *session, refused *refusal) {
+// insertOrEvict inserts a session and returns the one that it replaces, which the caller must
+// close.
+func (h *Handler) insertOrEvict(s *session) (evicted *session, refused *refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sessions[s.id] != nil {
-		return nil, sessionGone() // this one: the other is there to be found
+		return nil, sessionNotFound() // another request inserted the same session
 	}
 	if h.closed || h.draining != nil {
-		return nil, shuttingDown()
+		return nil, shutdownRefusal()
 	}
-	displaced, err := h.makeRoom(s.owner)
+	evicted, err := h.acquireSessionSlot(s.owner)
 	if err != nil {
-		return nil, noPlace(err, h.places, "sessions are open", "60")
+		return nil, slotRefusal(err, h.sessionSlots, "sessions are open", "60")
 	}
-	h.enter(s)
-	return displaced, nil
+	h.insertSession(s)
+	return evicted, nil
 }
 
-// session returns the session that the request names, busy until rest is called.
-func (x *exchange) session(id string) (*session, *refusal) {
+// session returns the session that the request names. It is active until release is called.
+func (x *httpRequest) session(id string) (*session, *refusal) {
 	if id == "" {
-		return nil, refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "the %s header is missing: say initialize first, and send what its answer has there", mcp.HeaderSessionID)
+		return nil, newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"the %s header is missing: send initialize first, and repeat the header of its response",
+			mcp.HeaderSessionID)
 	}
-	s := x.find(id)
-	if s == nil && x.adopt(id) {
-		s = x.find(id)
+	s := x.lookupSession(id)
+	if s == nil && x.restoreSession(id) {
+		s = x.lookupSession(id)
 	}
-	// Another principal learns nothing of it, not even that it exists.
-	if s == nil || s.principal != x.principal || s.old != x.isOld() || !s.use() {
-		return nil, sessionGone()
+	// Another principal must not learn that the session exists.
+	if s == nil || s.principal != x.principal || s.httpSSE != x.isHTTPSSE() || !s.acquire() {
+		return nil, sessionNotFound()
 	}
 	return s, nil
 }
 
-func sessionGone() *refusal {
-	return refuse(http.StatusNotFound, rpc.CodeInvalidRequest, "there is no such session, or it has ended; say initialize again")
+func sessionNotFound() *refusal {
+	return newRefusal(http.StatusNotFound, rpc.CodeInvalidRequest,
+		"the session does not exist or has ended; send initialize again")
 }
 
-// use makes a session busy; false if it has ended.
-func (s *session) use() bool {
+// acquire marks a session as active. It reports false if the session is closed.
+func (s *session) acquire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.closed {
 		return false
 	}
-	s.busy++
-	if s.idle != nil {
-		s.idle.Stop()
+	s.active++
+	if s.idleTimer != nil {
+		s.idleTimer.Stop()
 	}
 	return true
 }
 
-// rest ends what use began.
-func (s *session) rest() {
+// release undoes acquire, and starts the idle timer if the session is no longer active.
+func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy--; s.busy > 0 || s.ended {
+	if s.active--; s.active > 0 || s.closed {
 		return
 	}
-	s.since = time.Now()
-	if s.idle == nil {
-		s.idle = time.AfterFunc(s.h.o.SessionIdle, s.expire)
+	s.idleSince = time.Now()
+	if s.idleTimer == nil {
+		s.idleTimer = time.AfterFunc(s.h.o.SessionIdle, s.expire)
 	} else {
-		s.idle.Reset(s.h.o.SessionIdle)
+		s.idleTimer.Reset(s.h.o.SessionIdle)
 	}
 }
 
 func (s *session) expire() {
 	s.mu.Lock()
-	used := s.busy > 0 || time.Since(s.since) < s.h.o.SessionIdle // since the timer ran out
+	// the session was used after the timer fired
+	used := s.active > 0 || time.Since(s.idleSince) < s.h.o.SessionIdle
 	s.mu.Unlock()
 	s.h.mu.Lock()
 	if used || s.h.closed {
@@ -197,49 +207,50 @@ func (s *session) expire() {
 	s.h.running.Add(1) // Close waits
 	s.h.mu.Unlock()
 	defer s.h.running.Done()
-	s.end(errExpired)
+	s.close(errExpired)
 }
 
-// end ends a session: its requests are cancelled, its streams end, nobody finds it any more.
-func (s *session) end(cause error) {
-	s.ending.Do(func() {
+// close cancels the requests of a session, ends its streams and removes it.
+func (s *session) close(cause error) {
+	s.closeOnce.Do(func() {
 		s.h.mu.Lock()
 		if s.h.sessions[s.id] == s {
-			s.h.remove(s)
-			s.h.places.Give(s.owner, 1)
+			s.h.removeSession(s)
+			s.h.sessionSlots.Give(s.owner, 1)
 		}
 		s.h.mu.Unlock()
 		s.cancel(cause)
 		s.mu.Lock()
-		s.ended = true
-		if s.idle != nil {
-			s.idle.Stop()
+		s.closed = true
+		if s.idleTimer != nil {
+			s.idleTimer.Stop()
 		}
 		for len(s.store) > 0 {
-			s.forgetOldest()
+			s.evictOldest()
 		}
 		for _, st := range s.streams {
-			st.changes()
+			st.notifyChange()
 		}
 		s.mu.Unlock()
 		s.conn.Close()
 	})
 }
 
-// begin enters a request of the client; the error says why it may not be served.
-func (s *session) begin(id rpc.ID, cancel context.CancelCauseFunc) *refusal {
+// addRequest registers a request of the client. It fails if the id is in flight.
+func (s *session) addRequest(id rpc.ID, cancel context.CancelCauseFunc) *refusal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.requests[id] != nil {
-		// Under its own id, the answer would be taken for the first one's.
-		return refuse(http.StatusBadRequest, rpc.CodeInvalidRequest, "a request with the id %.100s is in flight already", id)
+		// An error with this id would be taken for the response to the first request.
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"a request with the id %.100s is in flight already", id)
 	}
-	s.requests[id] = &request{cancel: cancel}
+	s.requests[id] = &inflightRequest{cancel: cancel}
 	return nil
 }
 
-// done takes a request out again, and reports whether the client wants no answer any more.
-func (s *session) done(id rpc.ID) (cancelled bool) {
+// removeRequest removes a request, and reports whether the client cancelled it.
+func (s *session) removeRequest(id rpc.ID) (cancelled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.requests[id]
@@ -247,8 +258,8 @@ func (s *session) done(id rpc.ID) (cancelled bool) {
 	return r.cancelled
 }
 
-// notice handles a notification, to its end.
-func (s *session) notice(ctx context.Context, m *rpc.Message) {
+// handleNotification handles a notification, and returns when that is done.
+func (s *session) handleNotification(ctx context.Context, m *rpc.Message) {
 	if m.Method == mcp.NotificationCancelled {
 		if id, reason, ok := mcp.Cancellation().Target(m.Params); ok {
 			s.cancelRequest(id, reason)
@@ -258,7 +269,7 @@ func (s *session) notice(ctx context.Context, m *rpc.Message) {
 	_, _ = s.h.answer(ctx, nil, s.handler(nil), m.Request())
 }
 
-// cancelRequest cancels a request of this session; others may have one of the same id.
+// cancelRequest cancels a request of this session only; ids of other sessions may be the same.
 func (s *session) cancelRequest(id rpc.ID, reason string) {
 	s.mu.Lock()
 	r := s.requests[id]
@@ -267,7 +278,7 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 	}
 	s.mu.Unlock()
 	switch {
-	case r == nil: // it was answered meanwhile, or never was
+	case r == nil: // already answered, or unknown
 	case reason == "":
 		r.cancel(rpc.ErrCancelled)
 	default:
@@ -275,8 +286,11 @@ func (s *session) cancelRequest(id rpc.ID, reason string) {
 	}
 }
 
-// handler has the server handle messages. What it says meanwhile goes to the stream.
+// handler returns the handler of messages in this session. What it sends goes to st.
 func (s *session) handler(st *stream) rpc.Handler {
-	way := &link{s: s, stream: st}
-	return func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, way) }
+	l := &sessionLink{s: s, stream: st}
+	return func(ctx context.Context, req *rpc.Request) (any,
+		error) {
+		return s.conn.Handle(ctx, req, l)
+	}
 }

@@ -37,7 +37,8 @@ func TestOnePrincipalLeavesRequestsToOthers(t *testing.T) {
 			text := a.text()
 			assert.Equal(t, a.StatusCode, 429, text)
 			assert.Equal(t, a.Header.Get("Retry-After"), "1")
-			assert.Assert(t, strings.Contains(text, `"code":-31999,"message":"as many of your requests`), text)
+			assert.Assert(t,
+				strings.Contains(text, `"code":-31999,"message":"as many of your requests`), text)
 			assert.Equal(t, s.tool("echo", `{"text":"x"}`, ben).StatusCode, 200)
 			close(s.release)
 			for range 4 {
@@ -76,7 +77,8 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		assert.Equal(t, b.ping(adas[0]), 200)
 		assert.Equal(t, b.ping(adas[1]), 200)
-		fifth := b.connectAs("2025-06-18", ada) + "\n" + ada // in the place of her own that was idle the longest
+		// in the place of her own that was idle the longest
+		fifth := b.connectAs("2025-06-18", ada) + "\n" + ada
 		assert.Equal(t, b.ping(adas[2]), 404)
 		assert.Equal(t, b.ping(adas[3]), 200)
 		assert.Equal(t, b.ping(bens), 200)
@@ -86,7 +88,7 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 
 // Where nothing is left, it is the one who has the most who makes room, not the one who was idle
 // the longest.
-func TestDisplacedAreTheHeaviestOwnersSessions(t *testing.T) {
+func TestSessionsOfTheHeaviestOwnerAreEvicted(t *testing.T) {
 	inBubble(t, byHeader(streamable.Options{MaxSessions: 4}), func(t *testing.T, b *bubble) {
 		bens := b.connectAs("2025-06-18", ben) + "\n" + ben
 		time.Sleep(time.Second)
@@ -103,7 +105,8 @@ func TestDisplacedAreTheHeaviestOwnersSessions(t *testing.T) {
 			assert.Equal(t, b.ping(session), 200)
 		}
 		time.Sleep(61 * time.Second)
-		a = b.dialFor("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1), "X-User: eve\n")
+		a = b.dialFor("POST", strings.Replace(initialize, "REVISION", "2025-06-18", 1),
+			"X-User: eve\n")
 		assert.Equal(t, a.StatusCode, 503, a.text()) // nobody has more than eve would
 	})
 }
@@ -114,7 +117,8 @@ func TestStoredEventsOfTheHeaviestOwnerGoFirst(t *testing.T) {
 	text := strings.Repeat("x", 1000)
 	said := func(c *client, who header, n int) (ids []string) {
 		for i := range n {
-			a := c.call(fmt.Sprint(i+1), "echo", text, "-Accept\nAccept: text/event-stream\n"+who).isStream()
+			a := c.call(fmt.Sprint(i+1), "echo", text, "-Accept\nAccept: text/event-stream\n"+
+				who).isStream()
 			ids = append(ids, a.event("result").id)
 			a.ends()
 		}

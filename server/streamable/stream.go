@@ -10,133 +10,143 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A stream is what a session says to its client on one of its ways: that of a request, or one of its own. It outlives the connection that it began on: what is
-// said is kept for a while, for a client that comes back. All its fields are of the session's mutex.
+// A stream is the messages of the server for one request, or for no request. It outlives its
+// connection: its events are stored for a while, so that the client can resume it. Its fields are
+// guarded by the session's mutex.
 type stream struct {
-	s       *session
-	number  int64
-	own     bool // opened with GET, for what belongs to no request
-	capable bool // the client takes streams
-	primes  bool // it begins with an event that says nothing, for the client to know an id to come back with (2025-11-25)
+	s             *session
+	number        int64
+	isStandalone  bool // opened with GET, for messages that belong to no request
+	acceptsEvents bool // the client accepts event streams
+	// starts with an empty event, whose id the client can resume from (2025-11-25)
+	hasPrimingEvent bool
 
-	changed chan struct{} // closed when something has changed
-	reader  *reader       // who writes it to the client; nil: nobody just now
-	begun   bool          // the client knows that it is a stream
-	next    int64         // the number of the next event; the first is 1
-	queue   []*event      // for the reader
-	unread  int           // bytes that the reader has not written yet
-	events  int           // that it has not written yet
-	kept    int           // events in the store; the last ones
-	over    bool          // nothing follows
-	plain   response      // where nothing was said before
+	changed      chan struct{} // closed on every change
+	reader       *reader       // the connection that reads the stream; nil: none
+	started      bool          // the client has been sent the start of the stream
+	next         int64         // number of the next event; the first is 1
+	queue        []*event      // events that the reader has not taken
+	unread       int           // bytes that the reader has not written
+	unreadEvents int           // events that the reader has not written
+	storedEvents int           // the last events, which are in the session's store
+	complete     bool          // no message follows
+	jsonResponse response      // a response without preceding messages
 }
 
-// A reader is one connection of a client that a stream is written to.
+// A reader is a connection that reads a stream.
 type reader struct {
-	resumes bool // the client has read the beginning on another
-	close   bool // it is to end, and the stream to go on without it
-	retry   time.Duration
+	isResumed      bool // the stream started on another connection
+	closeRequested bool // close the connection, but not the stream
+	retry          time.Duration
 }
 
-// A response is what a stream ends with. The zero response is none.
+// A response is the end of a stream. The zero response sends nothing.
 type response struct {
 	text    []byte
-	refused *refusal       // set if it says no more than that there is no room for the answer
-	account *quota.Account // that holds the text; nil: it is not counted
+	refused *refusal       // set if text is an error for lack of memory
+	account *quota.Account // holds the memory of text; nil: not counted
 }
 
-// An event is one of a stream. It is there once, in whatever queues and stores it may be.
+// An event is one message of a stream. All queues and stores share it.
 type event struct {
 	stream  *stream
 	number  int64
 	text    []byte         // the message
-	account *quota.Account // that holds it; nil: the session's
-	uses    int            // the queue, the reader that writes it, the store
-	stored  *stored        // these two are set while it is in the store
+	account *quota.Account // holds its memory; nil: the session's does
+	uses    int            // references: the queue, the reader, the store
+	owner   *ownerEvents   // set, like element, while it is stored
 	element *list.Element
 }
 
-// size is about how many bytes an event takes.
+// size returns the approximate memory of an event.
 func (e *event) size() int { return len(e.text) + 128 }
 
 func (e *event) id() string {
-	if e.stream.s.old {
+	if e.stream.s.httpSSE {
 		return ""
 	}
 	return e.stream.eventID(e.number)
 }
 
 const (
-	granule         = 4 << 10 // bytes: the memory of a session is taken in multiples of it
-	maxUnread       = 1 << 20 // bytes that wait for a client to read them, before what is to be said has to wait
-	maxUnreadEvents = 1024
+	memoryGranularity = 4 << 10 // bytes; a session reserves memory in multiples of it
+	maxUnread         = 1 << 20 // bytes unread by the client before senders wait
+	maxUnreadEvents   = 1024
 )
 
-// newStream makes a stream that the returned reader reads. With mu.
-func (s *session) newStream(own, capable, primes bool) (*stream, *reader) {
+// newStream returns a stream and its reader. s.mu must be held.
+func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stream, *reader) {
 	s.lastStream++
 	st := &stream{
-		s: s, number: s.lastStream, own: own, capable: capable, primes: primes, begun: own, changed: make(chan struct{}), reader: &reader{}, next: 1,
+		s: s, number: s.lastStream, isStandalone: standalone, acceptsEvents: acceptsEvents,
+		hasPrimingEvent: primingEvent,
+		started:         standalone, changed: make(chan struct{}), reader: &reader{}, next: 1,
 	}
 	s.streams[st.number] = st
-	if own {
-		close(s.arrived)
-		s.arrived = make(chan struct{})
+	if standalone {
+		close(s.standaloneOpened)
+		s.standaloneOpened = make(chan struct{})
 	}
 	return st, st.reader
 }
 
-// own returns the stream for what belongs to no request, nil if nobody reads one: the last one opened, as each message must be on one only. With mu.
-func (s *session) own() (found *stream) {
+// standaloneStream returns the stream for messages that belong to no request: the last one opened
+// with a reader, because a message goes to one stream only. It returns nil if there is none. s.mu
+// must be held.
+func (s *session) standaloneStream() (found *stream) {
 	for _, st := range s.streams {
-		if st.own && st.reader != nil && !st.over && (found == nil || st.number > found.number) {
+		if st.isStandalone && st.reader != nil && !st.complete &&
+			(found == nil || st.number > found.number) {
 			found = st
 		}
 	}
 	return found
 }
 
-// changes wakes who waits for a change. With mu.
-func (st *stream) changes() {
+// notifyChange wakes the waiters for a change. s.mu must be held.
+func (st *stream) notifyChange() {
 	close(st.changed)
 	st.changed = make(chan struct{})
 }
 
-// hasRoom reports whether a message may be added: one that nobody reads makes room in the store. With mu.
+// hasRoom reports whether a message may be added. Without a reader it always may, because the store
+// evicts old events. s.mu must be held.
 func (st *stream) hasRoom(size int) bool {
-	return st.reader == nil || st.events == 0 || st.unread+size <= maxUnread && st.events < maxUnreadEvents && st.s.count(size)
+	return st.reader == nil || st.unreadEvents == 0 || st.unread+size <= maxUnread &&
+		st.unreadEvents < maxUnreadEvents && st.s.reserve(size)
 }
 
-// add adds a message, which it keeps. With mu; then [Handler.trim] is to be called without.
+// add adds a message, which it keeps. s.mu must be held; call [Handler.evictEvents] after
+// unlocking.
 func (st *stream) add(message []byte, account *quota.Account) {
 	s := st.s
-	s.h.saw(rpc.Outbound, message)
+	s.h.observeFrame(rpc.Outbound, message)
 	e := &event{stream: st, number: st.next, text: message, account: account, uses: 1}
 	st.next++
 	if account == nil {
-		s.held += e.size()
+		s.eventBytes += e.size()
 	}
 	if st.reader != nil {
-		st.wait(e)
+		st.enqueue(e)
 	}
-	if !s.old {
-		s.keep(e)
+	if !s.httpSSE {
+		s.storeEvent(e)
 	}
-	s.count(0)
-	s.drop(e)
-	st.changes()
+	s.reserve(0)
+	s.releaseEvent(e)
+	st.notifyChange()
 }
 
-// wait has an event wait for the reader. With mu.
-func (st *stream) wait(e *event) {
+// enqueue queues an event for the reader. s.mu must be held.
+func (st *stream) enqueue(e *event) {
 	e.uses++
 	st.queue = append(st.queue, e)
 	st.unread += len(e.text)
-	st.events++
+	st.unreadEvents++
 }
 
-// drop ends one use of an event. With mu.
-func (s *session) drop(e *event) {
+// releaseEvent removes a reference to an event. s.mu must be held.
+func (s *session) releaseEvent(e *event) {
 	if e.uses--; e.uses > 0 {
 		return
 	}
@@ -144,122 +154,125 @@ func (s *session) drop(e *event) {
 		e.account.Close()
 		return
 	}
-	s.held -= e.size()
-	s.count(0)
+	s.eventBytes -= e.size()
+	s.reserve(0)
 }
 
-// count has the session's memory hold its events, and so many bytes more; false if there is no
-// room. With mu.
-func (s *session) count(more int) bool {
-	want := int64(s.held+more) / granule * granule
-	if want != s.counted {
+// reserve adjusts the session's memory to its events and more bytes. It reports false if there is
+// no memory. s.mu must be held.
+func (s *session) reserve(more int) bool {
+	want := int64(s.eventBytes+more) / memoryGranularity * memoryGranularity
+	if want != s.reservedBytes {
 		if s.memory.Resize(want) != nil {
 			return false
 		}
-		s.counted = want
+		s.reservedBytes = want
 	}
 	return true
 }
 
-// tell adds a message if there is room.
-func (st *stream) tell(message []byte) {
-	defer st.s.h.trim()
+// tryAdd adds a message if there is room.
+func (st *stream) tryAdd(message []byte) {
+	defer st.s.h.evictEvents()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
-	if !st.s.ended && !st.over && (st.reader != nil || st.begun) && st.hasRoom(len(message)) {
+	if !st.s.closed && !st.complete && (st.reader != nil || st.started) &&
+		st.hasRoom(len(message)) {
 		st.add(message, nil)
 	}
 }
 
-// respond ends a stream with the response to its request.
-func (st *stream) respond(r response) {
-	defer st.s.h.trim()
+// finish completes a stream with the response to its request.
+func (st *stream) finish(r response) {
+	defer st.s.h.evictEvents()
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	switch {
-	case st.s.ended, r.text == nil:
+	case st.s.closed, r.text == nil:
 		r.account.Close()
-	case st.begun || st.next > 1:
+	case st.started || st.next > 1:
 		st.add(r.text, r.account)
 	case st.reader != nil:
-		st.plain = r
+		st.jsonResponse = r
 	default:
 		r.account.Close()
 	}
-	st.over = true
-	st.changes()
-	st.sweep()
+	st.complete = true
+	st.notifyChange()
+	st.forgetIfUnreachable()
 }
 
-// leave takes a reader away. What it has not written is kept for the next.
-func (st *stream) leave(r *reader) {
+// detach removes a reader. Events that it has not written stay stored.
+func (st *stream) detach(r *reader) {
 	st.s.mu.Lock()
 	defer st.s.mu.Unlock()
 	if st.reader != r {
-		return // another has taken over
+		return // another connection has resumed the stream
 	}
 	st.reader = nil
-	st.unqueue()
-	st.plain.account.Close()
-	st.plain = response{}
-	st.changes()
-	st.sweep()
+	st.clearQueue()
+	st.jsonResponse.account.Close()
+	st.jsonResponse = response{}
+	st.notifyChange()
+	st.forgetIfUnreachable()
 }
 
-// unqueue takes away what waits for the reader. With mu.
-func (st *stream) unqueue() {
+// clearQueue empties the queue of the reader. s.mu must be held.
+func (st *stream) clearQueue() {
 	for _, e := range st.queue {
-		st.s.drop(e)
+		st.s.releaseEvent(e)
 	}
-	st.queue, st.unread, st.events = nil, 0, 0
+	st.queue, st.unread, st.unreadEvents = nil, 0, 0
 }
 
-// sweep forgets a stream to which nobody can come back. With mu.
-func (st *stream) sweep() {
-	if st.reader == nil && st.kept == 0 && (st.over || st.own) {
+// forgetIfUnreachable removes a stream that no client can resume. s.mu must be held.
+func (st *stream) forgetIfUnreachable() {
+	if st.reader == nil && st.storedEvents == 0 && (st.complete || st.isStandalone) {
 		delete(st.s.streams, st.number)
 	}
 }
 
-// keep puts an event into the store, which is bounded: the oldest go, and all if there is no memory
-// for them. With mu.
-func (s *session) keep(e *event) {
+// storeEvent stores an event, and evicts the oldest ones over the limits or without memory. s.mu
+// must be held.
+func (s *session) storeEvent(e *event) {
 	e.uses++
 	s.store = append(s.store, e)
-	s.stored += e.size()
-	s.h.stored.add(s.owner, e)
-	e.stream.kept++
+	s.storeBytes += e.size()
+	s.h.eventStore.add(s.owner, e)
+	e.stream.storedEvents++
 	o := &s.h.o
-	for len(s.store) > o.MaxEvents || s.stored > o.MaxEventBytes || len(s.store) > 0 && !s.count(0) {
-		s.forgetOldest()
+	for len(s.store) > o.MaxEvents || s.storeBytes > o.MaxEventBytes || len(s.store) > 0 &&
+		!s.reserve(0) {
+		s.evictOldest()
 	}
 }
 
-// forgetOldest takes the oldest event out of the store. With mu.
-func (s *session) forgetOldest() {
+// evictOldest removes the oldest stored event. s.mu must be held.
+func (s *session) evictOldest() {
 	e := s.store[0]
 	s.store[0] = nil
 	s.store = s.store[1:]
-	s.stored -= e.size()
-	s.h.stored.remove(e)
-	e.stream.kept--
-	e.stream.sweep()
-	s.drop(e)
+	s.storeBytes -= e.size()
+	s.h.eventStore.remove(e)
+	e.stream.storedEvents--
+	e.stream.forgetIfUnreachable()
+	s.releaseEvent(e)
 }
 
 func (st *stream) eventID(number int64) string {
 	return strconv.FormatInt(st.number, 10) + "-" + strconv.FormatInt(number, 10)
 }
 
-// A missError says why a stream cannot be resumed.
-type missError struct{ id string }
+// A notResumableError is the error for a Last-Event-ID from which a stream cannot be resumed.
+type notResumableError struct{ id string }
 
-func (e *missError) Error() string {
-	return "what came after the event " + strconv.Quote(e.id) + " is not kept, or never was; go on without Last-Event-ID"
+func (e *notResumableError) Error() string {
+	return "the events after " + strconv.Quote(e.id) +
+		" are not stored; reconnect without Last-Event-ID"
 }
 
-// resume returns the stream that an event id belongs to, and a reader of what came after that event. Who reads it at the moment does so no longer. The error is
-// a *missError.
+// resume returns the stream of an event id, and a new reader that starts after that event. It
+// replaces the current reader. The error is a *notResumableError.
 func (s *session) resume(id string) (*stream, *reader, error) {
 	stream, number, _ := strings.Cut(id, "-")
 	streamNumber, err1 := strconv.ParseInt(stream, 10, 64)
@@ -267,20 +280,21 @@ func (s *session) resume(id string) (*stream, *reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.streams[streamNumber]
-	if err1 != nil || err2 != nil || st == nil || !st.begun || s.ended || last < 0 || last >= st.next || last < st.next-1-int64(st.kept) {
-		return nil, nil, &missError{id[:min(len(id), 64)]}
+	if err1 != nil || err2 != nil || st == nil || !st.started || s.closed || last < 0 ||
+		last >= st.next || last < st.next-1-int64(st.storedEvents) {
+		return nil, nil, &notResumableError{id[:min(len(id), 64)]}
 	}
-	st.reader = &reader{resumes: true}
-	st.unqueue()
+	st.reader = &reader{isResumed: true}
+	st.clearQueue()
 	for _, e := range s.store {
 		if e.stream == st && e.number > last {
-			st.wait(e)
+			st.enqueue(e)
 		}
 	}
-	st.changes()
-	if st.own {
-		close(s.arrived)
-		s.arrived = make(chan struct{})
+	st.notifyChange()
+	if st.isStandalone {
+		close(s.standaloneOpened)
+		s.standaloneOpened = make(chan struct{})
 	}
 	return st, st.reader, nil
 }

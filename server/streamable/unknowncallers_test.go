@@ -20,7 +20,7 @@ import (
 
 // Who is not known fills no log: there is one line a second for each address, which says how many
 // were left out.
-func TestUnknownCallersFillNoLog(t *testing.T) {
+func TestRefusedCallersAreLoggedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := server.New(server.Info{Name: "x", Version: "1"}, nil)
@@ -41,11 +41,14 @@ func TestUnknownCallersFillNoLog(t *testing.T) {
 		ask("192.0.2.2:1")
 		lines := func() []string { return strings.Split(strings.TrimSpace(log.String()), "\n") }
 		assert.Equal(t, len(lines()), 2, log.String())
-		assert.Assert(t, strings.HasSuffix(lines()[0], `msg="the caller is not known" error="no token" remote=192.0.2.1:1`), log.String())
+		assert.Assert(t,
+			strings.HasSuffix(lines()[0],
+				`msg="the caller is not known" error="no token" remote=192.0.2.1:1`), log.String())
 		time.Sleep(time.Second)
 		ask("192.0.2.1:2000")
 		assert.Equal(t, len(lines()), 3)
-		assert.Assert(t, strings.HasSuffix(lines()[2], `remote=192.0.2.1:2000 suppressed=999`), log.String())
+		assert.Assert(t, strings.HasSuffix(lines()[2], `remote=192.0.2.1:2000 suppressed=999`),
+			log.String())
 		h.Close()
 		assert.NilError(t, s.Close(t.Context()))
 	})

@@ -18,8 +18,8 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// told is what the suite tells a scenario of authorization in MCP_CONFORMANCE_CONTEXT.
-type told struct {
+// A conformanceContext is the content of MCP_CONFORMANCE_CONTEXT in authorization scenarios.
+type conformanceContext struct {
 	ClientID         string `json:"client_id"`
 	ClientSecret     string `json:"client_secret"`
 	Issuer           string `json:"issuer"`
@@ -32,12 +32,13 @@ type told struct {
 	IDPTokenEndpoint string `json:"idp_token_endpoint"`
 }
 
-// authorized are the scenarios of authorization: what the client may know of the authorization server beforehand. All others it gets with a code.
-var authorized = map[string]func(t told) (auth.Options, error){
-	"auth/client-credentials-basic": func(t told) (auth.Options, error) {
+// authorized are the authorization scenarios in which the client is registered beforehand. The
+// others use the authorization code grant.
+var authorized = map[string]func(t conformanceContext) (auth.Options, error){
+	"auth/client-credentials-basic": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: t.client()}, nil
 	},
-	"auth/client-credentials-jwt": func(t told) (auth.Options, error) {
+	"auth/client-credentials-jwt": func(t conformanceContext) (auth.Options, error) {
 		block, _ := pem.Decode([]byte(t.PrivateKeyPEM))
 		if block == nil {
 			return auth.Options{}, errors.New("private_key_pem is none")
@@ -50,24 +51,28 @@ var authorized = map[string]func(t told) (auth.Options, error){
 		clients[0].Key, clients[0].Algorithm = key.(crypto.Signer), t.SigningAlgorithm
 		return auth.Options{Grant: auth.ClientCredentials{}, Clients: clients}, nil
 	},
-	"auth/wif-jwt-bearer": func(t told) (auth.Options, error) {
-		return auth.Options{Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) { return t.ValidJWT, nil }}, Clients: t.client()}, nil
+	"auth/wif-jwt-bearer": func(t conformanceContext) (auth.Options, error) {
+		return auth.Options{
+			Grant: auth.JWTBearer{Assertion: func(context.Context, string) (string, error) {
+				return t.ValidJWT, nil
+			}}, Clients: t.client()}, nil
 	},
-	"auth/enterprise-managed-authorization": func(t told) (auth.Options, error) {
+	"auth/enterprise-managed-authorization": func(t conformanceContext) (auth.Options, error) {
 		return auth.Options{Clients: t.client(), Grant: auth.IdentityAssertion{
-			Token: func(context.Context) (string, error) { return t.IDPIDToken, nil }, TokenEndpoint: t.IDPTokenEndpoint,
-			Client: auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
+			Token:         func(context.Context) (string, error) { return t.IDPIDToken, nil },
+			TokenEndpoint: t.IDPTokenEndpoint,
+			Client:        auth.Registration{Issuer: t.IDPIssuer, ClientID: t.IDPClientID},
 		}}, nil
 	},
 }
 
-func (t told) client() []auth.Registration {
+func (t conformanceContext) client() []auth.Registration {
 	return []auth.Registration{{Issuer: t.Issuer, ClientID: t.ClientID, Secret: t.ClientSecret}}
 }
 
-// trustedIssuer is the authorization server that the MCP server at a URL names. It is trusted with
-// the client's secrets for no other reason: no program but a fixture, all of whose servers are the
-// suite's, may do that.
+// trustedIssuer returns the authorization server that the MCP server at a URL names. The client
+// trusts it with its secrets only because all servers in these scenarios belong to the suite; other
+// programs must not.
 func trustedIssuer(endpoint string) (string, error) {
 	known, err := oauth.ResourceMetadataURLs(endpoint)
 	if err != nil {
@@ -83,18 +88,21 @@ func trustedIssuer(endpoint string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if m, err := oauth.ParseResourceMetadata(text); err == nil && resp.StatusCode == http.StatusOK && len(m.AuthorizationServers) > 0 {
+		if m, err := oauth.ParseResourceMetadata(text); err == nil &&
+			resp.StatusCode == http.StatusOK && len(m.AuthorizationServers) > 0 {
 			return m.AuthorizationServers[0], nil
 		}
 	}
 	return "", fmt.Errorf("%s names no authorization server", endpoint)
 }
 
-// byCode is how a user would do it, whose browser is redirected at once.
-func byCode(t told) (auth.Options, error) {
+// byCode returns options for the authorization code grant, with a browser that redirects at once.
+func byCode(t conformanceContext) (auth.Options, error) {
 	o := auth.Options{
-		Name: "everything-client", MetadataURL: "https://conformance-test.local/client-metadata.json",
-		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback", FetchRedirect: follow},
+		Name:        "everything-client",
+		MetadataURL: "https://conformance-test.local/client-metadata.json",
+		Grant: auth.AuthorizationCode{RedirectURL: "http://localhost:3000/callback",
+			FetchRedirect: follow},
 	}
 	if t.ClientID != "" {
 		o.Clients = t.client()
@@ -102,7 +110,7 @@ func byCode(t told) (auth.Options, error) {
 	return o, nil
 }
 
-// follow asks for a page, and returns where it redirects to.
+// follow requests a page and returns the URL that it redirects to.
 func follow(ctx context.Context, page string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
 	if err != nil {
@@ -119,12 +127,12 @@ func follow(ctx context.Context, page string) (string, error) {
 	return resp.Header.Get("Location"), nil
 }
 
-// authorizer is nil for a scenario that has nothing to do with authorization.
+// authorizer returns nil for a scenario without authorization.
 func authorizer(name, url string) (*auth.Authorizer, error) {
 	if !strings.HasPrefix(name, "auth/") {
 		return nil, nil
 	}
-	var t told
+	var t conformanceContext
 	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
 		if err := json.Unmarshal([]byte(text), &t); err != nil {
 			return nil, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
@@ -134,7 +142,7 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	if options == nil {
 		options = byCode
 	}
-	if t.ClientID != "" && t.Issuer == "" { // which only some scenarios tell
+	if t.ClientID != "" && t.Issuer == "" { // only some scenarios set the issuer
 		var err error
 		if t.Issuer, err = trustedIssuer(url); err != nil {
 			return nil, err
@@ -147,7 +155,8 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 	return o.New(url)
 }
 
-// refusing are the scenarios in which something is wrong with the authorization server, or the server is never content: what the client says of it, and then ends.
+// refusing are the scenarios in which the authorization server is faulty, with the error that the
+// client must return.
 var refusing = map[string]string{
 	"auth/resource-mismatch":        "the metadata is of another resource: https://evil.example.com/mcp",
 	"auth/metadata-issuer-mismatch": "the metadata is of another authorization server: issuer https://attacker.example.com",
@@ -158,8 +167,8 @@ var refusing = map[string]string{
 	"auth/scope-retry-limit":        "403 Forbidden",
 }
 
-// refuses is nil if the client has refused to go on, with the right words.
-func refuses(name string, err error) error {
+// expectRefusal returns nil if err is the expected refusal.
+func expectRefusal(name string, err error) error {
 	switch want := refusing[name]; {
 	case want == "":
 		return err
@@ -171,7 +180,7 @@ func refuses(name string, err error) error {
 	return nil
 }
 
-// testTool is what all scenarios of authorization want done, when the client has been let in.
+// testTool calls the tool that authorization scenarios expect to be called.
 func testTool(ctx context.Context, c *client.Client) error {
 	return calls(call{"test-tool", json.RawMessage(`{}`)})(ctx, c)
 }

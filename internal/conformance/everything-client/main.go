@@ -1,10 +1,13 @@
-// Everything-client is the client that the official MCP conformance suite runs: all that its scenarios want done, but those of the skills extension.
+// Everything-client is a client for the official MCP conformance suite. It runs all scenarios
+// except those of the skills extension.
 //
 //	conformance client --command ./everything-client --scenario tools_call
 //
-// The suite starts it for each scenario, with a server's URL as the last argument and the scenario in MCP_CONFORMANCE_SCENARIO. Which era the server speaks is for the
-// client to find out; MCP_CONFORMANCE_PROTOCOL_VERSION only tells whether it has found out right. With -told, the client is told that revision, and must end up with it.
-// It exits with status 1 if anything is not as it should be, and else says "done": the suite does not mind the status in all scenarios.
+// The suite starts it for each scenario, with a server's URL as the last argument and the scenario
+// in MCP_CONFORMANCE_SCENARIO. The client must detect the era of the server;
+// MCP_CONFORMANCE_PROTOCOL_VERSION is only compared with the result. With -told, the client is
+// configured with that revision and must end up with it. It exits with status 1 on any deviation
+// and prints "done" otherwise, because the suite ignores the status in some scenarios.
 package main
 
 import (
@@ -23,16 +26,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// patience is how long it all may take. The suite kills the shell that it starts a client in, and not the client.
+// patience limits a scenario. The suite kills the shell in which it starts a client, but not the
+// client.
 const patience = 25 * time.Second
 
 func main() {
 	told := flag.Bool("told", false, "speak the revision of MCP_CONFORMANCE_PROTOCOL_VERSION")
 	flag.Parse()
-	name, revision := os.Getenv("MCP_CONFORMANCE_SCENARIO"), mcp.Revision(os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"))
+	name, revision := os.Getenv("MCP_CONFORMANCE_SCENARIO"),
+		mcp.Revision(os.Getenv("MCP_CONFORMANCE_PROTOCOL_VERSION"))
 	log.SetFlags(0)
 	log.SetPrefix(name + ": ")
-	time.AfterFunc(patience+2*time.Second, func() { log.Fatal("it has not ended although its time has run out") })
+	time.AfterFunc(patience+2*time.Second,
+		func() { log.Fatal("it has not ended although its time has run out") })
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := run(ctx, name, revision, *told, flag.Arg(0)); err != nil {
@@ -41,7 +47,8 @@ func main() {
 	fmt.Println("done")
 }
 
-func run(ctx context.Context, name string, revision mcp.Revision, told bool, url string) (err error) {
+func run(ctx context.Context, name string, revision mcp.Revision, told bool,
+	url string) (err error) {
 	s, ok := scenarios[name]
 	a, err := authorizer(name, url)
 	switch {
@@ -50,7 +57,8 @@ func run(ctx context.Context, name string, revision mcp.Revision, told bool, url
 	case a != nil:
 		s = scenario{run: testTool}
 	case !ok:
-		return fmt.Errorf("MCP_CONFORMANCE_SCENARIO is none of %q", slices.Sorted(maps.Keys(scenarios)))
+		return fmt.Errorf("MCP_CONFORMANCE_SCENARIO is none of %q",
+			slices.Sorted(maps.Keys(scenarios)))
 	}
 	if told {
 		s.options.Revision = revision
@@ -58,7 +66,7 @@ func run(ctx context.Context, name string, revision mcp.Revision, told bool, url
 	var dial streamable.Options
 	if a != nil {
 		dial.Wrap = a.Wrap
-		defer func() { err = refuses(name, err) }()
+		defer func() { err = expectRefusal(name, err) }()
 	}
 	c, err := s.options.Connect(ctx, dial.Dial(url))
 	if err != nil {

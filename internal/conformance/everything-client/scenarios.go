@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A scenario is what is done with a server, by a client with these options.
+// A scenario is what a client with these options does with a server.
 type scenario struct {
 	options client.Options
 	run     func(ctx context.Context, c *client.Client) error
@@ -20,14 +20,17 @@ type scenario struct {
 
 // scenarios are those of the suite, by name.
 var scenarios = map[string]scenario{
-	"initialize":                          {run: list},
-	"json-schema-ref-no-deref":            {run: list},
-	"request-metadata":                    {able, list},
-	"tools_call":                          {run: calls(call{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)})},
-	"sse-retry":                           {run: calls(call{Name: "test_reconnection"})},
-	"elicitation-sep1034-client-defaults": {accepting(`{}`), calls(call{Name: "test_client_elicitation_defaults"})},
+	"initialize":               {run: list},
+	"json-schema-ref-no-deref": {run: list},
+	"request-metadata":         {able, list},
+	"tools_call": {
+		run: calls(call{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)})},
+	"sse-retry": {run: calls(call{Name: "test_reconnection"})},
+	"elicitation-sep1034-client-defaults": {accepting(`{}`),
+		calls(call{Name: "test_client_elicitation_defaults"})},
 	"sep-2322-client-request-state": {accepting(`{"confirmed":true}`), calls(
-		call{Name: "test_mrtr_echo_state"}, call{Name: "test_mrtr_no_state"}, call{Name: "test_mrtr_unrelated"}, call{Name: "test_mrtr_no_result_type"},
+		call{Name: "test_mrtr_echo_state"}, call{Name: "test_mrtr_no_state"},
+		call{Name: "test_mrtr_unrelated"}, call{Name: "test_mrtr_no_result_type"},
 	)},
 	"http-standard-headers":            {run: everything},
 	"http-custom-headers":              {run: asTold},
@@ -35,14 +38,16 @@ var scenarios = map[string]scenario{
 	"json-schema-2020-12-preservation": {run: echoSchema},
 }
 
-// accepting is a client whose user accepts every form, filled in like this.
+// accepting returns the options of a client that accepts every form with this content.
 func accepting(content string) client.Options {
-	return client.Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(content)}, nil
-	}}
+	return client.Options{
+		OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(content)},
+				nil
+		}}
 }
 
-// able is a client that can do all that a client can.
+// able are the options of a client with all capabilities.
 var able = client.Options{
 	OnElicit:    accepting(`{}`).OnElicit,
 	ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL},
@@ -53,7 +58,7 @@ var able = client.Options{
 	Roots:       []mcp.Root{},
 }
 
-// A call is one of a tool.
+// A call is a call of a tool.
 type call struct {
 	Name      string
 	Arguments json.RawMessage
@@ -71,10 +76,10 @@ func (want call) do(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// calls is to call these tools, that have to be on the list.
+// calls returns a function that calls these tools, which must be listed.
 func calls(wanted ...call) func(context.Context, *client.Client) error {
 	return func(ctx context.Context, c *client.Client) error {
-		tools, err := toolsOf(ctx, c)
+		tools, err := listTools(ctx, c)
 		for _, want := range wanted {
 			if err == nil && tools[want.Name] == nil {
 				err = fmt.Errorf("the server does not list the tool %s", want.Name)
@@ -87,12 +92,12 @@ func calls(wanted ...call) func(context.Context, *client.Client) error {
 	}
 }
 
-func toolsOf(ctx context.Context, c *client.Client) (map[string]*mcp.Tool, error) {
+func listTools(ctx context.Context, c *client.Client) (map[string]*mcp.Tool, error) {
 	tools := make(map[string]*mcp.Tool)
 	return tools, each(c.Tools(ctx), func(t *mcp.Tool) error { tools[t.Name] = t; return nil })
 }
 
-// each does something with each element of a list.
+// each calls do for each element of a list.
 func each[T any](all iter.Seq2[T, error], do func(T) error) error {
 	for one, err := range all {
 		if err == nil {
@@ -106,11 +111,11 @@ func each[T any](all iter.Seq2[T, error], do func(T) error) error {
 }
 
 func list(ctx context.Context, c *client.Client) error {
-	_, err := toolsOf(ctx, c)
+	_, err := listTools(ctx, c)
 	return err
 }
 
-// everyTool calls all tools that can be.
+// everyTool calls all listed tools with the argument region.
 func everyTool(ctx context.Context, c *client.Client) error {
 	return each(c.Tools(ctx), func(t *mcp.Tool) error {
 		return call{t.Name, json.RawMessage(`{"region":"us-east1"}`)}.do(ctx, c)
@@ -132,7 +137,7 @@ func everything(ctx context.Context, c *client.Client) error {
 	)
 }
 
-// asTold makes the calls that the suite wants.
+// asTold makes the calls in the context of the suite.
 func asTold(ctx context.Context, c *client.Client) error {
 	var told struct{ ToolCalls []call }
 	if err := json.Unmarshal([]byte(os.Getenv("MCP_CONFORMANCE_CONTEXT")), &told); err != nil {
@@ -144,9 +149,9 @@ func asTold(ctx context.Context, c *client.Client) error {
 	return calls(told.ToolCalls...)(ctx, c)
 }
 
-// echoSchema sends back a tool's schema as it has arrived.
+// echoSchema returns the schema of a tool to the server, as received.
 func echoSchema(ctx context.Context, c *client.Client) error {
-	tools, err := toolsOf(ctx, c)
+	tools, err := listTools(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
-// Everything-server is the server that the official MCP conformance suite is run against: everything that its scenarios call, on one endpoint, in both eras.
+// Everything-server is a server for the official MCP conformance suite. It serves everything that
+// the scenarios call, on one endpoint, in both eras.
 //
-//	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # the endpoint is http://127.0.0.1:3000/mcp
-//	go run ./internal/conformance/everything-server                         # the same on stdio
+//	go run ./internal/conformance/everything-server -http 127.0.0.1:3000    # serves /mcp
+//	go run ./internal/conformance/everything-server                         # serves stdio
 //
-// With STATE_KEY in the environment it is one of several that stand in for each other.
+// With STATE_KEY in the environment it is one of several replicas.
 package main
 
 import (
@@ -39,8 +40,11 @@ func run(ctx context.Context, address string) error {
 	if len(key) == 0 {
 		key = nil
 	}
-	s := server.Options{Instructions: "For tests.", StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"}, dispatch.NewCatalog())
-	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection), addChanging(s), addTasks(s), addResources(s), addPrompts(s))
+	s := server.Options{Instructions: "For tests.",
+		StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"},
+		dispatch.NewCatalog())
+	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection),
+		addChanging(s), addTasks(s), addResources(s), addPrompts(s))
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The smallest picture and the smallest sound that there are.
+// A minimal image and a minimal audio file.
 var (
-	picture = decoded("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
-	sound   = decoded("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=")
+	picture = decoded(
+		"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
+	sound = decoded("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=")
 )
 
 func decoded(text string) []byte {
@@ -34,13 +35,15 @@ func content(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 }
 
 func embedded(uri string) mcp.Content {
-	return &mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "This is an embedded resource content."}}
+	return &mcp.EmbeddedResource{
+		Resource: mcp.ResourceContents{URI: uri, MIMEType: "text/plain",
+			Text: "This is an embedded resource content."}}
 }
 
-// call is the function of a tool.
+// A call is the function of a tool.
 type call = func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
-// with is a call with typed arguments.
+// with returns a call with typed arguments.
 func with[In any](fn func(ctx context.Context, in In) (*mcp.CallToolResult, error)) call {
 	return func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		var in In
@@ -51,61 +54,75 @@ func with[In any](fn func(ctx context.Context, in In) (*mcp.CallToolResult, erro
 	}
 }
 
-// A simple tool is one of those that need nothing but a name.
-type simple struct {
-	name, description, input string // the schema of its input; "" for any object
+// A toolDefinition is a tool without options.
+type toolDefinition struct {
+	name, description, input string // input is a JSON Schema; "": any object
 	call                     call
 }
 
-// simples are the tools of the suite's core scenarios.
-var simples = []simple{
-	{"test_simple_text", "Returns a simple text.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(text("This is a simple text response for testing."))
-	}},
-	{"test_image_content", "Returns a picture.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(&mcp.ImageContent{Data: picture, MIMEType: "image/png"})
-	}},
-	{"test_audio_content", "Returns a sound.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(&mcp.AudioContent{Data: sound, MIMEType: "audio/wav"})
-	}},
-	{"test_embedded_resource", "Returns a resource.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(embedded("test://embedded-resource"))
-	}},
-	{"test_multiple_content_types", "Returns a text, a picture and a resource.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(text("Multiple content types test:"), &mcp.ImageContent{Data: picture, MIMEType: "image/png"}, embedded("test://mixed-content-resource"))
-	}},
-	{"test_error_handling", "Fails.", "", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		result, err := content(text("This tool intentionally returns an error for testing"))
-		result.IsError = true
-		return result, err
-	}},
-	{"test_tool_with_logging", "Logs while it works.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		for i, message := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-			if err := pause(ctx, time.Duration(min(i, 1))*50*time.Millisecond); err != nil {
-				return nil, err
+// simples are the tools of the core scenarios.
+var simples = []toolDefinition{
+	{"test_simple_text", "Returns a simple text.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(text("This is a simple text response for testing."))
+		}},
+	{"test_image_content", "Returns a picture.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(&mcp.ImageContent{Data: picture, MIMEType: "image/png"})
+		}},
+	{"test_audio_content", "Returns a sound.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(&mcp.AudioContent{Data: sound, MIMEType: "audio/wav"})
+		}},
+	{"test_embedded_resource", "Returns a resource.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(embedded("test://embedded-resource"))
+		}},
+	{"test_multiple_content_types", "Returns a text, a picture and a resource.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(text("Multiple content types test:"),
+				&mcp.ImageContent{Data: picture, MIMEType: "image/png"},
+				embedded("test://mixed-content-resource"))
+		}},
+	{"test_error_handling", "Fails.", "",
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			result, err := content(text("This tool intentionally returns an error for testing"))
+			result.IsError = true
+			return result, err
+		}},
+	{"test_tool_with_logging", "Logs while it works.", "",
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			for i, message := range []string{"Tool execution started", "Tool processing data",
+				"Tool execution completed"} {
+				if err := pause(ctx, time.Duration(min(i, 1))*50*time.Millisecond); err != nil {
+					return nil, err
+				}
+				server.Logger(ctx).InfoContext(ctx, message)
 			}
-			server.Logger(ctx).InfoContext(ctx, message)
-		}
-		return content(text("Tool with logging executed successfully"))
-	}},
-	{"test_logging_tool", "Logs, if it is asked to.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		server.Logger(ctx).InfoContext(ctx, "working")
-		return content(text("Logged"))
-	}},
-	{"test_tool_with_progress", "Reports progress.", "", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		for i, done := range []float64{0, 50, 100} {
-			if err := pause(ctx, time.Duration(min(i, 1))*50*time.Millisecond); err != nil {
-				return nil, err
+			return content(text("Tool with logging executed successfully"))
+		}},
+	{"test_logging_tool", "Logs, if it is asked to.", "",
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			server.Logger(ctx).InfoContext(ctx, "working")
+			return content(text("Logged"))
+		}},
+	{"test_tool_with_progress", "Reports progress.", "",
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			for i, done := range []float64{0, 50, 100} {
+				if err := pause(ctx, time.Duration(min(i, 1))*50*time.Millisecond); err != nil {
+					return nil, err
+				}
+				server.Progress(ctx, done, 100, fmt.Sprintf("Completed step %g of 100", done))
 			}
-			server.Progress(ctx, done, 100, fmt.Sprintf("Completed step %g of 100", done))
-		}
-		return content(text("Done"))
-	}},
-	{"json_schema_2020_12_tool", "Has a schema with all that JSON Schema 2020-12 offers.", schema202012, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return content(text("The schema fits."))
-	}},
-	{"test_x_mcp_header", "Has an argument that is mirrored in a header.", `{"type":"object","properties":{` +
-		`"region":{"type":"string","description":"Where to run.","x-mcp-header":"Region"},"level":{"type":"integer"}},"required":["region"]}`,
+			return content(text("Done"))
+		}},
+	{"json_schema_2020_12_tool", "Has a schema with all that JSON Schema 2020-12 offers.",
+		schema202012, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return content(text("The schema fits."))
+		}},
+	{"test_x_mcp_header", "Has an argument that is mirrored in a header.",
+		`{"type":"object","properties":{` +
+			`"region":{"type":"string","description":"Where to run.","x-mcp-header":"Region"},"level":{"type":"integer"}},"required":["region"]}`,
 		with(func(_ context.Context, in struct {
 			Region string `json:"region"`
 		}) (*mcp.CallToolResult, error) {
@@ -120,7 +137,7 @@ const schema202012 = `{"$schema":"https://json-schema.org/draft/2020-12/schema",
 	`"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},` +
 	`"additionalProperties":false}`
 
-// pause waits, unless the call is cancelled.
+// pause waits for d, or until the call is cancelled.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -130,7 +147,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func addTools(s *server.Server, tools []simple) error {
+func addTools(s *server.Server, tools []toolDefinition) error {
 	for _, t := range tools {
 		made := server.Tool{Tool: mcp.Tool{Name: t.name, Description: t.description}, Call: t.call}
 		if t.input != "" {
@@ -143,7 +160,7 @@ func addTools(s *server.Server, tools []simple) error {
 	return nil
 }
 
-// addChanging adds the tools that change what there is.
+// addChanging adds the tools that change lists and resources.
 func addChanging(s *server.Server) error {
 	change := func(add func() error) call {
 		return func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
@@ -153,17 +170,25 @@ func addChanging(s *server.Server) error {
 			return content(text("Changed"))
 		}
 	}
-	nothing := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return content(text("Nothing")) }
-	return addTools(s, []simple{
+	nothing := func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+		error) {
+		return content(text("Nothing"))
+	}
+	return addTools(s, []toolDefinition{
 		{"test_trigger_tool_change", "Changes the list of tools.", "", change(func() error {
-			return s.AddTool(server.Tool{Tool: mcp.Tool{Name: "transient_tool", Description: "Comes and stays."}, Call: nothing})
+			return s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "transient_tool", Description: "Comes and stays."},
+					Call: nothing})
 		})},
 		{"test_trigger_prompt_change", "Changes the list of prompts.", "", change(func() error {
-			return s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "transient_prompt", Description: "Comes and stays."}, Get: say("Nothing")})
+			return s.AddPrompt(
+				server.Prompt{Prompt: mcp.Prompt{Name: "transient_prompt",
+					Description: "Comes and stays."}, Get: say("Nothing")})
 		})},
-		{"test_trigger_resource_update", "Says that the watched resource has changed.", "", change(func() error {
-			s.ResourceUpdated("test://watched-resource")
-			return nil
-		})},
+		{"test_trigger_resource_update", "Says that the watched resource has changed.", "",
+			change(func() error {
+				s.ResourceUpdated("test://watched-resource")
+				return nil
+			})},
 	})
 }

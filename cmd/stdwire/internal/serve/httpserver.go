@@ -114,7 +114,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	}
 	hosts := w.oauth.hosts(address.IP)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
-		Hosts: hosts}
+		AllowedHosts: hosts}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts,
 		Memory: e.main.server.Memory()}
 	mux := http.NewServeMux()
@@ -124,7 +124,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 			return err
 		}
 		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
-		for _, path := range resource.Paths() {
+		for _, path := range resource.MetadataPaths() {
 			mux.Handle(path, resource)
 		}
 		std.Err.Printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer,

@@ -88,7 +88,7 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 	if err != nil {
 		return nil, command.Usagef("--oauth-issuer: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
-	o := auth.Options{Resource: p.audience, Servers: []string{p.issuer}, Verify: verify,
+	o := auth.Options{Resource: p.audience, AuthorizationServers: []string{p.issuer}, Verify: verify,
 		Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
 	if _, err := o.New(); err != nil {
 		return nil, command.Usagef("--oauth-audience: %s",
@@ -120,7 +120,7 @@ func principalOf(resource *auth.Resource) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		caller, err := resource.Authorize(r)
 		if err == nil {
-			err = caller.May(nil)
+			err = caller.AuthorizeMessages(nil)
 		}
 		refused, ok := errors.AsType[*streamable.Refusal](err)
 		switch {

@@ -19,8 +19,8 @@ func unknownProfile(o streamable.Options) streamable.Options {
 		case principal != nil:
 			_, err = principal(r)
 		}
-		if err == nil && c.May != nil {
-			err = c.May(nil)
+		if err == nil && c.AuthorizeMessages != nil {
+			err = c.AuthorizeMessages(nil)
 		}
 		if err != nil {
 			return c, err

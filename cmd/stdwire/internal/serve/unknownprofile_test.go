@@ -32,9 +32,8 @@ func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 			case "Bearer good":
 				return streamable.Caller{Principal: "ada"}, nil
 			case "Bearer narrow":
-				return streamable.Caller{Principal: "bob", May: func([]streamable.Message) error {
-					return &streamable.Refusal{Status: 403,
-						Challenge: `Bearer error="insufficient_scope"`}
+				return streamable.Caller{Principal: "bob", AuthorizeMessages: func([]streamable.Message) error {
+					return &streamable.Refusal{Status: 403, Challenge: `Bearer error="insufficient_scope"`}
 				}}, nil
 			}
 			return streamable.Caller{},

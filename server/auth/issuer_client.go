@@ -13,24 +13,28 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-const fetchTime = 5 * time.Second // for one document, or one answer
+const fetchTimeout = 5 * time.Second // for one document or response
 
-// A caller speaks to an authorization server.
-type caller struct{ client http.Client }
+// An issuerClient sends requests to an authorization server.
+type issuerClient struct{ client http.Client }
 
-// newCaller returns one that follows no redirects: whoever is trusted is so at the address that was configured.
-func newCaller(client *http.Client) *caller {
-	c := &caller{}
+// newIssuerClient returns a client that follows no redirects, because only the configured address
+// is trusted.
+func newIssuerClient(client *http.Client) *issuerClient {
+	c := &issuerClient{}
 	if client != nil {
 		c.client = *client
 	}
-	c.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.client.CheckRedirect = func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}
 	c.client.Jar = nil
 	return c
 }
 
 // get returns a document of at most `most` bytes.
-func (c *caller) get(ctx context.Context, address string, most int64) ([]byte, error) {
+func (c *issuerClient) get(ctx context.Context, address string, most int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -38,23 +42,25 @@ func (c *caller) get(ctx context.Context, address string, most int64) ([]byte, e
 	return c.do(r, most)
 }
 
-// do sends a request, and returns the body of an answer with status 200.
-func (c *caller) do(r *http.Request, most int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), fetchTime)
+// do sends a request and returns the body of a response with status 200.
+func (c *issuerClient) do(r *http.Request, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), fetchTimeout)
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Header.Set("Accept", "application/json")
 	answer, err := c.client.Do(r)
 	if err != nil {
 		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the address, which is said below
+			err = e.Err // without the URL, which is added below
 		}
 		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
 	}
 	defer answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status >= 300 && status < 400:
-		return nil, fmt.Errorf("%s: it leads elsewhere, with status %d; configure the address that it leads to, if that is to be trusted", r.URL.Redacted(), status)
+		return nil, fmt.Errorf(
+			"%s: redirect with status %d: configure the target URL if it is trusted",
+			r.URL.Redacted(), status)
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("%s: status %d", r.URL.Redacted(), status)
 	}
@@ -64,13 +70,14 @@ func (c *caller) do(r *http.Request, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
 	case n > most:
-		return nil, fmt.Errorf("%s: the answer has more than %d bytes", r.URL.Redacted(), most)
+		return nil, fmt.Errorf("%s: the response has more than %d bytes", r.URL.Redacted(), most)
 	}
 	return body.Bytes(), nil
 }
 
-// discover returns the metadata of an authorization server, from the first of the places where it may be (RFC 8414, section 3, and OpenID Connect Discovery 1.0, section 4).
-func (c *caller) discover(ctx context.Context, issuer string) (*oauth.ServerMetadata, error) {
+// discover returns the metadata of an authorization server, from the first of its well-known URLs
+// that has it (RFC 8414, section 3, and OpenID Connect Discovery 1.0, section 4).
+func (c *issuerClient) discover(ctx context.Context, issuer string) (*oauth.ServerMetadata, error) {
 	places, err := oauth.ServerMetadataURLs(issuer)
 	if err != nil {
 		return nil, err
@@ -86,14 +93,15 @@ func (c *caller) discover(ctx context.Context, issuer string) (*oauth.ServerMeta
 	return nil, errors.Join(failed...)
 }
 
-func (c *caller) metadata(ctx context.Context, place, issuer string) (*oauth.ServerMetadata, error) {
+func (c *issuerClient) metadata(ctx context.Context, place, issuer string) (*oauth.ServerMetadata,
+	error) {
 	text, err := c.get(ctx, place, oauth.MaxDocument)
 	if err != nil {
 		return nil, err
 	}
 	m, err := oauth.ParseServerMetadata(text)
 	if err == nil && m.Issuer != issuer {
-		err = errors.New("it is of another issuer") // RFC 8414, section 3.3
+		err = errors.New("the metadata names another issuer") // RFC 8414, section 3.3
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, err)

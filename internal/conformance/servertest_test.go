@@ -30,13 +30,16 @@ func (b *bench) tap(server string) *site {
 		front.Close()
 		assert.Check(b.t, tap.Close())
 	})
-	return &site{bench: b, direct: server, tapped: front.URL + server[strings.LastIndexByte(server, '/'):]}
+	return &site{bench: b, direct: server, tapped: front.URL +
+		server[strings.LastIndexByte(server, '/'):]}
 }
 
-// background starts a program that says on its first line where it is, and ends when its input does.
+// background starts a program that says on its first line where it is, and ends when its input
+// does.
 func (b *bench) background(name string, args ...string) (address string) {
 	b.t.Helper()
-	cmd := exec.Command(filepath.Join(os.Getenv("STDWIRE_NODE_DIR"), "node_modules", ".bin", name), args...)
+	cmd := exec.Command(filepath.Join(os.Getenv("STDWIRE_NODE_DIR"), "node_modules", ".bin", name),
+		args...)
 	if _, err := os.Stat(cmd.Path); err != nil {
 		cmd = exec.Command(name, args...)
 	}
@@ -56,7 +59,7 @@ func (b *bench) background(name string, args ...string) (address string) {
 }
 
 // The servers of the official SDKs over HTTP, in each of their eras.
-func TestVisitSDKServers(t *testing.T) {
+func TestSDKServers(t *testing.T) {
 	script, err := os.ReadFile("node/server.mjs")
 	assert.NilError(t, err)
 	for _, c := range []struct {
@@ -69,7 +72,7 @@ func TestVisitSDKServers(t *testing.T) {
 			b.write("server.mjs", string(script))
 			s := b.tap(b.background("node", "server.mjs", c.sdk))
 			legacy := c.era == mcp.Legacy
-			conformance.Visit{
+			conformance.ServerTest{
 				Connect: func(o client.Options) (*client.Client, error) {
 					o.Era = c.ask
 					return o.Connect(t.Context(), streamable.Dial(s.tapped))

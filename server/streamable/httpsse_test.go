@@ -13,7 +13,8 @@ import (
 func TestHTTPSSE(t *testing.T) {
 	s := start(t, streamable.Options{HTTPSSE: true, Principal: byToken})
 	const a, b = header("Authorization: Bearer a\n"), header("Authorization: Bearer b\n")
-	stream := s.do(t.Context(), "GET", strings.TrimSuffix(s.url, "/mcp")+"/sse?x=1", "", a).isStream()
+	stream := s.do(t.Context(), "GET", strings.TrimSuffix(s.url, "/mcp")+"/sse?x=1", "",
+		a).isStream()
 	endpoint, ok := stream.next()
 	assert.Assert(t, ok)
 	assert.Equal(t, endpoint.kind, "endpoint")
@@ -21,15 +22,20 @@ func TestHTTPSSE(t *testing.T) {
 	to := strings.TrimSuffix(s.url, "/mcp") + endpoint.data
 	post := func(body string, h header) *answer { return s.do(t.Context(), "POST", to, body, h) }
 
-	assert.Equal(t, post(strings.Replace(initialize, "REVISION", "2024-11-05", 1), a).StatusCode, 202)
+	assert.Equal(t, post(strings.Replace(initialize, "REVISION", "2024-11-05", 1), a).StatusCode,
+		202)
 	e := stream.event(`"id":"i","result":{"protocolVersion":"2024-11-05"`)
 	assert.Equal(t, e.kind, "message")
 	assert.Equal(t, e.id, "")
-	assert.Equal(t, post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, a).StatusCode, 202)
-	assert.Equal(t, post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"text":"x"},"_meta":{"progressToken":1}}}`, a).StatusCode, 202)
+	assert.Equal(t, post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, a).StatusCode,
+		202)
+	assert.Equal(t, post(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"steps","arguments":{"text":"x"},"_meta":{"progressToken":1}}}`,
+		a).StatusCode, 202)
 	stream.event("one")
 	stream.event("two")
-	assert.Equal(t, post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, a).StatusCode, 400) // the id is taken
+	// the id is taken
+	assert.Equal(t, post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, a).StatusCode, 400)
 	assert.Equal(t, post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, a).StatusCode, 202)
 	stream.event(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	<-s.begun
@@ -38,21 +44,31 @@ func TestHTTPSSE(t *testing.T) {
 	stream.event(`"id":1,"result"`)
 	s.changeTools("new")
 	stream.event("list_changed")
-	assert.Equal(t, post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`, a).StatusCode, 202)
+	assert.Equal(t, post(
+		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+		a).StatusCode, 202)
 	<-s.begun
-	assert.Equal(t, post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`, a).StatusCode, 202)
+	assert.Equal(t, post(
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`,
+		a).StatusCode, 202)
 	assert.Error(t, <-s.ended, "rpc: cancelled by the peer")
 
-	post(`{"jsonrpc":`, a).wants(400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`)
+	post(`{"jsonrpc":`, a).wants(400,
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`)
 	assert.Equal(t, post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, b).StatusCode, 404)
-	assert.Equal(t, s.do(t.Context(), "POST", s.url+"?sessionId=x", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, a).StatusCode, 404)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url+"?sessionId=x",
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`, a).StatusCode, 404)
 	// It is no session of the other transport, nor the other way round.
 	id := strings.TrimPrefix(endpoint.data, "/sse?sessionId=")
-	assert.Equal(t, s.do(t.Context(), "POST", s.url, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, a+header("Mcp-Session-Id: "+id)).StatusCode, 404)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, a+
+		header("Mcp-Session-Id: "+id)).StatusCode, 404)
 	c := s.connect("2025-11-25", a)
-	assert.Equal(t, s.do(t.Context(), "POST", s.url+"?sessionId="+c.id, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, a).StatusCode, 404)
+	assert.Equal(t, s.do(t.Context(), "POST", s.url+"?sessionId="+c.id,
+		`{"jsonrpc":"2.0","id":2,"method":"ping"}`, a).StatusCode, 404)
 
-	assert.Equal(t, post(`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`, a).StatusCode, 202)
+	assert.Equal(t, post(
+		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"hold","arguments":{"text":"x"}}}`,
+		a).StatusCode, 202)
 	<-s.begun
 	stream.Body.Close() // ends the session, and all that runs in it
 	<-s.ended
@@ -76,7 +92,8 @@ func TestHTTPSSEServerCallsTheClient(t *testing.T) {
 	post(`{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}`)
 	stream.event(`"text":"decline"`)
 	// Who says to speak a revision that has sessions has forgotten to say which session.
-	assert.Equal(t, s.do(t.Context(), "GET", s.url, "", "Mcp-Protocol-Version: 2025-11-25").StatusCode, 400)
+	assert.Equal(t, s.do(t.Context(), "GET", s.url, "",
+		"Mcp-Protocol-Version: 2025-11-25").StatusCode, 400)
 }
 
 func TestHTTPSSEEndsWithTheHandler(t *testing.T) {

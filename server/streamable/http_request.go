@@ -1,0 +1,125 @@
+package streamable
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An httpRequest is one HTTP request and its response.
+type httpRequest struct {
+	*Handler
+	w             http.ResponseWriter
+	r             *http.Request
+	principal     string
+	memory        requestMemory
+	messageFilter func([]Message) error // nil: all messages are allowed
+	expires       time.Time             // of the caller's credentials; zero: never
+	deadlines     httpdeadline.Request
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &httpRequest{Handler: h, w: w, r: r}
+	x.memory.handler = h
+	x.deadlines = httpdeadline.New(w, r)
+	defer x.memory.close()
+	if refused := x.serve(); refused != nil {
+		x.writeRefusal(refused)
+	}
+}
+
+// serve answers the request, or returns the refusal to answer it with.
+func (x *httpRequest) serve() *refusal {
+	if refused := x.checkHostAndOrigin(); refused != nil {
+		return refused
+	}
+	if x.r.Method == http.MethodOptions && x.preflight() {
+		return nil
+	}
+	if refused := x.authenticate(); refused != nil {
+		return refused
+	}
+	switch x.r.Method {
+	case http.MethodPost:
+		return x.post()
+	case http.MethodGet, http.MethodDelete:
+		if mcp.EraOf(mcp.Revision(x.header(mcp.HeaderProtocolVersion))) == mcp.Modern {
+			return x.methodNotAllowed("POST") // the modern era has neither sessions nor GET streams
+		}
+		if refused := x.authorizeMessages(nil); refused != nil {
+			return refused
+		}
+		x.deadlines.BodyRead() // the body is not read
+		if x.r.Method == http.MethodGet {
+			return x.get()
+		}
+		return x.delete()
+	}
+	return x.methodNotAllowed("POST, GET, DELETE")
+}
+
+func (x *httpRequest) methodNotAllowed(allow string) *refusal {
+	return newRefusal(http.StatusMethodNotAllowed, rpc.CodeInvalidRequest,
+		"the method %.20q is not for this; want %s", x.r.Method, allow).withHeader("Allow", allow)
+}
+
+// header returns the first value of a header, by its canonical name.
+func (x *httpRequest) header(name string) string {
+	if values := x.r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
+// post answers a POST: a message of either era, or a batch.
+func (x *httpRequest) post() *refusal {
+	accepts := x.accepts()
+	if !accepts.json && !accepts.stream {
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list application/json and text/event-stream")
+	}
+	b, refused := x.readBody()
+	if refused != nil {
+		return refused
+	}
+	defer b.free()
+	x.observeFrame(rpc.Inbound, b.text)
+	if x.isHTTPSSE() {
+		return x.postHTTPSSE(b)
+	}
+	elements, err := rpc.SplitBatch(b.text, maxBatch)
+	if err != nil {
+		return x.malformed(b, rpc.ID{}, err)
+	}
+	if elements != nil {
+		return x.postBatch(b, elements)
+	}
+	m, err := rpc.ParseMessage(b.text)
+	if err != nil {
+		return x.malformed(b, m.ID, err)
+	}
+	head := readMessageMeta(&m)
+	if refused := x.authorizeMessage(&m, head.subject); refused != nil {
+		return refused.forRequest(&m)
+	}
+	if x.isModern(&m, &head) {
+		return x.postModern(b, &m, &head, accepts)
+	}
+	return x.postLegacy(b, &m, accepts)
+}
+
+// malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if
+// the message has no readable id.
+func (x *httpRequest) malformed(b *body, id rpc.ID, err error) *refusal {
+	if id.IsZero() {
+		id, _ = rpc.ParseID([]byte("null"))
+	}
+	e, _ := errors.AsType[*rpc.Error](err)
+	x.observeStray(b.text, e.Message)
+	return &refusal{status: http.StatusBadRequest, err: e, id: id}
+}

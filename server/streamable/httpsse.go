@@ -1,0 +1,133 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/sse"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// sessionParam is the query parameter with the session of the HTTP+SSE transport of 2024-11-05.
+const sessionParam = "sessionId"
+
+// isHTTPSSE reports whether the request is a message of the HTTP+SSE transport.
+func (x *httpRequest) isHTTPSSE() bool {
+	return x.o.HTTPSSE && x.header(mcp.HeaderSessionID) == "" && x.r.URL.RawQuery != "" &&
+		x.r.URL.Query().Has(sessionParam)
+}
+
+// openHTTPSSE opens the only stream of an HTTP+SSE session, which carries all messages of the
+// server (2024-11-05, basic/transports, HTTP with SSE). The session ends with it.
+func (x *httpRequest) openHTTPSSE() *refusal {
+	if !x.accepts().stream {
+		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+			"Accept must list text/event-stream")
+	}
+	t, refused := x.acquireStreamSlot()
+	if refused != nil {
+		return refused
+	}
+	defer t.release()
+	defer x.cancelAtExpiry()()
+	s := x.newSession(x.principal, true)
+	defer s.close(errEnded)
+	s.mu.Lock()
+	st, r := s.newStream(true, true, false)
+	s.mu.Unlock()
+	if refused := x.addSession(s); refused != nil {
+		return refused
+	}
+	path, _, _ := strings.Cut(x.r.RequestURI, "?")
+	if strings.HasPrefix(path, "//") {
+		path = "/" + strings.TrimLeft(path, "/") // a URL that starts with two slashes names a host
+	}
+	begin, err := sse.Append(nil,
+		sse.Event{Type: "endpoint", Data: []byte(path + "?" + sessionParam + "=" + s.id)})
+	if err != nil {
+		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
+			"the path cannot be sent in an event")
+	}
+	x.serveStream(st, r, acceptedTypes{stream: true}, begin)
+	return nil
+}
+
+// postHTTPSSE accepts a message of an HTTP+SSE session. The response is sent on the stream.
+func (x *httpRequest) postHTTPSSE(b *body) *refusal {
+	m, err := rpc.ParseMessage(b.text)
+	if err != nil {
+		return x.malformed(b, m.ID, err)
+	}
+	head := readMessageMeta(&m)
+	if refused := x.authorizeMessage(&m, head.subject); refused != nil {
+		return refused.forRequest(&m)
+	}
+	s, refused := x.session(x.r.URL.Query().Get(sessionParam))
+	if refused != nil {
+		return refused.forRequest(&m)
+	}
+	defer s.release()
+	if m.IsResponse() {
+		s.handleResponse(&m, b.text)
+		return x.writeAccepted()
+	}
+	t, refused := x.acquireRequestSlot(m.ID.IsZero())
+	if refused != nil {
+		return refused.forID(m.ID)
+	}
+	defer t.release()
+	s.mu.Lock()
+	st := s.standaloneStream()
+	s.mu.Unlock()
+	switch {
+	case st == nil:
+		return sessionNotFound().forID(m.ID)
+	case m.ID.IsZero():
+		ctx := s.newRequestContext(x, st)
+		defer ctx.memory.close()
+		s.handleNotification(ctx, &m)
+		return x.writeAccepted()
+	}
+	own := s.newRequestContext(x, st)
+	ctx, cancel := context.WithCancelCause(own)
+	if refused := s.addRequest(m.ID, cancel); refused != nil {
+		cancel(nil)
+		own.memory.close()
+		return refused
+	}
+	id, request, text := m.ID, m.Request(), b.detach()
+	serve := func() {
+		defer text.free()
+		defer cancel(nil)
+		defer own.memory.close()
+		var response []byte
+		defer func() {
+			if s.removeRequest(id) || response == nil {
+				return
+			}
+			var account *quota.Account
+			if countedBytes(cap(response)) > 0 {
+				account = own.memory.release()
+			}
+			// fails only if the session is closed
+			_, _ = (&sessionLink{s: s, stream: st}).send(s.ctx, response, account)
+		}()
+		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
+		request.Params = nil
+		text.dropIfLarge()
+		response, _ = own.memory.holdResponse(id, response, 0)
+	}
+	if m.Method == mcp.MethodInitialize {
+		serve() // the next message depends on it
+		return x.writeAccepted()
+	}
+	t.retain()
+	go func() {
+		defer t.release()
+		serve()
+	}()
+	return x.writeAccepted()
+}

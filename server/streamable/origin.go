@@ -1,0 +1,100 @@
+package streamable
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// loopback lists the host names of requests to a loopback address: no web site can own one of them.
+var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
+
+// checkHostAndOrigin refuses requests that web pages of other origins make a browser send, DNS
+// rebinding included (2026-07-28, basic/transports/streamable-http, Security & Endpoint).
+func (x *httpRequest) checkHostAndOrigin() *refusal {
+	host := hostname(x.r.Host)
+	local, known := x.isLocal(), false
+	switch {
+	case len(x.o.AllowedHosts) > 0:
+		known = slices.Contains(x.o.AllowedHosts, host)
+	case local:
+		known = slices.Contains(loopback[:], host)
+	default:
+		_, err := netip.ParseAddr(host)
+		known = err == nil
+	}
+	if !known && (local || len(x.o.AllowedHosts) > 0) {
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
+			"this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts",
+			x.r.Host)
+	}
+	origins := x.r.Header["Origin"]
+	if len(origins) == 0 {
+		return nil
+	}
+	origin := strings.ToLower(origins[0])
+	if len(origins) == 1 && x.isAllowedOrigin(origin) {
+		x.setCORSHeaders(origins[0])
+		return nil
+	}
+	page, err := url.Parse(origin)
+	same := err == nil && page.Host != "" &&
+		(page.Host == strings.ToLower(x.r.Host) || local &&
+			slices.Contains(loopback[:], hostname(page.Host)))
+	if len(origins) > 1 || !same || !known {
+		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
+			"pages of this origin may not call this; it would have to be among the allowed origins")
+	}
+	return nil
+}
+
+func (x *httpRequest) isAllowedOrigin(origin string) bool {
+	return slices.Contains(x.o.AllowedOrigins, origin) || slices.Contains(x.o.AllowedOrigins, "*")
+}
+
+// isLocal reports whether the request came to a loopback address.
+func (x *httpRequest) isLocal() bool {
+	address, ok := x.r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && address.IP.IsLoopback()
+}
+
+// setCORSHeaders allows a page of an allowed origin to read the response.
+func (x *httpRequest) setCORSHeaders(origin string) {
+	header := x.w.Header()
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", mcp.HeaderSessionID+
+		", WWW-Authenticate, DPoP-Nonce, Retry-After")
+	header.Add("Vary", "Origin")
+}
+
+// preflight answers a CORS preflight request of an allowed origin.
+func (x *httpRequest) preflight() bool {
+	header := x.w.Header()
+	if header.Get("Access-Control-Allow-Origin") == "" ||
+		x.r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	header.Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
+	if wanted := x.r.Header.Get("Access-Control-Request-Headers"); wanted != "" {
+		header.Set("Access-Control-Allow-Headers", wanted)
+	}
+	header.Set("Access-Control-Max-Age", "600")
+	x.w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// hostname returns a host in lower case, without port and brackets.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	return strings.ToLower(host)
+}

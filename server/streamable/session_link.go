@@ -1,0 +1,191 @@
+package streamable
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A sessionLink sends to the client of a session, on the stream of a request or on a standalone
+// stream.
+type sessionLink struct {
+	s      *session
+	stream *stream // nil: a standalone stream
+}
+
+// errNoStream reaches the client, which can act on it.
+var errNoStream = rpc.Errorf(rpc.CodeInvalidRequest,
+	"the server must send the client a request, but the client does not accept text/event-stream")
+
+// errNoMemory is the error for a large message that would wait for the client.
+var errNoMemory = rpc.Errorf(rpc.CodeBusy,
+	"there is no room for a message to the client; try again later")
+
+// Notify implements [server.Link]. A message that belongs to no request waits for a standalone
+// stream.
+func (l *sessionLink) Notify(ctx context.Context, method string, params any) error {
+	text, err := rpc.AppendRequest(nil, rpc.ID{}, method, params)
+	if err != nil {
+		return err
+	}
+	if l.stream != nil && !l.stream.acceptsEvents {
+		return nil // the client accepts no notifications
+	}
+	_, err = l.send(ctx, text, nil)
+	return err
+}
+
+// Call implements [server.Link]. The client answers with a POST of its own.
+func (l *sessionLink) Call(ctx context.Context, method string, params, result any) (err error) {
+	if l.stream != nil && !l.stream.acceptsEvents {
+		return errNoStream
+	}
+	id, answer, err := l.s.newCall()
+	if err != nil {
+		return err
+	}
+	defer l.s.forgetCall(id)
+	ended := l.s.h.observeCall(rpc.Outbound, rpc.IntID(id), method)
+	defer func() { ended(err) }()
+	text, err := rpc.AppendRequest(nil, rpc.IntID(id), method, params)
+	if err != nil {
+		return err
+	}
+	st, err := l.send(ctx, text, nil)
+	if err != nil {
+		return err
+	}
+	select {
+	case m := <-answer:
+		return m.Decode(result)
+	case <-l.s.ctx.Done():
+		return context.Cause(l.s.ctx)
+	case <-ctx.Done():
+		if params := mcp.Cancellation().Params(method, rpc.IntID(id),
+			context.Cause(ctx)); params != nil {
+			if text, err := rpc.AppendRequest(nil, rpc.ID{}, mcp.NotificationCancelled,
+				params); err == nil {
+				st.tryAdd(text)
+			}
+		}
+		return fmt.Errorf("streamable: %s: %w", method, context.Cause(ctx))
+	}
+}
+
+// Flush waits until the client has been sent all queued messages.
+func (l *sessionLink) Flush(ctx context.Context) error {
+	for {
+		l.s.mu.Lock()
+		var waits *stream
+		for _, st := range l.s.streams {
+			if st.reader != nil && st.unread > 0 &&
+				(l.stream == nil && st.isStandalone || l.stream == st) {
+				waits = st
+				break
+			}
+		}
+		if waits == nil || l.s.closed {
+			l.s.mu.Unlock()
+			return nil
+		}
+		changed := waits.changed
+		l.s.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// send adds a message to a stream when it has room, and returns the stream. account holds the
+// memory of the message and is closed with it; nil: the memory of the session does.
+func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Account) (sent *stream,
+	err error) {
+	defer func() {
+		if err != nil {
+			account.Close()
+		}
+	}()
+	for {
+		l.s.mu.Lock()
+		st, wait := l.stream, l.s.standaloneOpened
+		if st == nil {
+			st = l.s.standaloneStream()
+		}
+		switch {
+		case l.s.closed:
+			l.s.mu.Unlock()
+			return nil, context.Cause(l.s.ctx)
+		case st == nil: // wait for one
+		case st.complete:
+			l.s.mu.Unlock()
+			return nil, errAnswered
+		case st.reader == nil && !st.started:
+			// the client disconnected before it knew an event to resume from
+			l.s.mu.Unlock()
+			return nil, errDisconnected
+		case st.hasRoom(len(text)):
+			if account == nil && len(text) > maxPooledBody && !l.s.reserve(len(text)) {
+				l.s.mu.Unlock()
+				return nil, errNoMemory
+			}
+			st.add(text, account)
+			l.s.mu.Unlock()
+			l.s.h.evictEvents()
+			return st, nil
+		default:
+			wait = st.changed
+		}
+		l.s.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// newCall registers a request to the client.
+func (s *session) newCall() (id int64, answer chan *rpc.Message, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.calls) >= maxCalls {
+		return 0, nil, errTooManyCalls
+	}
+	s.lastCall++
+	answer = make(chan *rpc.Message, 1)
+	s.calls[s.lastCall] = answer
+	return s.lastCall, answer, nil
+}
+
+func (s *session) forgetCall(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.calls, id)
+}
+
+// handleResponse passes a response of the client to the call that waits for it. A late response is
+// stray.
+func (s *session) handleResponse(m *rpc.Message, text []byte) {
+	own := rpc.Message{ID: m.ID, Result: bytes.Clone(m.Result)}
+	if m.Error != nil {
+		own.Error = &rpc.Error{Code: m.Error.Code, Message: m.Error.Message,
+			Data: bytes.Clone(m.Error.Data)}
+	}
+	id, err := strconv.ParseInt(m.ID.String(), 10, 64)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer := s.calls[id]
+	if err != nil || answer == nil {
+		s.h.observeStray(text, "a response that matches no call in flight")
+		return
+	}
+	delete(s.calls, id)
+	answer <- &own
+}
