@@ -31,15 +31,15 @@ var ErrNoRequest = errors.New("server: there is no request here whose client cou
 // It may be called from several goroutines at once, until the handler returns. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
 // that has not declared that it can do this makes Elicit fail with an error that is, for the modern era, a missing required capability.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-	r, err := asking(ctx, key)
+	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	form, err := r.era.question(&params)
+	form, err := r.era.prepareElicitation(&params)
 	if err != nil {
 		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
 	}
-	if err := r.canElicit(params.Mode); err != nil {
+	if err := r.requireElicitation(params.Mode); err != nil {
 		return nil, err
 	}
 	result := new(mcp.ElicitResult)
@@ -77,25 +77,25 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 // Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does. Where the model has used tools, the next message has to
 // have the result of each use, and nothing else.
 func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	r, err := asking(ctx, key)
+	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkConversation(params.Messages); err != nil {
+	if err := checkMessages(params.Messages); err != nil {
 		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
 	}
-	can, err := r.era.client()
+	can, err := r.era.clientCapabilities()
 	switch {
 	case err != nil:
 		return nil, err
 	case can.Sampling == nil:
-		return nil, r.lacks("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+		return nil, r.missingCapability("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
-		return nil, r.lacks("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
+		return nil, r.missingCapability("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
 	}
 	result := new(mcp.CreateMessageResult)
 	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
-		if err := decodes(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
+		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
 			return err
 		}
 		return errors.New("there is no message in it")
@@ -108,20 +108,20 @@ func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*m
 
 // Roots asks the client for the places that the server may work in (2026-07-28, client/roots). It asks as [Elicit] does.
 func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
-	r, err := asking(ctx, key)
+	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	can, err := r.era.client()
+	can, err := r.era.clientCapabilities()
 	switch {
 	case err != nil:
 		return nil, err
 	case can.Roots == nil:
-		return nil, r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+		return nil, r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
 	_, err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
-		if err := decodes(&result)(answer); err != nil || result.Roots != nil {
+		if err := decodeInto(&result)(answer); err != nil || result.Roots != nil {
 			return err
 		}
 		return errors.New("there are no roots in it, not even an empty list")
@@ -132,15 +132,15 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	return result.Roots, nil
 }
 
-func decodes[T any](result *T) func([]byte) error {
+func decodeInto[T any](result *T) func([]byte) error {
 	return func(answer []byte) error {
 		*result = *new(T)
 		return mcp.Unmarshal(answer, result)
 	}
 }
 
-// asking returns the request that ctx belongs to, if its client can be asked.
-func asking(ctx context.Context, key string) (*request, error) {
+// askableRequest returns the request that ctx belongs to, if its client can be asked.
+func askableRequest(ctx context.Context, key string) (*request, error) {
 	r := requestFrom(ctx)
 	switch {
 	case r == nil || !asks[r.Method]:
@@ -154,8 +154,8 @@ func asking(ctx context.Context, key string) (*request, error) {
 // asks are the requests that may have questions for their result (2026-07-28, basic/patterns/mrtr, Supported Requests).
 var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
 
-// lacks is the error for a client that has not declared what it takes to be asked.
-func (r *request) lacks(name string, capabilities mcp.ClientCapabilities) error {
+// missingCapability is the error for a client that has not declared what it takes to be asked.
+func (r *request) missingCapability(name string, capabilities mcp.ClientCapabilities) error {
 	failure := &rpc.Error{Code: rpc.CodeInvalidParams, Message: "the client does not declare the capability " + name}
 	if r.era.modern {
 		failure.Code = mcp.CodeMissingRequiredClientCapability
@@ -164,20 +164,20 @@ func (r *request) lacks(name string, capabilities mcp.ClientCapabilities) error 
 	return r.stop(failure)
 }
 
-// canElicit is nil if the client has declared that it can ask its user in that mode.
-func (r *request) canElicit(mode string) error {
-	if r.era.elicits(mode) {
+// requireElicitation is nil if the client has declared that it can ask its user in that mode.
+func (r *request) requireElicitation(mode string) error {
+	if r.era.supportsElicitation(mode) {
 		return nil
 	}
 	wanted := &mcp.ElicitationCapability{Form: &mcp.Object{}}
 	if mode == mcp.ElicitURL {
 		wanted = &mcp.ElicitationCapability{URL: &mcp.Object{}}
 	}
-	return r.lacks("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
+	return r.missingCapability("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
 }
 
-// client is what the client has declared.
-func (e *era) client() (can mcp.ClientCapabilities, err error) {
+// clientCapabilities is what the client has declared.
+func (e *era) clientCapabilities() (can mcp.ClientCapabilities, err error) {
 	if e.capabilities == nil {
 		return can, nil
 	}
@@ -187,10 +187,10 @@ func (e *era) client() (can mcp.ClientCapabilities, err error) {
 	return can, nil
 }
 
-// elicits reports whether the client can ask its user in that mode.
-func (e *era) elicits(mode string) bool {
+// supportsElicitation reports whether the client can ask its user in that mode.
+func (e *era) supportsElicitation(mode string) bool {
 	f, _ := mcp.FeaturesOf(e.revision)
-	can, err := e.client()
+	can, err := e.clientCapabilities()
 	switch {
 	case err != nil || !f.Elicitation:
 		return false
@@ -200,8 +200,8 @@ func (e *era) elicits(mode string) bool {
 	return can.Elicitation.SupportsForm()
 }
 
-// question makes the params of an elicitation fit the era, and returns the schema of the form; nil if there is none.
-func (e *era) question(p *mcp.ElicitParams) (*schema.Schema, error) {
+// prepareElicitation makes the params of an elicitation fit the era, and returns the schema of the form; nil if there is none.
+func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 	f, _ := mcp.FeaturesOf(e.revision)
 	switch p.Mode {
 	case "", mcp.ElicitForm:
@@ -252,7 +252,7 @@ var formFormats = map[string]bool{"date": true, "date-time": true, "email": true
 // CapabilitiesFrom returns what the client of the request that ctx belongs to has declared; nothing outside of a request, or if it makes no sense.
 func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 	if r := requestFrom(ctx); r != nil {
-		can, _ := r.era.client()
+		can, _ := r.era.clientCapabilities()
 		return can
 	}
 	return mcp.ClientCapabilities{}

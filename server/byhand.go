@@ -13,31 +13,31 @@ import (
 
 const maxRounds = 10 // of questions that are asked by hand, of a legacy client
 
-var errRounds = errors.New("server: a handler has asked its client too many times, and never answered")
+var errTooManyRounds = errors.New("server: a handler has asked its client too many times, and never answered")
 
 // RequireInput is for handlers that drive the conversation with their client by hand, in place of [Elicit] and its like: the handler returns the error that
 // this returns, the client gets the requests, and the handler runs anew when the request comes again. [Inputs] then has the answers, and the state, which only the
 // server can read (2026-07-28, basic/patterns/mrtr). A legacy client is called, and the handler run anew, up to 10 times. What the client has not declared that it
 // can answer is an error, as with Elicit; whether an answer is one is for the handler to see to. It is not for handlers that have become a task.
 func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
-	r, err := asking(ctx, "")
+	r, err := askableRequest(ctx, "")
 	if err != nil {
 		return err
 	}
 	for _, question := range requests {
-		if err := r.canAnswer(question); err != nil {
+		if err := r.requireCapabilityFor(question); err != nil {
 			return err
 		}
 	}
 	if r.era.modern {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		x := r.exchange()
-		x.state.ByHand, x.open = state, maps.Clone(requests)
+		x := r.mrtr()
+		x.state.HandlerState, x.pending = state, maps.Clone(requests)
 		for key, question := range requests {
-			x.open[key] = r.traced(question)
+			x.pending[key] = r.traced(question)
 			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
-			x.name(key, digest[:])
+			x.recordQuestion(key, digest[:])
 			delete(x.state.Answers, key)
 		}
 		return x.stop(nil)
@@ -45,24 +45,24 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method, encoded(r.traced(question).Params).orNil(), &answer); err != nil {
+		if err := r.link.Call(ctx, question.Method, rawJSON(r.traced(question).Params).orNil(), &answer); err != nil {
 			return err
 		}
 		answers[key] = answer
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.exchange()
-	x.state.ByHand, x.again = state, true
+	x := r.mrtr()
+	x.state.HandlerState, x.rerun = state, true
 	for key, answer := range answers {
-		x.keep(key, answer)
+		x.recordAnswer(key, answer)
 	}
 	return x.stop(nil)
 }
 
-// canAnswer is nil if the client has declared that it can answer a question.
-func (r *request) canAnswer(question mcp.InputRequest) error {
-	can, err := r.era.client()
+// requireCapabilityFor is nil if the client has declared that it can answer a question.
+func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
+	can, err := r.era.clientCapabilities()
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (r *request) canAnswer(question mcp.InputRequest) error {
 		if err := mcp.Unmarshal(question.Params, &params); err != nil {
 			return fmt.Errorf("server: RequireInput: %s: %w", question.Method, err)
 		}
-		return r.canElicit(params.Mode)
+		return r.requireElicitation(params.Mode)
 	case mcp.MethodCreateMessage:
 		if can.Sampling == nil {
-			return r.lacks("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+			return r.missingCapability("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 		}
 	case mcp.MethodListRoots:
 		if can.Roots == nil {
-			return r.lacks("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+			return r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 		}
 	default:
 		return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
@@ -96,30 +96,30 @@ func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks == nil {
+	if r.rounds == nil {
 		return nil, ""
 	}
-	return maps.Clone(r.asks.state.Answers), r.asks.state.ByHand
+	return maps.Clone(r.rounds.state.Answers), r.rounds.state.HandlerState
 }
 
 // handle has the method's function answer, again and again while it asks a legacy client by hand.
 func (r *request) handle(m method) (any, error) {
 	for range maxRounds {
 		result, err := m.handle(r)
-		if !r.runsAgain() {
+		if !r.takeRerun() {
 			return result, err
 		}
 	}
-	return nil, r.broken(errRounds)
+	return nil, r.logError(errTooManyRounds)
 }
 
-// runsAgain reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
-func (r *request) runsAgain() bool {
+// takeRerun reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
+func (r *request) takeRerun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks == nil || !r.asks.again {
+	if r.rounds == nil || !r.rounds.rerun {
 		return false
 	}
-	r.asks.again, r.asks.stopped = false, nil
+	r.rounds.rerun, r.rounds.stopErr = false, nil
 	return true
 }

@@ -31,7 +31,7 @@ func complete(r *request) (any, error) {
 			settled = params.Context.Arguments
 		}
 		if result.Completion, err = suggest(r, params.Argument.Name, params.Argument.Value, settled); err != nil {
-			return r.failed(err)
+			return r.handlerError(err)
 		}
 	}
 	switch c := &result.Completion; {
@@ -43,7 +43,7 @@ func complete(r *request) (any, error) {
 		}
 		c.Values, c.HasMore = c.Values[:mcp.MaxCompletions], true
 	}
-	return r.finish(&result, &result.Result)
+	return r.encodeResult(&result, &result.Result)
 }
 
 func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {

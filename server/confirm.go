@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	keyConfirm   = "confirm_operation" // of the question, in the modern era
-	confirmWaits = 10 * time.Minute    // for a person, in the legacy era
-	maxArguments = 2000                // bytes of them that are shown
+	keyConfirm        = "confirm_operation" // of the question, in the modern era
+	confirmTimeout    = 10 * time.Minute    // for a person, in the legacy era
+	maxShownArguments = 2000                // bytes of them that are shown
 )
 
 // confirm asks the client's user whether a call may go on that came back with [dispatch.ConfirmationRequired], and dispatches it again if so. What
@@ -22,18 +22,18 @@ const (
 // request.
 func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
-	if !r.era.elicits(mcp.ElicitForm) {
+	if !r.era.supportsElicitation(mcp.ElicitForm) {
 		refused.Err = refused.Err.With(map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"})
 		return refused, nil
 	}
-	ctx, cancel := context.WithTimeout(r, confirmWaits)
+	ctx, cancel := context.WithTimeout(r, confirmTimeout)
 	defer cancel()
 	var result mcp.ElicitResult
 	_, err := r.ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
 		Message:         confirmMessage(refused.Err.Message, &call),
 		RequestedSchema: []byte(`{"type":"object","properties":{}}`),
-	}, decodes(&result))
-	switch _, suspended := errors.AsType[*suspension](err); {
+	}, decodeInto(&result))
+	switch _, suspended := errors.AsType[*inputRequiredError](err); {
 	case suspended:
 		return refused, err
 	case err != nil:
@@ -53,9 +53,9 @@ func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispat
 
 // confirmMessage is what the user reads. The arguments are the model's: the user has not seen them.
 func confirmMessage(message string, call *dispatch.Call) string {
-	arguments := string(canonical(call.Arguments)) // the same for the same arguments, or the answer would be to another question
-	if len(arguments) > maxArguments {
-		cut := maxArguments
+	arguments := string(canonicalJSON(call.Arguments)) // the same for the same arguments, or the answer would be to another question
+	if len(arguments) > maxShownArguments {
+		cut := maxShownArguments
 		for cut > 0 && !utf8.RuneStart(arguments[cut]) {
 			cut--
 		}

@@ -7,9 +7,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// checkConversation says what is wrong with messages for a model, so that no client gets what no model could go on from (2026-07-28, client/sampling): each is of the user or
+// checkMessages says what is wrong with messages for a model, so that no client gets what no model could go on from (2026-07-28, client/sampling): each is of the user or
 // the assistant and says something, and when the assistant uses tools, the next message has the result of each use, and nothing else.
-func checkConversation(messages []mcp.SamplingMessage) error {
+func checkMessages(messages []mcp.SamplingMessage) error {
 	var open map[string]bool // uses of tools by the message before
 	for i, m := range messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {

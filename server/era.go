@@ -13,15 +13,15 @@ import (
 // An era is what holds for one request: the revision that its client speaks, and what that client can do. In the modern era it comes with the
 // request; in the legacy era from the handshake, and is shared by all requests that follow.
 type era struct {
-	modern       bool
-	revision     mcp.Revision
-	structured   bool            // results may have structuredContent
-	capabilities json.RawMessage // the client's, as it sent them
-	portable     bool            // see [Conn.Portable]
+	modern            bool
+	revision          mcp.Revision
+	structuredContent bool            // results may have structuredContent
+	capabilities      json.RawMessage // the client's, as it sent them
+	replicated        bool            // see [Conn.Portable]
 }
 
-// unopened holds until a legacy client has said initialize.
-var unopened = era{revision: mcp.LatestLegacy}
+// uninitialized holds until a legacy client has said initialize.
+var uninitialized = era{revision: mcp.LatestLegacy}
 
 // classify settles the era of a request, from nothing but the request and the handshake there was, if any (2026-07-28, basic/versioning,
 // Backward Compatibility). A request that says in its _meta what revision it speaks is modern, whatever came before it.
@@ -43,7 +43,7 @@ func legacyEra(agreed *era) *era {
 	if agreed != nil {
 		return agreed
 	}
-	return &unopened
+	return &uninitialized
 }
 
 func modernEra(m *meta) (*era, error) {
@@ -56,7 +56,7 @@ func modernEra(m *meta) (*era, error) {
 	case len(m.capabilities) == 0 || m.capabilities[0] != '{':
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
 	}
-	return &era{modern: true, revision: mcp.Latest, structured: true, capabilities: m.capabilities}, nil
+	return &era{modern: true, revision: mcp.Latest, structuredContent: true, capabilities: m.capabilities}, nil
 }
 
 // unsupportedVersion lists the revisions that may stand in _meta. The legacy ones are not among them: those are spoken after initialize only.
@@ -77,5 +77,5 @@ func (r *request) modernError(err error) error {
 	case e.Code == mcp.CodeURLElicitationRequired: // of a legacy server behind this one: there is nothing in its place once the user has refused
 		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
 	}
-	return r.broken(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
+	return r.logError(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
 }

@@ -16,20 +16,20 @@ import (
 // An exchange is what the server asks the client while it answers one request. In the legacy era a question is a request of its own, and the
 // answer is waited for. In the modern era the request ends, with the questions as its result, and the client sends it again with the answers.
 // It is used with the request's mu.
-type exchange struct {
-	r       *request
-	state   requestState               // what was asked in the rounds before, and the answers to it
-	open    mcp.InputRequests          // questions without an answer
-	early   map[string]json.RawMessage // answers to what was not asked yet
-	again   bool                       // the handler of a legacy client\'s request is to run again
-	onces   map[string]*onceCall       // in flight, by key
-	stopped error                      // why the handler cannot go on, a *suspension
+type mrtr struct {
+	request     *request
+	state       requestState               // what was asked in the rounds before, and the answers to it
+	pending     mcp.InputRequests          // questions without an answer
+	unsolicited map[string]json.RawMessage // answers to what was not asked yet
+	rerun       bool                       // the handler of a legacy client\'s request is to run again
+	onceCalls   map[string]*onceCall       // in flight, by key
+	stopErr     error                      // why the handler cannot go on, a *suspension
 }
 
 // A suspension ends a handler that cannot go on: the answer of the client is still to come, or cannot be had.
-type suspension struct{ failure *rpc.Error } // nil: still to come
+type inputRequiredError struct{ failure *rpc.Error } // nil: still to come
 
-func (s *suspension) Error() string {
+func (s *inputRequiredError) Error() string {
 	if s.failure != nil {
 		return "server: " + s.failure.Message
 	}
@@ -37,10 +37,10 @@ func (s *suspension) Error() string {
 }
 
 // Is has it match [ErrAsked] if the answer is still to come.
-func (s *suspension) Is(target error) bool { return target == ErrAsked && s.failure == nil }
+func (s *inputRequiredError) Is(target error) bool { return target == ErrAsked && s.failure == nil }
 
 // Unwrap has the dispatcher take it for something that need not be logged.
-func (s *suspension) Unwrap() []error {
+func (s *inputRequiredError) Unwrap() []error {
 	if s.failure != nil {
 		return []error{s.failure, dispatch.Cancelled}
 	}
@@ -52,9 +52,9 @@ var (
 	paramRequestState   = []byte("requestState")
 )
 
-// resume reads what a modern client has sent along, if it has. A client that knows the questions may answer before it is asked; what it answers to
+// readInputResponses reads what a modern client has sent along, if it has. A client that knows the questions may answer before it is asked; what it answers to
 // those that are never asked is ignored.
-func (r *request) resume() error {
+func (r *request) readInputResponses() error {
 	if !r.era.modern {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (r *request) resume() error {
 	if err != nil || sealed == nil && responses == nil {
 		return err
 	}
-	x := &exchange{r: r, early: map[string]json.RawMessage{}}
+	x := &mrtr{request: r, unsolicited: map[string]json.RawMessage{}}
 	if sealed != nil {
 		if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
@@ -77,30 +77,30 @@ func (r *request) resume() error {
 		switch {
 		case x.state.Answers[key] != nil:
 			continue // it was answered before
-		case x.state.Asked[key] == nil:
+		case x.state.Questions[key] == nil:
 			if sealed == nil && answer[0] == '{' {
-				x.early[key] = answer
+				x.unsolicited[key] = answer
 			}
 			continue
 		}
 		if answer[0] != '{' {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		x.keep(key, answer)
+		x.recordAnswer(key, answer)
 	}
-	r.asks = x
+	r.rounds = x
 	return nil
 }
 
-// exchange returns the request's, and makes it if there is none yet. With mu.
-func (r *request) exchange() *exchange {
-	if r.asks == nil {
-		r.asks = &exchange{r: r}
+// mrtr returns the request's, and makes it if there is none yet. With mu.
+func (r *request) mrtr() *mrtr {
+	if r.rounds == nil {
+		r.rounds = &mrtr{request: r}
 	}
-	return r.asks
+	return r.rounds
 }
 
-func (x *exchange) keep(key string, answer []byte) {
+func (x *mrtr) recordAnswer(key string, answer []byte) {
 	if x.state.Answers == nil {
 		x.state.Answers = map[string]json.RawMessage{}
 	}
@@ -108,16 +108,16 @@ func (x *exchange) keep(key string, answer []byte) {
 }
 
 // binding is what a request state is good for: this request, but for what belongs to the round, made by whom it was made.
-func (x *exchange) binding() []byte {
+func (x *mrtr) binding() []byte {
 	h := sha256.New()
 	add := func(part []byte) {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
-	add([]byte(x.r.Method))
-	add([]byte(x.r.conn.principal))
+	add([]byte(x.request.Method))
+	add([]byte(x.request.conn.principal))
 	rest := []byte{'{'}
-	for _, m := range x.r.members {
+	for _, m := range x.request.members {
 		switch string(m.name) {
 		case "_meta", "inputResponses", "requestState":
 		default:
@@ -125,12 +125,12 @@ func (x *exchange) binding() []byte {
 			rest = append(append(rest, ':'), m.value...)
 		}
 	}
-	add(canonical(append(rest, '}')))
+	add(canonicalJSON(append(rest, '}')))
 	return h.Sum(nil)
 }
 
-// canonical is JSON in a form that does not depend on how it was written: a client may encode its request anew.
-func canonical(value []byte) []byte {
+// canonicalJSON is JSON in a form that does not depend on how it was written: a client may encode its request anew.
+func canonicalJSON(value []byte) []byte {
 	if value == nil {
 		return nil
 	}
@@ -154,16 +154,16 @@ func (r *request) ask(ctx context.Context, key, method string, params any, valid
 	}
 	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
 	r.mu.Lock()
-	if r.task.begun() {
+	if r.task.created() {
 		r.mu.Unlock()
 		return r.task.ask(ctx, key, question, digest[:], valid)
 	}
-	answer, err := r.exchange().begin(key, question, digest[:], valid)
+	answer, err := r.mrtr().answerOrAsk(key, question, digest[:], valid)
 	r.mu.Unlock()
 	if answer != nil || err != nil {
 		return answer, err
 	}
-	if err := r.link.Call(ctx, method, encoded(r.traced(question).Params).orNil(), &answer); err != nil {
+	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(), &answer); err != nil {
 		return nil, err
 	}
 	if err := valid(answer); err != nil {
@@ -171,97 +171,97 @@ func (r *request) ask(ctx context.Context, key, method string, params any, valid
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asks.keep(key, answer)
+	r.rounds.recordAnswer(key, answer)
 	return answer, nil
 }
 
-// begin returns the answer to a question if there is one, or the error with which a modern client is asked; neither if a legacy client is to be called.
-func (x *exchange) begin(key string, question mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
-	if answer := x.answered(key, digest); answer != nil && valid(answer) == nil {
+// answerOrAsk returns the answer to a question if there is one, or the error with which a modern client is asked; neither if a legacy client is to be called.
+func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
+	if answer := x.storedAnswer(key, digest); answer != nil && valid(answer) == nil {
 		return answer, nil
 	}
-	x.name(key, digest)
+	x.recordQuestion(key, digest)
 	// An answer is the client's, asked or not. Only what is confirmed must have been read before.
-	if answer := x.early[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
-		x.keep(key, answer)
+	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
+		x.recordAnswer(key, answer)
 		return answer, nil
 	}
 	delete(x.state.Answers, key) // it was to another question
-	if !x.r.era.modern {
+	if !x.request.era.modern {
 		return nil, nil
 	}
-	if x.open == nil {
-		x.open = mcp.InputRequests{}
+	if x.pending == nil {
+		x.pending = mcp.InputRequests{}
 	}
-	x.open[key] = x.r.traced(question)
+	x.pending[key] = x.request.traced(question)
 	return nil, x.stop(nil)
 }
 
-// answered returns the answer to a question of the rounds before; nil if there is none.
-func (x *exchange) answered(key string, digest []byte) json.RawMessage {
-	if !bytes.Equal(x.state.Asked[key], digest) {
+// storedAnswer returns the answer to a question of the rounds before; nil if there is none.
+func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
+	if !bytes.Equal(x.state.Questions[key], digest) {
 		return nil
 	}
 	return x.state.Answers[key]
 }
 
-// name notes what a key stands for.
-func (x *exchange) name(key string, digest []byte) {
-	if x.state.Asked == nil {
-		x.state.Asked = map[string][]byte{}
+// recordQuestion notes what a key stands for.
+func (x *mrtr) recordQuestion(key string, digest []byte) {
+	if x.state.Questions == nil {
+		x.state.Questions = map[string][]byte{}
 	}
-	x.state.Asked[key] = digest
+	x.state.Questions[key] = digest
 }
 
 // stop is [exchange.stop] for who has not mu.
 func (r *request) stop(failure *rpc.Error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.exchange().stop(failure)
+	return r.mrtr().stop(failure)
 }
 
-// stopped returns why the handler cannot go on; nil if it can.
-func (r *request) stopped() error {
+// stopErr returns why the handler cannot go on; nil if it can.
+func (r *request) stopErr() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks == nil {
+	if r.rounds == nil {
 		return nil
 	}
-	return r.asks.stopped
+	return r.rounds.stopErr
 }
 
 // stop notes that the handler cannot go on, and returns why.
-func (x *exchange) stop(failure *rpc.Error) error {
-	stopped := &suspension{failure}
-	if !x.r.task.begun() { // several goroutines of a task may be asking
-		x.stopped = stopped
+func (x *mrtr) stop(failure *rpc.Error) error {
+	stopped := &inputRequiredError{failure}
+	if !x.request.task.created() { // several goroutines of a task may be asking
+		x.stopErr = stopped
 	}
 	return stopped
 }
 
-// interrupted is the answer to a request whose handler could not go on.
-func (r *request) interrupted() (any, error) {
+// inputRequired is the answer to a request whose handler could not go on.
+func (r *request) inputRequired() (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.asks.again {
+	if r.rounds.rerun {
 		return nil, nil // see [request.handle]
 	}
-	if s := r.asks.stopped.(*suspension); s.failure != nil && len(r.asks.open) == 0 {
+	if s := r.rounds.stopErr.(*inputRequiredError); s.failure != nil && len(r.rounds.pending) == 0 {
 		return nil, s.failure
 	}
-	return r.asks.result()
+	return r.rounds.inputRequiredResult()
 }
 
-// result is the result that asks the client what is open. The answers there are go with it, so that they come back.
-func (x *exchange) result() (any, error) {
-	s := x.r.conn.server
+// inputRequiredResult is the result that asks the client what is open. The answers there are go with it, so that they come back.
+func (x *mrtr) inputRequiredResult() (any, error) {
+	s := x.request.conn.server
 	sealed, err := s.sealer.seal(x.state, x.binding())
 	if err != nil {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
 	}
 	result := []byte{'{'}
-	if len(x.open) > 0 {
-		questions, err := mcp.Marshal(x.open)
+	if len(x.pending) > 0 {
+		questions, err := mcp.Marshal(x.pending)
 		if err != nil {
 			return nil, err
 		}
@@ -269,5 +269,5 @@ func (x *exchange) result() (any, error) {
 	}
 	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
 	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+mcp.MetaServerInfo+`":`...)
-	return encoded(append(append(result, s.info...), "}}"...)), nil
+	return rawJSON(append(append(result, s.info...), "}}"...)), nil
 }

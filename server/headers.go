@@ -13,10 +13,8 @@ type toolHeaders struct {
 	byName sync.Map // of []mcp.HeaderParam
 }
 
-// HeaderParams returns the parameters of a tool that its clients have to send in headers too, where there are headers (2026-07-28, basic/transports/streamable-http,
-// Custom Headers from Tool Parameters); nil if there are none, or no such tool. A tool whose annotations break the rules has none. The slice is shared: it is
-// read only.
-func (s *Server) HeaderParams(tool string) []mcp.HeaderParam {
+// headerParams is [Integration.HeaderParams].
+func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	list := s.toolList()
 	headers := s.headers.Load()
 	if headers == nil || headers.list != list {

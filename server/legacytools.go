@@ -143,7 +143,7 @@ func legacyListing(all *listing[*tool]) *listing[*tool] {
 		legacy := i.value.legacy
 		if !bytes.Equal(legacy, i.definition) {
 			same = false
-			i = &item[*tool]{key, i.value, legacy, i.session}
+			i = &item[*tool]{key, i.value, legacy, i.sessionOnly}
 		}
 		if legacy != nil {
 			items[key] = i

@@ -10,25 +10,25 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// offers are the kinds of things that a server has, or had once: what it declares must not go away again.
-type offers struct{ tools, resources, prompts, completions, tasks bool }
+// declaredKinds are the kinds of things that a server has, or had once: what it declares must not go away again.
+type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
 
-func (s *Server) offers() offers {
-	return offers{
-		tools: true, resources: s.resources.used.Load() || s.templates.used.Load(), prompts: s.prompts.used.Load(), completions: s.completes.Load(),
-		tasks: s.tasks.used.Load(),
+func (s *Server) declaredKinds() declaredKinds {
+	return declaredKinds{
+		tools: true, resources: s.resources.everUsed.Load() || s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(), completions: s.completions.Load(),
+		tasks: s.tasks.enabled.Load(),
 	}
 }
 
 // capabilities is what the server can do, in an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
-	has := s.offers()
+	has := s.declaredKinds()
 	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: true}}
-	if !e.portable {
+	if !e.replicated {
 		c.Logging = &mcp.Object{}
 	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.portable, ListChanged: true}
+		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.replicated, ListChanged: true}
 	}
 	if has.prompts {
 		c.Prompts = &mcp.ListCapability{ListChanged: true}
@@ -67,7 +67,7 @@ func discover(r *request) (any, error) {
 	s := r.conn.server
 	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
-	return encoded(s.appendCacheable(result)), nil
+	return rawJSON(s.appendCacheable(result)), nil
 }
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). It may be repeated; the last one holds.
@@ -79,8 +79,8 @@ func initialize(r *request) (any, error) {
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
-	agreed := &era{revision: revision, structured: features.StructuredOutput, capabilities: client, portable: r.conn.portable}
-	if agreed.portable {
+	agreed := &era{revision: revision, structuredContent: features.StructuredOutput, capabilities: client, replicated: r.conn.replicated}
+	if agreed.replicated {
 		agreed.capabilities = nil
 	}
 	r.conn.legacy.Store(agreed)
@@ -92,7 +92,7 @@ func initialize(r *request) (any, error) {
 	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
-	return encoded(append(result, '}')), nil
+	return rawJSON(append(result, '}')), nil
 }
 
 func appendInstructions(dst []byte, s *Server) []byte {
@@ -104,10 +104,10 @@ func appendInstructions(dst []byte, s *Server) []byte {
 
 // initialized is the end of the legacy handshake: from now on the server may speak unasked.
 func initialized(c *Conn, _ *rpc.Request) {
-	c.open.Store(true)
-	c.server.audience.hear(c, ClientReady)
+	c.initialized.Store(true)
+	c.server.clientEvents.emit(c, ClientReady)
 }
 
-func rootsChanged(c *Conn, _ *rpc.Request) { c.server.audience.hear(c, ClientRoots) }
+func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, ClientRoots) }
 
-func ping(*request) (any, error) { return encoded(`{}`), nil }
+func ping(*request) (any, error) { return rawJSON(`{}`), nil }

@@ -25,44 +25,44 @@ func flush(ctx context.Context, l Link) {
 }
 
 // A watched link has middleware see what goes out.
-type watched struct {
+type middlewareLink struct {
 	Link
-	call, notify rpc.Handler
+	callHandler, notifyHandler rpc.Handler
 }
 
-// watch wraps a link. The innermost handler sends.
-func (s *Server) watch(l Link) Link {
+// wrapLink wraps a link. The innermost handler sends.
+func (s *Server) wrapLink(l Link) Link {
 	if len(s.o.Outgoing) == 0 || l == nil {
 		return l
 	}
-	return &watched{
+	return &middlewareLink{
 		Link: l,
-		notify: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
-			return nil, l.Notify(ctx, req.Method, encoded(req.Params).orNil())
+		notifyHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+			return nil, l.Notify(ctx, req.Method, rawJSON(req.Params).orNil())
 		}, s.o.Outgoing...),
-		call: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+		callHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
 			var result json.RawMessage
-			err := l.Call(ctx, req.Method, encoded(req.Params).orNil(), &result)
-			return encoded(result), err
+			err := l.Call(ctx, req.Method, rawJSON(req.Params).orNil(), &result)
+			return rawJSON(result), err
 		}, s.o.Outgoing...),
 	}
 }
 
-func (w *watched) Notify(ctx context.Context, method string, params any) error {
+func (w *middlewareLink) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := encodeParams(params)
 	if err != nil {
 		return err
 	}
-	_, err = w.notify(ctx, &rpc.Request{Method: method, Params: encoded})
+	_, err = w.notifyHandler(ctx, &rpc.Request{Method: method, Params: encoded})
 	return err
 }
 
-func (w *watched) Call(ctx context.Context, method string, params, result any) error {
+func (w *middlewareLink) Call(ctx context.Context, method string, params, result any) error {
 	encoded, err := encodeParams(params)
 	if err != nil {
 		return err
 	}
-	answer, err := w.call(ctx, &rpc.Request{Method: method, Params: encoded})
+	answer, err := w.callHandler(ctx, &rpc.Request{Method: method, Params: encoded})
 	if err != nil || result == nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (w *watched) Call(ctx context.Context, method string, params, result any) e
 }
 
 // Flush keeps what [flush] looks for.
-func (w *watched) Flush(ctx context.Context) error {
+func (w *middlewareLink) Flush(ctx context.Context) error {
 	flush(ctx, w.Link)
 	return nil
 }
@@ -93,10 +93,10 @@ func encodeParams(params any) (json.RawMessage, error) {
 	return mcp.Marshal(params)
 }
 
-// nowhere is the link of a request that came without one.
-type nowhere struct{}
+// noLink is the link of a request that came without one.
+type noLink struct{}
 
-var errNowhere = errors.New("server: there is no way to the client but the answer")
+var errNoLink = errors.New("server: there is no way to the client but the answer")
 
-func (nowhere) Notify(context.Context, string, any) error    { return errNowhere }
-func (nowhere) Call(context.Context, string, any, any) error { return errNowhere }
+func (noLink) Notify(context.Context, string, any) error    { return errNoLink }
+func (noLink) Call(context.Context, string, any, any) error { return errNoLink }

@@ -23,33 +23,32 @@ const (
 	KindPrompt   Kind = "prompt"   // by its name
 )
 
-// Expect has the server declare that it has things of these kinds, before there is the first: a legacy client learns only once what a server has. Tools are always
-// declared; with prompts and templates goes completion.
-func (s *Server) Expect(kinds ...Kind) {
+// declare is [Integration.Declare].
+func (s *Server) declare(kinds ...Kind) {
 	for _, kind := range kinds {
 		switch kind {
 		case KindResource:
-			s.resources.used.Store(true)
+			s.resources.everUsed.Store(true)
 		case KindTemplate:
-			s.templates.used.Store(true)
-			s.completes.Store(true)
+			s.templates.everUsed.Store(true)
+			s.completions.Store(true)
 		case KindPrompt:
-			s.prompts.used.Store(true)
-			s.completes.Store(true)
+			s.prompts.everUsed.Store(true)
+			s.completions.Store(true)
 		}
 	}
 }
 
 // An item is one of the things in a list.
 type item[T any] struct {
-	key        string // unique in the list
-	value      T
-	definition []byte // as it stands in the list
-	session    bool   // it is only for clients that have a session
+	key         string // unique in the list
+	value       T
+	definition  []byte // as it stands in the list
+	sessionOnly bool   // it is only for clients that have a session
 }
 
-// listed is what a list has of something: what somebody else has written, or its fields.
-func listed(written json.RawMessage, fields any) ([]byte, error) {
+// encodeDefinition is what a list has of something: what somebody else has written, or its fields.
+func encodeDefinition(written json.RawMessage, fields any) ([]byte, error) {
 	if written == nil {
 		return mcp.Marshal(fields)
 	}
@@ -61,16 +60,16 @@ func listed(written json.RawMessage, fields any) ([]byte, error) {
 
 // A listing is the things of a kind that there are at a time. It does not change.
 type listing[T any] struct {
-	byKey  map[string]*item[T]
-	sorted []*item[T] // by key
-	some   bool       // of them are only for clients that have a session
+	byKey          map[string]*item[T]
+	sorted         []*item[T] // by key
+	hasSessionOnly bool       // of them are only for clients that have a session
 }
 
 func newListing[T any](items map[string]*item[T]) *listing[T] {
 	l := &listing[T]{byKey: items, sorted: make([]*item[T], 0, len(items))}
 	for _, i := range items {
 		l.sorted = append(l.sorted, i)
-		l.some = l.some || i.session
+		l.hasSessionOnly = l.hasSessionOnly || i.sessionOnly
 	}
 	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
 	return l
@@ -78,10 +77,10 @@ func newListing[T any](items map[string]*item[T]) *listing[T] {
 
 // A collection is the things of a kind that an application adds to a server and takes away again. It is safe for concurrent use; reading takes no lock.
 type collection[T any] struct {
-	mu    sync.Mutex
-	items map[string]*item[T]
-	now   atomic.Pointer[listing[T]] // nil after a change
-	used  atomic.Bool                // there was something once
+	mu       sync.Mutex
+	items    map[string]*item[T]
+	snapshot atomic.Pointer[listing[T]] // nil after a change
+	everUsed atomic.Bool                // there was something once
 }
 
 // add puts items in, in place of those with the same keys.
@@ -94,8 +93,8 @@ func (c *collection[T]) add(items ...*item[T]) {
 	for _, i := range items {
 		c.items[i.key] = i
 	}
-	c.now.Store(nil)
-	c.used.Store(true)
+	c.snapshot.Store(nil)
+	c.everUsed.Store(true)
 }
 
 // remove takes items out, and returns how many of them there were.
@@ -109,18 +108,18 @@ func (c *collection[T]) remove(keys ...string) (removed int) {
 		}
 	}
 	if removed > 0 {
-		c.now.Store(nil)
+		c.snapshot.Store(nil)
 	}
 	return removed
 }
 
 func (c *collection[T]) listing() *listing[T] {
-	if l := c.now.Load(); l != nil {
+	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := c.now.Load(); l != nil {
+	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
 	items := make(map[string]*item[T], len(c.items))
@@ -128,7 +127,7 @@ func (c *collection[T]) listing() *listing[T] {
 		items[key] = i
 	}
 	l := newListing(items)
-	c.now.Store(l)
+	c.snapshot.Store(l)
 	return l
 }
 
@@ -149,16 +148,16 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00", func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
 	p := &page[T]{server: s, era: r.era, name: name, items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+s.o.PageSize < len(l.sorted)}
-	if s.o.Visible != nil || l.some && r.conn.shared() {
-		p.items, p.more = visible(r, kind, l.sorted[from:], s.o.PageSize)
+	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() {
+		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
 	}
 	return p, nil
 }
 
-// visible returns the first of the items that the client may see.
-func visible[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T], more bool) {
+// visibleItems returns the first of the items that the client may see.
+func visibleItems[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T], more bool) {
 	for _, i := range items {
-		if i.session && r.conn.shared() || !r.conn.server.visible(r, kind, i.key) {
+		if i.sessionOnly && r.conn.isStateless() || !r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
 		if len(seen) == most {

@@ -13,16 +13,16 @@ import (
 
 // setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
 func setLevel(r *request) (any, error) {
-	if r.era.portable {
-		return nil, errNotPortable
+	if r.era.replicated {
+		return nil, errReplicated
 	}
 	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
 	if err != nil {
 		return nil, err
 	}
 	r.conn.logLevel.Store(level)
-	r.conn.server.audience.hear(r.conn, ClientLevel)
-	return encoded(`{}`), nil
+	r.conn.server.clientEvents.emit(r.conn, ClientLevel)
+	return rawJSON(`{}`), nil
 }
 
 func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
@@ -54,11 +54,11 @@ func (c *Conn) LogLevel() mcp.LoggingLevel {
 // Log sends a log message to a legacy client outside of any request, if it wants to hear of that level (2025-11-25, server/utilities/logging). It blocks until the message is
 // handed over, or ctx ends.
 func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error {
-	link := c.unasked()
-	if link == nil || !c.open.Load() || !message.Level.AtLeast(c.LogLevel()) {
+	link := c.unsolicitedLink()
+	if link == nil || !c.initialized.Load() || !message.Level.AtLeast(c.LogLevel()) {
 		return nil
 	}
-	return sendLog(&origin{ctx, c, nil}, link, message)
+	return sendLog(&connContext{ctx, c, nil}, link, message)
 }
 
 // LogLevelFrom returns from which level on the client of the request that ctx belongs to wants to hear of log messages; "" for not at all.
@@ -86,7 +86,7 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err != nil {
 		return err
 	}
-	if err := link.Notify(ctx, mcp.NotificationMessage, encoded(text)); err != nil {
+	if err := link.Notify(ctx, mcp.NotificationMessage, rawJSON(text)); err != nil {
 		return err
 	}
 	flush(ctx, link) // or messages would pile up in the queue, in front of answers
@@ -117,7 +117,7 @@ func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
 	})
 	data := map[string]any{}
 	addAttrs(data, h.attrs)
-	addAttrs(data, h.grouped(attrs))
+	addAttrs(data, h.inGroups(attrs))
 	data["message"] = record.Message
 	return h.link.Notify(h.ctx, mcp.NotificationMessage, struct {
 		Level  mcp.LoggingLevel `json:"level"`
@@ -128,7 +128,7 @@ func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
 
 func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	clone := *h
-	clone.attrs = append(slices.Clip(h.attrs), h.grouped(attrs)...)
+	clone.attrs = append(slices.Clip(h.attrs), h.inGroups(attrs)...)
 	return &clone
 }
 
@@ -141,8 +141,8 @@ func (h *clientLog) WithGroup(name string) slog.Handler {
 	return &clone
 }
 
-// grouped puts attrs into the open groups.
-func (h *clientLog) grouped(attrs []slog.Attr) []slog.Attr {
+// inGroups puts attrs into the open groups.
+func (h *clientLog) inGroups(attrs []slog.Attr) []slog.Attr {
 	for _, group := range slices.Backward(h.groups) {
 		attrs = []slog.Attr{{Key: group, Value: slog.GroupValue(attrs...)}}
 	}
@@ -156,7 +156,7 @@ func addAttrs(object map[string]any, attrs []slog.Attr) {
 		switch {
 		case a.Equal(slog.Attr{}):
 		case value.Kind() != slog.KindGroup:
-			object[a.Key] = loggable(value)
+			object[a.Key] = jsonOrText(value)
 		case a.Key == "":
 			addAttrs(object, value.Group())
 		default:
@@ -170,8 +170,8 @@ func addAttrs(object map[string]any, attrs []slog.Attr) {
 	}
 }
 
-// loggable is a value as JSON, or what it prints as, if it has no JSON or is an error.
-func loggable(value slog.Value) any {
+// jsonOrText is a value as JSON, or what it prints as, if it has no JSON or is an error.
+func jsonOrText(value slog.Value) any {
 	switch v := value.Any().(type) {
 	case error:
 		return v.Error()

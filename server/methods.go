@@ -7,8 +7,8 @@ import (
 
 // A method is one row of the table: adding a method to the server is adding a row.
 type method struct {
-	legacy, modern bool              // in which era it exists
-	needs          func(offers) bool // what the server has to have for it; nil: nothing
+	legacy, modern bool                     // in which era it exists
+	needs          func(declaredKinds) bool // what the server has to have for it; nil: nothing
 	handle         func(r *request) (any, error)
 }
 
@@ -28,8 +28,8 @@ var methods = map[string]method{
 	mcp.MethodListResources:         {legacy: true, modern: true, needs: hasResources, handle: listResources},
 	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources, handle: listTemplates},
 	mcp.MethodReadResource:          {legacy: true, modern: true, needs: hasResources, handle: readResource},
-	mcp.MethodSubscribe:             {legacy: true, needs: hasResources, handle: watch},
-	mcp.MethodUnsubscribe:           {legacy: true, needs: hasResources, handle: unwatch},
+	mcp.MethodSubscribe:             {legacy: true, needs: hasResources, handle: subscribe},
+	mcp.MethodUnsubscribe:           {legacy: true, needs: hasResources, handle: unsubscribe},
 
 	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
 	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
@@ -40,11 +40,11 @@ var methods = map[string]method{
 	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
 	mcp.MethodListTasks:  {legacy: true, needs: hasTasks, handle: listTasks},
 
-	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has offers) bool { return has.completions }, handle: complete},
+	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has declaredKinds) bool { return has.completions }, handle: complete},
 }
 
-func hasResources(has offers) bool { return has.resources }
-func hasPrompts(has offers) bool   { return has.prompts }
+func hasResources(has declaredKinds) bool { return has.resources }
+func hasPrompts(has declaredKinds) bool   { return has.prompts }
 
 // notifications is read only. What is not in it is ignored, as JSON-RPC has it; notifications/cancelled is the rpc peer's.
 var notifications = map[string]func(*Conn, *rpc.Request){

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errOnce is what those get who wait for a function that does not return.
-var errOnce = errors.New("server: Once: the function panicked or ended its goroutine, in another goroutine")
+// errOnceFailed is what those get who wait for a function that does not return.
+var errOnceFailed = errors.New("server: Once: the function panicked or ended its goroutine, in another goroutine")
 
 // A onceCall is a call of a function of [Once] that is in flight.
 type onceCall struct {
@@ -26,14 +26,14 @@ type onceCall struct {
 // small. An error is not kept. key is of the same names as those of questions; fn must not call
 // Once with it.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T, err error) {
-	r, err := asking(ctx, key)
+	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return value, err
 	}
 	call, first := r.once(key)
 	if first {
-		defer r.leaveOnce(key, call)
-		call.err = errOnce // unless fn returns
+		defer r.finishOnce(key, call)
+		call.err = errOnceFailed // unless fn returns
 		if value, err = fn(ctx); err == nil {
 			if call.result, err = mcp.Marshal(value); err != nil {
 				err = fmt.Errorf("server: Once %q: %w", key, err)
@@ -53,40 +53,40 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	return value, mcp.Unmarshal(call.result, &value)
 }
 
-// onceDone is what a key stands for that is none of a question.
-var onceDone = []byte("once")
+// onceDigest is what a key stands for that is none of a question.
+var onceDigest = []byte("once")
 
 // once returns the call for a key: that of a run before, one in flight, or the first, which is the
 // caller's to make.
 func (r *request) once(key string) (call *onceCall, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.exchange()
-	if call = x.onces[key]; call != nil {
+	x := r.mrtr()
+	if call = x.onceCalls[key]; call != nil {
 		return call, false
 	}
 	call = &onceCall{done: make(chan struct{})}
-	if kept := x.answered(key, onceDone); kept != nil {
+	if kept := x.storedAnswer(key, onceDigest); kept != nil {
 		call.result = kept
 		close(call.done)
 		return call, false
 	}
-	if x.onces == nil {
-		x.onces = map[string]*onceCall{}
+	if x.onceCalls == nil {
+		x.onceCalls = map[string]*onceCall{}
 	}
-	x.onces[key] = call
+	x.onceCalls[key] = call
 	return call, true
 }
 
-// leaveOnce ends a call, and keeps what came of it.
-func (r *request) leaveOnce(key string, call *onceCall) {
+// finishOnce ends a call, and keeps what came of it.
+func (r *request) finishOnce(key string, call *onceCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.exchange()
-	delete(x.onces, key)
+	x := r.mrtr()
+	delete(x.onceCalls, key)
 	if call.err == nil {
-		x.name(key, onceDone)
-		x.keep(key, call.result)
+		x.recordQuestion(key, onceDigest)
+		x.recordAnswer(key, call.result)
 	}
 	close(call.done)
 }

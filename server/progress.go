@@ -18,13 +18,13 @@ type progress struct {
 	mu      sync.Mutex
 	last    float64
 	sent    bool
-	sending chan struct{} // closed when a goroutine has sent what there is; nil: none is at it
-	next    *step         // to be sent by that goroutine
-	over    bool
+	sending chan struct{}   // closed when a goroutine has sent what there is; nil: none is at it
+	next    *progressParams // to be sent by that goroutine
+	ended   bool
 }
 
 // A step is what a client is told.
-type step struct {
+type progressParams struct {
 	Token    json.RawMessage `json:"progressToken"`
 	Progress float64         `json:"progress"`
 	Total    float64         `json:"total,omitempty"`
@@ -34,11 +34,11 @@ type step struct {
 // report tells the client. While another goroutine does, that takes over the latest step. A client
 // that does not read keeps the operation waiting, and only that; the context ends it.
 func (p *progress) report(done, total float64, message string) {
-	s := &step{p.token, done, total, message}
+	s := &progressParams{p.token, done, total, message}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.over, p.sent && done <= p.last, p.next != nil && done <= p.next.Progress:
+	case p.ended, p.sent && done <= p.last, p.next != nil && done <= p.next.Progress:
 		return
 	case p.sending != nil:
 		p.next = s
@@ -49,7 +49,7 @@ func (p *progress) report(done, total float64, message string) {
 		close(p.sending)
 		p.sending = nil
 	}()
-	for ; s != nil && !p.over; s, p.next = p.next, nil {
+	for ; s != nil && !p.ended; s, p.next = p.next, nil {
 		if p.last >= s.Progress && p.sent {
 			continue
 		}
@@ -60,7 +60,7 @@ func (p *progress) report(done, total float64, message string) {
 }
 
 // send sends one step, without the lock. With mu.
-func (p *progress) send(s *step) error {
+func (p *progress) send(s *progressParams) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	return p.link.Notify(p.ctx, mcp.NotificationProgress, s)
@@ -69,7 +69,7 @@ func (p *progress) send(s *step) error {
 // end has nothing sent any more when it returns.
 func (p *progress) end() {
 	p.mu.Lock()
-	p.over = true
+	p.ended = true
 	sending := p.sending
 	p.mu.Unlock()
 	if sending != nil {

@@ -34,8 +34,8 @@ type service struct {
 	actions  []string // sorted, those of the service alone
 }
 
-// services groups operations. What is without a dot in its name is left over.
-func services(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
+// groupByService groups operations. What is without a dot in its name is left over.
+func groupByService(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
 	for _, op := range operations { // sorted by name
 		if op.Action() == "" {
 			rest = append(rest, op)
@@ -52,8 +52,8 @@ func services(operations []*dispatch.Operation) (all []*service, rest []*dispatc
 	return all, rest
 }
 
-// choices are all values of the argument "action".
-func (s *service) choices() []string {
+// actionNames are all values of the argument "action".
+func (s *service) actionNames() []string {
 	all := slices.Clone(s.actions)
 	for _, name := range []string{actionHelp, actionSchema} {
 		if s.byAction[name] == nil {
@@ -77,7 +77,7 @@ func (s *service) definition() []byte {
 		all.Destructive = all.Destructive || a.Destructive
 		all.OpenWorld = all.OpenWorld || a.OpenWorld
 	}
-	choices, _ := json.Marshal(s.choices()) // strings encode
+	choices, _ := json.Marshal(s.actionNames()) // strings encode
 	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` + string(choices) +
 		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
 	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input), Output: envelopeSchema(nil), Annotations: all}.encode()
@@ -85,7 +85,7 @@ func (s *service) definition() []byte {
 
 // route finds what the arguments of a service's tool ask for: the operation and its arguments, or else the answer.
 func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage, answer dispatch.Envelope) {
-	action, params, err := s.read(arguments)
+	action, params, err := s.parseArguments(arguments)
 	if err != nil {
 		return nil, nil, dispatch.Envelope{Err: err}
 	}
@@ -94,18 +94,18 @@ func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.R
 	}
 	switch action {
 	case actionHelp, actionSchema:
-		return nil, nil, s.explain(action, params)
+		return nil, nil, s.describe(action, params)
 	}
-	return nil, nil, dispatch.Envelope{Err: s.unknown(action)}
+	return nil, nil, dispatch.Envelope{Err: s.unknownAction(action)}
 }
 
-func (s *service) unknown(action string) *dispatch.Error {
-	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name, action, strings.Join(s.choices(), ", ")).
-		With(map[string]any{"actions": s.choices()})
+func (s *service) unknownAction(action string) *dispatch.Error {
+	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name, action, strings.Join(s.actionNames(), ", ")).
+		With(map[string]any{"actions": s.actionNames()})
 }
 
-// read takes arguments apart: {"action":"…","params":{…}}.
-func (s *service) read(arguments []byte) (action string, params json.RawMessage, err *dispatch.Error) {
+// parseArguments takes arguments apart: {"action":"…","params":{…}}.
+func (s *service) parseArguments(arguments []byte) (action string, params json.RawMessage, err *dispatch.Error) {
 	if len(arguments) > 0 && arguments[0] != '{' && string(arguments) != "null" {
 		return "", nil, dispatch.InvalidArgument("", "must be an object")
 	}
@@ -122,7 +122,7 @@ func (s *service) read(arguments []byte) (action string, params json.RawMessage,
 		*slot = value
 	}
 	if token == nil {
-		return "", nil, dispatch.MissingArgument("action", "it is one of %s", strings.Join(s.choices(), ", "))
+		return "", nil, dispatch.MissingArgument("action", "it is one of %s", strings.Join(s.actionNames(), ", "))
 	}
 	action, ok := jsonscan.Text(token)
 	if !ok {
@@ -132,7 +132,7 @@ func (s *service) read(arguments []byte) (action string, params json.RawMessage,
 }
 
 // An explanation is what help and schema say of an action.
-type explanation struct {
+type actionInfo struct {
 	Action      string             `json:"action"`
 	Title       string             `json:"title,omitempty"`
 	Summary     string             `json:"summary,omitempty"`
@@ -142,9 +142,9 @@ type explanation struct {
 	Output      json.RawMessage    `json:"output,omitempty"`
 }
 
-// explain answers help and schema, about one action if params name it, and otherwise about all.
-func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope {
-	action, err := s.subject(params)
+// describe answers help and schema, about one action if params name it, and otherwise about all.
+func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope {
+	action, err := s.describedAction(params)
 	if err != nil {
 		return dispatch.Envelope{Err: err}
 	}
@@ -152,11 +152,11 @@ func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope 
 	if action != "" {
 		about = []string{action}
 	}
-	list := []explanation{}
+	list := []actionInfo{}
 	for _, name := range about {
 		op := s.byAction[name]
 		spec := op.Spec()
-		e := explanation{Action: name}
+		e := actionInfo{Action: name}
 		switch {
 		case how == actionSchema:
 			e.Input, e.Output = spec.Input, spec.Output
@@ -171,7 +171,7 @@ func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope 
 	return dispatch.Envelope{Data: data}
 }
 
-func (s *service) subject(params json.RawMessage) (action string, err *dispatch.Error) {
+func (s *service) describedAction(params json.RawMessage) (action string, err *dispatch.Error) {
 	if len(params) > 0 && params[0] != '{' && string(params) != "null" {
 		return "", dispatch.InvalidArgument("/params", "must be an object")
 	}
@@ -184,7 +184,7 @@ func (s *service) subject(params json.RawMessage) (action string, err *dispatch.
 			return "", dispatch.InvalidArgument("/params/action", "must be a string")
 		}
 		if s.byAction[text] == nil {
-			return "", s.unknown(text)
+			return "", s.unknownAction(text)
 		}
 		action = text
 	}

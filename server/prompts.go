@@ -31,15 +31,15 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if p.Name == "" || p.Get == nil {
 		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
 	}
-	definition, err := listed(p.Definition, p.Prompt)
+	definition, err := encodeDefinition(p.Definition, p.Prompt)
 	if err != nil {
 		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
 	}
 	if p.Complete != nil {
-		s.completes.Store(true)
+		s.completions.Store(true)
 	}
 	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession})
-	s.announce(news{method: mcp.NotificationPromptListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	return nil
 }
 
@@ -47,7 +47,7 @@ func (s *Server) AddPrompt(p Prompt) error {
 func (s *Server) RemovePrompts(names ...string) int {
 	removed := s.prompts.remove(names...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationPromptListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	}
 	return removed
 }
@@ -66,7 +66,7 @@ func getPrompt(r *request) (any, error) {
 	found := s.prompts.listing().byKey[string(name)]
 	if found == nil {
 		if err := r.awaitMissing(KindPrompt, name); err != nil {
-			return r.failed(err)
+			return r.handlerError(err)
 		}
 		found = s.prompts.listing().byKey[string(name)]
 	}
@@ -82,22 +82,22 @@ func getPrompt(r *request) (any, error) {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the prompt %.100s needs the argument %.100q", name, a.Name)
 		}
 	}
-	if err := r.resume(); err != nil {
+	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	result, err := found.value.Get(r, arguments)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if result == nil {
-		return nil, r.broken(errNoResult)
+		return nil, r.logError(errNoResult)
 	}
 	own := *result // the handler may return the same to all
 	own.Messages = slices.Clone(own.Messages)
 	for i := range own.Messages {
 		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
 	}
-	return r.finish(&own, &own.Result)
+	return r.encodeResult(&own, &own.Result)
 }
 
 // texts returns a param that must be an object of strings; nil if it is not there.

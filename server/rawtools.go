@@ -82,25 +82,25 @@ func (s *Server) AddTool(t Tool) error {
 			err = errors.New(`its input schema must say "type":"object"`)
 		}
 	}
-	definition, encodeErr := listed(t.Definition, t.Tool)
+	definition, encodeErr := encodeDefinition(t.Definition, t.Tool)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
 	if isTask(t.Tasks) {
-		s.tasks.used.Store(true)
+		s.tasks.enabled.Store(true)
 	}
-	if s.rawTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
+	if s.addedTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
 		s.log.Warn("a tool is not listed to clients of revisions before 2026-07-28, which would refuse all of the list: its inputSchema is none of an object", "tool", t.Name)
 	}
-	s.announce(news{method: mcp.NotificationToolListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
 	return nil
 }
 
 // RemoveTools takes away the tools of these names that were added with AddTool, and returns how many of them there were.
 func (s *Server) RemoveTools(names ...string) int {
-	removed := s.rawTools.remove(names...)
+	removed := s.addedTools.remove(names...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationToolListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
 	}
 	return removed
 }
@@ -114,38 +114,38 @@ func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
 		return r.forward(t, arguments)
 	}
 	if err := t.input.ValidateScanned(arguments); err != nil {
-		return r.toolFailed("Invalid arguments: " + err.Error())
+		return r.toolError("Invalid arguments: " + err.Error())
 	}
 	arguments, err := t.input.FillDefaults(arguments)
 	if err != nil {
-		return r.toolFailed("Invalid arguments: " + err.Error())
+		return r.toolError("Invalid arguments: " + err.Error())
 	}
 	result, err := t.raw.Call(r, arguments)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if t.output != nil && result != nil && !result.IsError {
 		if err := t.output.Validate(result.StructuredContent); err != nil {
-			return nil, r.broken(fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name, err))
+			return nil, r.logError(fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name, err))
 		}
 	}
-	return r.toolResult(result)
+	return r.rawToolResult(result)
 }
 
 // forward calls a tool of another server.
 func (r *request) forward(t *tool, arguments json.RawMessage) (any, error) {
 	result, err := t.raw.Forward(r, arguments)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if !isObject(result) || jsonscan.Valid(result) != nil {
-		return nil, r.broken(fmt.Errorf("the result of the tool %s is no JSON object", t.raw.Name))
+		return nil, r.logError(fmt.Errorf("the result of the tool %s is no JSON object", t.raw.Name))
 	}
 	if !r.era.modern {
-		return encoded(legacyResult(result)), nil
+		return rawJSON(legacyResult(result)), nil
 	}
 	if jsonscan.Member(result, "resultType") != nil {
-		return encoded(result), nil
+		return rawJSON(result), nil
 	}
 	open := bytes.IndexByte(result, '{') + 1
 	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...), `"resultType":"complete"`...)
@@ -153,17 +153,17 @@ func (r *request) forward(t *tool, arguments json.RawMessage) (any, error) {
 		typed = append(typed, ',')
 		break
 	}
-	return encoded(append(typed, result[open:]...)), nil
+	return rawJSON(append(typed, result[open:]...)), nil
 }
 
-// toolFailed is the result of a call whose arguments are wrong: the model can do something about it (2026-07-28, server/tools, Error Handling).
-func (r *request) toolFailed(message string) (any, error) {
-	return r.toolResult(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
+// toolError is the result of a call whose arguments are wrong: the model can do something about it (2026-07-28, server/tools, Error Handling).
+func (r *request) toolError(message string) (any, error) {
+	return r.rawToolResult(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
 }
 
-func (r *request) toolResult(result *mcp.CallToolResult) (any, error) {
+func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 	if result == nil {
-		return nil, r.broken(errNoResult)
+		return nil, r.logError(errNoResult)
 	}
 	own := *result // the handler may return the same to all
 	if own.Content == nil && own.StructuredContent != nil {
@@ -173,10 +173,10 @@ func (r *request) toolResult(result *mcp.CallToolResult) (any, error) {
 	for i, block := range own.Content {
 		own.Content[i] = r.era.content(block)
 	}
-	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structured || !f.AnyStructuredOutput && !isObject(own.StructuredContent) {
+	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structuredContent || !f.AnyStructuredOutput && !isObject(own.StructuredContent) {
 		own.StructuredContent = nil
 	}
-	return r.finish(&own, &own.Result)
+	return r.encodeResult(&own, &own.Result)
 }
 
 func isObject(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) }
@@ -200,8 +200,8 @@ func (e *era) content(block mcp.Content) mcp.Content {
 // Progress tells the client how far its request has come: done of total, 0 for a total not known. It is for handlers of tools, prompts and resources; operations
 // have [dispatch.Progress]. It does nothing if the client does not ask for progress, or the handler has returned. It is safe for concurrent use.
 func Progress(ctx context.Context, done, total float64, message string) {
-	if r := requestFrom(ctx); r != nil && r.reports() {
-		r.report(done, total, message)
+	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
+		r.reportProgress(done, total, message)
 	}
 }
 

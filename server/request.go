@@ -16,18 +16,18 @@ import (
 type request struct {
 	context.Context
 	*rpc.Request
-	conn     *Conn
-	link     Link
-	era      *era
-	meta     meta
-	progress *progress // to be told of; nil if the client does not ask
-	task     *task     // that the request is, or may become; nil: neither
-	members  []member  // of params
-	few      [5]member // room for as many as most requests have
-	opened   atomic.Pointer[quota.Account]
+	conn       *Conn
+	link       Link
+	era        *era
+	meta       meta
+	progress   *progress // to be told of; nil if the client does not ask
+	task       *task     // that the request is, or may become; nil: neither
+	members    []member  // of params
+	memberBuf  [5]member // room for as many as most requests have
+	ownAccount atomic.Pointer[quota.Account]
 
-	mu   sync.Mutex // guards asks and what is in it: a handler may ask from several goroutines
-	asks *exchange  // what the client is asked meanwhile; nil until it is
+	mu     sync.Mutex // guards asks and what is in it: a handler may ask from several goroutines
+	rounds *mrtr      // what the client is asked meanwhile; nil until it is
 }
 
 const maxMembers = 12 // of params: those of the protocol are fewer
@@ -55,20 +55,20 @@ func (r *request) account() *quota.Account {
 			return a
 		}
 	}
-	if a := r.opened.Load(); a != nil {
+	if a := r.ownAccount.Load(); a != nil {
 		return a
 	}
-	a := r.conn.server.o.Memory.Open(r.holder())
-	if !r.opened.CompareAndSwap(nil, a) {
-		return r.opened.Load()
+	a := r.conn.server.o.Memory.Open(r.quotaOwner())
+	if !r.ownAccount.CompareAndSwap(nil, a) {
+		return r.ownAccount.Load()
 	}
 	return a
 }
 
-// holder is in whose name the request takes memory and places.
-func (r *request) holder() string {
+// quotaOwner is in whose name the request takes memory and places.
+func (r *request) quotaOwner() string {
 	if r.task != nil {
-		return r.task.holder
+		return r.task.quotaOwner
 	}
 	if a := quota.FromContext(r.Context); a != nil {
 		return a.Owner()
@@ -78,7 +78,7 @@ func (r *request) holder() string {
 
 // close gives back what the request's own account holds. Its handler has returned; what it may have
 // left behind gets an account that holds nothing.
-func (r *request) close() { r.opened.Swap(r.conn.server.closed).Close() }
+func (r *request) close() { r.ownAccount.Swap(r.conn.server.closedAccount).Close() }
 
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)
@@ -98,7 +98,7 @@ func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
 	}
-	r.members = r.few[:0]
+	r.members = r.memberBuf[:0]
 	for token, value := range jsonscan.Members(r.Params) {
 		name, _ := jsonscan.Unquote(token)
 		if r.param(name) != nil {

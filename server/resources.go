@@ -50,12 +50,12 @@ func (s *Server) AddResource(r Resource) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
 		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
 	}
-	definition, err := listed(r.Definition, r.Resource)
+	definition, err := encodeDefinition(r.Definition, r.Resource)
 	if err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
 	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession})
-	s.announce(news{method: mcp.NotificationResourceListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (s *Server) AddResource(r Resource) error {
 func (s *Server) RemoveResources(uris ...string) int {
 	removed := s.resources.remove(uris...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationResourceListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	}
 	return removed
 }
@@ -90,15 +90,15 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if err == nil && (t.Name == "" || t.Read == nil) {
 		err = errors.New("it needs a Name and Read")
 	}
-	definition, encodeErr := listed(t.Definition, t.ResourceTemplate)
+	definition, encodeErr := encodeDefinition(t.Definition, t.ResourceTemplate)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
 	}
 	if t.Complete != nil {
-		s.completes.Store(true)
+		s.completions.Store(true)
 	}
 	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
-	s.announce(news{method: mcp.NotificationResourceListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 	removed := s.templates.remove(uriTemplates...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationResourceListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	}
 	return removed
 }
@@ -170,8 +170,8 @@ func (s *Server) findResource(r *request, uri string) (read func(context.Context
 	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri, values) }, nil
 	}
-	if u := s.unlisted.Load(); u != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return u.read(ctx, uri) }, nil
+	if read := s.unlistedReader.Load(); read != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return (*read)(ctx, uri) }, nil
 	}
 	return nil, (&notFound{uri}).in(r.era)
 }
@@ -194,15 +194,15 @@ func readResource(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.resume(); err != nil {
+	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	result, err := read(r)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if result == nil {
-		return nil, r.broken(errNoResult)
+		return nil, r.logError(errNoResult)
 	}
 	own := *result // the handler may return the same to all
 	if !r.era.modern {
@@ -213,33 +213,33 @@ func readResource(r *request) (any, error) {
 			own.TTLMs = new(int64)
 		}
 	}
-	return r.finish(&own, &own.Result)
+	return r.encodeResult(&own, &own.Result)
 }
 
-// failed is the answer to a request whose handler has failed.
-func (r *request) failed(err error) (any, error) {
-	if _, ok := errors.AsType[*suspension](err); ok && r.stopped() != nil {
-		return r.interrupted()
+// handlerError is the answer to a request whose handler has failed.
+func (r *request) handlerError(err error) (any, error) {
+	if _, ok := errors.AsType[*inputRequiredError](err); ok && r.stopErr() != nil {
+		return r.inputRequired()
 	}
 	if missing, ok := errors.AsType[*notFound](err); ok {
 		return nil, missing.in(r.era)
 	}
 	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
-		return nil, r.broken(err)
+		return nil, r.logError(err)
 	}
 	return nil, err
 }
 
-// broken logs why there is no answer: the client does not learn it.
-func (r *request) broken(err error) error {
+// logError logs why there is no answer: the client does not learn it.
+func (r *request) logError(err error) error {
 	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
 	return err
 }
 
 var errNoResult = errors.New("server: the handler returned neither a result nor an error")
 
-// finish makes a handler's result one of the client's era. base is of a copy of it.
-func (r *request) finish(result any, base *mcp.Result) (any, error) {
+// encodeResult makes a handler's result one of the client's era. base is of a copy of it.
+func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
 	base.ResultType = ""
 	if r.era.modern {
 		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
@@ -249,7 +249,7 @@ func (r *request) finish(result any, base *mcp.Result) (any, error) {
 	}
 	text, err := mcp.Marshal(result)
 	if err != nil {
-		return nil, r.broken(err)
+		return nil, r.logError(err)
 	}
-	return encoded(text), nil
+	return rawJSON(text), nil
 }

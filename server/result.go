@@ -9,24 +9,26 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// encoded is a result that is JSON already.
-type encoded []byte
+// rawJSON is a result that is JSON already.
+type rawJSON []byte
 
-func (e encoded) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
+func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
 // orNil is the value, or a nil that is nil for whoever takes any value, if there is none.
-func (e encoded) orNil() any {
+func (e rawJSON) orNil() any {
 	if e == nil {
 		return nil
 	}
 	return e
 }
 
-// appendModern ends an object as modern results end: with their type, and the server's name (2026-07-28, basic, Responses).
-func (s *Server) appendModern(dst []byte) []byte { return append(append(dst, s.modernEnd...), "}}"...) }
+// appendModernSuffix ends an object as modern results end: with their type, and the server's name (2026-07-28, basic, Responses).
+func (s *Server) appendModernSuffix(dst []byte) []byte {
+	return append(append(dst, s.modernSuffix...), "}}"...)
+}
 
-// modernEnd is how the end of a modern result begins; more keys of _meta may follow.
-func modernEnd(info []byte) []byte {
+// modernSuffix is how the end of a modern result begins; more keys of _meta may follow.
+func modernSuffix(info []byte) []byte {
 	return append([]byte(`,"resultType":"complete","_meta":{"`+mcp.MetaServerInfo+`":`), info...)
 }
 
@@ -41,7 +43,7 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 	}
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)
 	dst = append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
-	return s.appendModern(dst)
+	return s.appendModernSuffix(dst)
 }
 
 // toolResult is an envelope as the result of tools/call: once for programs, and as text for models, both the same JSON.
@@ -58,7 +60,7 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	var envelope []byte
 	session := t.Session
 	t.Session = "" // MCP has a place of its own for it
-	if t.era.structured {
+	if t.era.structuredContent {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
 		dst = t.Envelope.AppendJSON(dst)
@@ -73,9 +75,9 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strconv.AppendBool(dst, !t.Success())
 	switch {
 	case t.era.modern && session == "":
-		return t.server.appendModern(dst), nil
+		return t.server.appendModernSuffix(dst), nil
 	case t.era.modern:
-		dst = append(append(append(dst, t.server.modernEnd...), ','), metaSession...)
+		dst = append(append(append(dst, t.server.modernSuffix...), ','), metaSession...)
 	case session == "":
 		return append(dst, '}'), nil
 	default:

@@ -111,33 +111,33 @@ type Options struct {
 
 // A Server answers MCP clients, any number of them at once, out of one catalog. All its methods are safe for concurrent use.
 type Server struct {
-	o          Options
-	info       json.RawMessage // Info, encoded
-	modernEnd  []byte          // see there
-	sealer     sealer
-	catalog    *dispatch.Catalog
-	dispatcher *dispatch.Dispatcher
-	log        *slog.Logger
-	closed     *quota.Account // holds nothing, and never will
-	handler    rpc.Handler
-	tools      atomic.Pointer[tools]
-	headers    atomic.Pointer[toolHeaders]
-	rawTools   collection[*tool]
-	resources  collection[*Resource]
-	templates  templates
-	prompts    collection[*Prompt]
-	completes  atomic.Bool // something of these does
-	tasks      tasks
-	unlisted   atomic.Pointer[unlisted]
-	missing    atomic.Pointer[missing]
+	o              Options
+	info           json.RawMessage // Info, encoded
+	modernSuffix   []byte          // see there
+	sealer         sealer
+	catalog        *dispatch.Catalog
+	dispatcher     *dispatch.Dispatcher
+	log            *slog.Logger
+	closedAccount  *quota.Account // holds nothing, and never will
+	handler        rpc.Handler
+	tools          atomic.Pointer[tools]
+	headers        atomic.Pointer[toolHeaders]
+	addedTools     collection[*tool]
+	resources      collection[*Resource]
+	templates      templates
+	prompts        collection[*Prompt]
+	completions    atomic.Bool // something of these does
+	tasks          tasks
+	unlistedReader atomic.Pointer[unlistedReader]
+	missingAwaiter atomic.Pointer[missingAwaiter]
 
-	mu       sync.Mutex
-	conns    map[*Conn]struct{}
-	watchers []*func() // see OnWatch
-	unwatch  func()    // stops watching the catalog, while there are connections
-	audience audience
-	holds    int // see Hold
-	held     map[news]struct{}
+	mu                    sync.Mutex
+	conns                 map[*Conn]struct{}
+	subscriptionObservers []*func() // see OnWatch
+	stopCatalogWatch      func()    // stops watching the catalog, while there are connections
+	clientEvents          clientEvents
+	deferrals             int // see Hold
+	deferred              map[changeNotification]struct{}
 }
 
 // New returns a server of the operations that catalog has at the time of each request, with default
@@ -169,16 +169,16 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Info cannot be encoded: " + err.Error()) // only a foreign field can be broken
 	}
 	s := &Server{
-		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*Conn]struct{}), held: make(map[news]struct{}),
+		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
+		log: o.Logger, conns: make(map[*Conn]struct{}), deferred: make(map[changeNotification]struct{}),
 	}
 	for id := range o.Extensions {
 		if err := mcp.CheckExtensionID(id); err != nil {
 			panic("server: the Extensions: " + err.Error())
 		}
 	}
-	s.closed = o.Memory.Open("")
-	s.closed.Close()
+	s.closedAccount = o.Memory.Open("")
+	s.closedAccount.Close()
 	s.tasks.init(o.Tasks)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
@@ -187,21 +187,17 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	return s
 }
 
-// run runs a callback of the application apart from what it is called for.
-func (s *Server) run(name string, f func()) {
+// runCallback runs a callback of the application apart from what it is called for.
+func (s *Server) runCallback(name string, f func()) {
 	if failure := contain.Run(f); failure != nil {
 		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack", string(failure.Stack))
 	}
 }
 
-// Memory returns the pool for the bytes of requests and answers, for transports to take from in the
-// name of the principals.
-func (s *Server) Memory() *quota.Pool { return s.o.Memory }
-
 // PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
 // An operation learns so who has called it on any surface.
 func PrincipalFrom(ctx context.Context) string {
-	if o, ok := ctx.Value(originKey{}).(*origin); ok {
+	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
 		return o.conn.principal
 	}
 	if call := dispatch.CallFrom(ctx); call != nil {
@@ -210,29 +206,29 @@ func PrincipalFrom(ctx context.Context) string {
 	return ""
 }
 
-// enter and leave keep the connections, and watch the catalog as long as there are any.
-func (s *Server) enter(c *Conn) {
+// addConn and leave keep the connections, and watch the catalog as long as there are any.
+func (s *Server) addConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = struct{}{}
-	if s.unwatch == nil {
-		s.unwatch = s.catalog.OnChange(func() { s.announce(news{method: mcp.NotificationToolListChanged}) })
+	if s.stopCatalogWatch == nil {
+		s.stopCatalogWatch = s.catalog.OnChange(func() { s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged}) })
 	}
 }
 
-func (s *Server) leave(c *Conn) {
+func (s *Server) removeConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if len(s.conns) == 0 && s.unwatch != nil {
-		s.unwatch()
-		s.unwatch = nil
+	if len(s.conns) == 0 && s.stopCatalogWatch != nil {
+		s.stopCatalogWatch()
+		s.stopCatalogWatch = nil
 	}
 }
 
 // serve is the rpc handler of all connections.
 func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
-	from, _ := ctx.Value(originKey{}).(*origin)
+	from, _ := ctx.Value(connKey{}).(*connContext)
 	c := from.conn
 	if req.IsNotification() {
 		if handle, ok := notifications[req.Method]; ok {
@@ -243,9 +239,9 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
 	defer r.close()
 	if r.link == nil {
-		r.link = nowhere{}
+		r.link = noLink{}
 		if peer := req.Peer(); peer != nil {
-			r.link = s.watch(peer)
+			r.link = s.wrapLink(peer)
 		}
 	}
 	if err := r.read(); err != nil {
@@ -257,7 +253,7 @@ func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 	r.era = era
 	m, ok := methods[req.Method]
-	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.offers()) {
+	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.declaredKinds()) {
 		return nil, methodNotFound(req.Method, era)
 	}
 	if r.meta.progressToken != nil {

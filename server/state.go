@@ -15,15 +15,15 @@ import (
 // requestState is what a modern server wants to know again when the client sends a request a second time (2026-07-28,
 // basic/patterns/mrtr). It goes through the client's hands, so it is sealed, and bound to whom and to what request it was given.
 type requestState struct {
-	Expires int64                      `json:"e"` // Unix time, seconds
-	Asked   map[string][]byte          `json:"q"` // digests of the questions that were open, by their key
-	Answers map[string]json.RawMessage `json:"a,omitempty"`
-	ByHand  string                     `json:"s,omitempty"` // of [RequireInput]
+	Expires      int64                      `json:"e"` // Unix time, seconds
+	Questions    map[string][]byte          `json:"q"` // digests of the questions that were open, by their key
+	Answers      map[string]json.RawMessage `json:"a,omitempty"`
+	HandlerState string                     `json:"s,omitempty"` // of [RequireInput]
 }
 
 const (
-	stateLives = 15 * time.Minute // a person has to answer in between
-	maxState   = 256 << 10        // bytes, sealed
+	stateLifetime = 15 * time.Minute // a person has to answer in between
+	maxState      = 256 << 10        // bytes, sealed
 )
 
 var errState = errors.New("requestState is none of this server's for this request, or too old; make the request anew, without it")
@@ -52,7 +52,7 @@ func newSealer(secret []byte) sealer {
 
 // seal returns a state as text. binding is what has to be the same when it comes back.
 func (s sealer) seal(state requestState, binding []byte) (string, error) {
-	state.Expires = time.Now().Add(stateLives).Unix()
+	state.Expires = time.Now().Add(stateLifetime).Unix()
 	plain, err := json.Marshal(state)
 	if err != nil {
 		return "", err

@@ -18,7 +18,7 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	err := s.Serve(ctx, rpc.Stdio())
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandon)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 	defer cancel()
 	return errors.Join(err, s.Close(grace))
 }

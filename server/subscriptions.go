@@ -11,51 +11,51 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// news is something that clients want to hear of: a notification, and for some what it is about. What happens while a client does not read is told
+// changeNotification is something that clients want to hear of: a notification, and for some what it is about. What happens while a client does not read is told
 // once.
-type news struct {
-	method string
-	about  string // the URI of a resource, the id of a task
+type changeNotification struct {
+	method  string
+	subject string // the URI of a resource, the id of a task
 }
 
-// announce tells every connection, now or when what is held back is let go.
-func (s *Server) announce(n news) {
+// notifyChange tells every connection, now or when what is held back is let go.
+func (s *Server) notifyChange(n changeNotification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.holds > 0 && n.about == "" { // a list
-		s.held[n] = struct{}{}
+	if s.deferrals > 0 && n.subject == "" { // a list
+		s.deferred[n] = struct{}{}
 		return
 	}
-	s.tellAll(n)
+	s.notifyConns(n)
 }
 
-// tellAll tells every connection, without waiting for any. None of them is closed meanwhile. With mu.
-func (s *Server) tellAll(n news) {
+// notifyConns tells every connection, without waiting for any. None of them is closed meanwhile. With mu.
+func (s *Server) notifyConns(n changeNotification) {
 	for c := range s.conns {
-		c.hear(n)
+		c.notifyChange(n)
 	}
 }
 
 // ResourceUpdated tells those clients who have subscribed to the resource that it has changed. It does not block.
 func (s *Server) ResourceUpdated(uri string) {
-	s.announce(news{mcp.NotificationResourceUpdated, uri})
+	s.notifyChange(changeNotification{mcp.NotificationResourceUpdated, uri})
 }
 
 // A subscription is an open subscriptions/listen.
 type subscription struct {
 	id     rpc.ID
 	link   Link
-	meta   encoded // of its notifications, but for the brace that ends it
-	wants  map[news]bool
-	active bool   // it was acknowledged
-	missed []news // before that
+	meta   rawJSON // of its notifications, but for the brace that ends it
+	wants  map[changeNotification]bool
+	active bool                 // it was acknowledged
+	missed []changeNotification // before that
 }
 
-// hear notes what a connection's client is to be told, if it wants to know.
-func (c *Conn) hear(n news) {
+// notifyChange notes what a connection's client is to be told, if it wants to know.
+func (c *Conn) notifyChange(n changeNotification) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wanted := c.hears(n)
+	wanted := c.wantsChange(n)
 	for _, sub := range c.subscriptions {
 		switch {
 		case !sub.wants[n]:
@@ -66,50 +66,50 @@ func (c *Conn) hear(n news) {
 		}
 	}
 	if wanted {
-		c.note(n)
+		c.queueChange(n)
 	}
 }
 
-// hears reports whether a legacy client is told. With mu.
-func (c *Conn) hears(n news) bool {
-	return c.open.Load() && (n.about == "" || c.watched[n.about] || n.method == mcp.NotificationTaskStatus)
+// wantsChange reports whether a legacy client is told. With mu.
+func (c *Conn) wantsChange(n changeNotification) bool {
+	return c.initialized.Load() && (n.subject == "" || c.subscribed[n.subject] || n.method == mcp.NotificationTaskStatus)
 }
 
-func (c *Conn) note(n news) {
-	if c.pending == nil {
-		c.pending = map[news]struct{}{}
+func (c *Conn) queueChange(n changeNotification) {
+	if c.changes == nil {
+		c.changes = map[changeNotification]struct{}{}
 	}
-	c.pending[n] = struct{}{}
-	c.kick()
+	c.changes[n] = struct{}{}
+	c.startSending()
 }
 
-// kick has the pending news told, if nobody does yet. With mu.
-func (c *Conn) kick() {
-	if !c.telling && len(c.pending) > 0 && (c.link != nil || len(c.subscriptions) > 0) && c.ctx.Err() == nil {
-		c.telling = true
-		c.goroutines.Go(c.tell)
+// startSending has the pending news told, if nobody does yet. With mu.
+func (c *Conn) startSending() {
+	if !c.sending && len(c.changes) > 0 && (c.link != nil || len(c.subscriptions) > 0) && c.ctx.Err() == nil {
+		c.sending = true
+		c.goroutines.Go(c.sendChanges)
 	}
 }
 
-// tell tells the client what is pending, until nothing is.
-func (c *Conn) tell() {
+// sendChanges tells the client what is pending, until nothing is.
+func (c *Conn) sendChanges() {
 	for {
 		c.mu.Lock()
-		pending := c.pending
-		c.pending = nil
+		pending := c.changes
+		c.changes = nil
 		if len(pending) == 0 {
-			c.telling = false
+			c.sending = false
 			c.mu.Unlock()
 			return
 		}
 		type message struct {
 			link Link
-			news
-			meta encoded
+			changeNotification
+			meta rawJSON
 		}
 		var messages []message
 		for n := range pending {
-			if c.link != nil && c.hears(n) {
+			if c.link != nil && c.wantsChange(n) {
 				messages = append(messages, message{c.link, n, nil})
 			}
 			for _, sub := range c.subscriptions {
@@ -120,25 +120,25 @@ func (c *Conn) tell() {
 		}
 		c.mu.Unlock()
 		for _, m := range messages {
-			if params, ok := c.server.newsParams(c.ctx, m.news, m.meta); ok {
-				c.server.run("what notifies a client", func() {
+			if params, ok := c.server.changeParams(c.ctx, m.changeNotification, m.meta); ok {
+				c.server.runCallback("what notifies a client", func() {
 					// It fails only when the connection ends.
-					_ = m.link.Notify(&origin{c.ctx, c, nil}, m.method, params.orNil())
+					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.orNil())
 				})
 			}
 		}
 		for _, m := range messages {
-			c.server.run("what notifies a client", func() { flush(c.ctx, m.link) }) // or news would pile up in the queue
+			c.server.runCallback("what notifies a client", func() { flush(c.ctx, m.link) }) // or news would pile up in the queue
 		}
 	}
 }
 
-// newsParams are the params of a notification; ok is false if there is nothing to tell any more. meta belongs to a subscription, or is nil.
-func (s *Server) newsParams(ctx context.Context, n news, meta encoded) (params encoded, ok bool) {
+// changeParams are the params of a notification; ok is false if there is nothing to tell any more. meta belongs to a subscription, or is nil.
+func (s *Server) changeParams(ctx context.Context, n changeNotification, meta rawJSON) (params rawJSON, ok bool) {
 	params = append(params, '{')
 	switch n.method {
 	case mcp.NotificationResourceUpdated:
-		params = jsonscan.AppendString(append(params, `"uri":`...), n.about)
+		params = jsonscan.AppendString(append(params, `"uri":`...), n.subject)
 	case mcp.NotificationTask, mcp.NotificationTaskStatus:
 		if params = s.appendTask(ctx, params, n); len(params) == 1 {
 			return nil, false
@@ -167,39 +167,39 @@ func listen(r *request) (any, error) {
 	if err := mcp.Unmarshal(raw, &filter); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
-	sub := &subscription{id: r.ID, link: r.link, meta: encoded(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	sub := &subscription{id: r.ID, link: r.link, meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	accepted, err := c.server.accept(r, sub, &filter)
 	if err != nil {
 		return nil, err
 	}
-	if !c.reserve(sub) {
+	if !c.addSubscription(sub) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
 	}
-	defer c.server.watchedChanged()
-	defer c.unsubscribe(sub)
-	c.server.watchedChanged()
+	defer c.server.subscriptionsChanged()
+	defer c.removeSubscription(sub)
+	c.server.subscriptionsChanged()
 	r.Detach()
 
 	// The acknowledgment comes first; what changes while it is being sent is told behind it.
-	params := encoded(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) + `}}`)
+	params := rawJSON(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) + `}}`)
 	ctx, cancel := r.readable()
 	defer cancel()
 	if err := r.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
 		return nil, err
 	}
-	c.activate(sub)
+	c.activateSubscription(sub)
 	select {
 	case <-r.Done():
 	case <-c.closing:
 	}
 	cause := context.Cause(r)
-	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) && !c.finishing() {
+	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) && !c.isFinishing() {
 		return nil, cause // the client has cancelled it, or is gone
 	}
 	// The specification has both: basic/patterns/cancellation wants this notification, subscriptions the result.
-	_ = r.link.Notify(ctx, mcp.NotificationCancelled, encoded(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+	_ = r.link.Notify(ctx, mcp.NotificationCancelled, rawJSON(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
-	return encoded(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
+	return rawJSON(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
 }
 
 // readable returns a context that ends with the request, unless that ends because the client has
@@ -215,8 +215,8 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 }
 
 // accept settles what a subscription gets of what it asks for: what the server has, and the client may see.
-func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionFilter) (accepted encoded, err error) {
-	has := s.offers()
+func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionFilter) (accepted rawJSON, err error) {
+	has := s.declaredKinds()
 	got := mcp.SubscriptionFilter{
 		ToolsListChanged:     filter.ToolsListChanged && has.tools,
 		PromptsListChanged:   filter.PromptsListChanged && has.prompts,
@@ -225,14 +225,14 @@ func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionF
 	if len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > s.o.MaxWatched {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
 	}
-	sub.wants = map[news]bool{
+	sub.wants = map[changeNotification]bool{
 		{method: mcp.NotificationToolListChanged}:     got.ToolsListChanged,
 		{method: mcp.NotificationPromptListChanged}:   got.PromptsListChanged,
 		{method: mcp.NotificationResourceListChanged}: got.ResourcesListChanged,
 	}
 	for _, uri := range filter.ResourceSubscriptions {
 		if has.resources && s.visible(r, KindResource, uri) {
-			sub.wants[news{mcp.NotificationResourceUpdated, uri}] = true
+			sub.wants[changeNotification{mcp.NotificationResourceUpdated, uri}] = true
 			got.ResourceSubscriptions = append(got.ResourceSubscriptions, uri)
 		}
 	}
@@ -244,7 +244,7 @@ func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionF
 	return mcp.Marshal(got)
 }
 
-func (c *Conn) reserve(sub *subscription) bool {
+func (c *Conn) addSubscription(sub *subscription) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
@@ -257,26 +257,26 @@ func (c *Conn) reserve(sub *subscription) bool {
 	return true
 }
 
-func (c *Conn) activate(sub *subscription) {
+func (c *Conn) activateSubscription(sub *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sub.active = true
 	for _, n := range sub.missed {
-		c.note(n)
+		c.queueChange(n)
 	}
 	sub.missed = nil
 }
 
-func (c *Conn) unsubscribe(sub *subscription) {
+func (c *Conn) removeSubscription(sub *subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subscriptions, sub.id)
 }
 
-// watch and unwatch answer the legacy resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, Subscriptions).
-func watch(r *request) (any, error) {
-	if r.era.portable {
-		return nil, errNotPortable
+// subscribe and unwatch answer the legacy resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, Subscriptions).
+func subscribe(r *request) (any, error) {
+	if r.era.replicated {
+		return nil, errReplicated
 	}
 	uri, err := r.uri()
 	if err != nil {
@@ -286,33 +286,33 @@ func watch(r *request) (any, error) {
 		return nil, err
 	}
 	c := r.conn
-	defer c.server.watchedChanged()
+	defer c.server.subscriptionsChanged()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.watched) >= c.server.o.MaxWatched && !c.watched[uri] {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%d resources are subscribed to already; unsubscribe from one first", len(c.watched))
+	if len(c.subscribed) >= c.server.o.MaxWatched && !c.subscribed[uri] {
+		return nil, rpc.Errorf(rpc.CodeBusy, "%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
 	}
-	if c.watched == nil {
-		c.watched, c.memory = map[string]bool{}, c.server.o.Memory.Open(r.holder())
+	if c.subscribed == nil {
+		c.subscribed, c.subscribedMemory = map[string]bool{}, c.server.o.Memory.Open(r.quotaOwner())
 	}
-	if !c.watched[uri] && c.memory.Resize(c.memory.Held()+int64(len(uri))) != nil {
+	if !c.subscribed[uri] && c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
 		return nil, rpc.Errorf(rpc.CodeBusy, "There is no room for another subscription; unsubscribe from a resource, or try again later")
 	}
-	c.watched[uri] = true
-	return encoded(`{}`), nil
+	c.subscribed[uri] = true
+	return rawJSON(`{}`), nil
 }
 
-func unwatch(r *request) (any, error) {
+func unsubscribe(r *request) (any, error) {
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
 	}
-	defer r.conn.server.watchedChanged()
+	defer r.conn.server.subscriptionsChanged()
 	r.conn.mu.Lock()
 	defer r.conn.mu.Unlock()
-	if c := r.conn; c.watched[uri] {
-		delete(c.watched, uri)
-		_ = c.memory.Resize(c.memory.Held() - int64(len(uri))) // less is never refused
+	if c := r.conn; c.subscribed[uri] {
+		delete(c.subscribed, uri)
+		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - int64(len(uri))) // less is never refused
 	}
-	return encoded(`{}`), nil
+	return rawJSON(`{}`), nil
 }

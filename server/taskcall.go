@@ -16,9 +16,9 @@ var (
 	paramTaskID = []byte("taskId")
 )
 
-// callAsTask answers tools/call where there are tasks. Whether the call becomes one is, in the modern era, the server's to say, if the client can have it so; in
+// callToolOrTask answers tools/call where there are tasks. Whether the call becomes one is, in the modern era, the server's to say, if the client can have it so; in
 // 2025-11-25 it is the client's, within what the tool allows.
-func (r *request) callAsTask(found *item[*tool]) (any, error) {
+func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	all := &r.conn.server.tasks
 	support := found.value.taskSupport(r.param(paramArguments), all)
 	var wanted bool
@@ -43,7 +43,7 @@ func (r *request) callAsTask(found *item[*tool]) (any, error) {
 			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only; add task to the params", found.key)
 		case wanted:
 			var err error
-			if ttl, err = wishedTTL(wish, all.TTL); err != nil {
+			if ttl, err = requestedTTL(wish, all.TTL); err != nil {
 				return nil, err
 			}
 		}
@@ -52,13 +52,13 @@ func (r *request) callAsTask(found *item[*tool]) (any, error) {
 		return r.call(found)
 	}
 
-	t, err := r.detached(ttl)
+	t, err := r.newTask(ttl)
 	if err != nil {
 		return nil, err
 	}
 	if later := found.value.raw != nil && found.value.raw.TaskLater && r.era.modern; later {
-		t.leave = context.AfterFunc(r.Context, func() { t.cancel(context.Cause(r.Context)) })
-	} else if err := t.begin(); err != nil {
+		t.detachRequest = context.AfterFunc(r.Context, func() { t.cancel(context.Cause(r.Context)) })
+	} else if err := t.create(); err != nil {
 		t.cancel(err)
 		return nil, err
 	}
@@ -68,28 +68,28 @@ func (r *request) callAsTask(found *item[*tool]) (any, error) {
 		t.run(func(own *request) (any, error) { return own.call(found) })
 	}()
 	select {
-	case <-t.onset:
+	case <-t.createdC:
 	case <-returned:
-		if !t.begun() {
-			return t.answered.wire()
+		if !t.created() {
+			return t.outcome.handlerResult()
 		}
 	}
 	if !r.era.modern {
-		result := &mcp.CreateExperimentalTaskResult{Task: experimental(&t.seed)}
-		return r.finish(result, &result.Result)
+		result := &mcp.CreateExperimentalTaskResult{Task: experimental(&t.initial)}
+		return r.encodeResult(result, &result.Result)
 	}
 	text, err := mcp.Marshal(&mcp.CreateTaskResult{
-		Result: mcp.Result{ResultType: mcp.ResultTask, Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.seed,
+		Result: mcp.Result{ResultType: mcp.ResultTask, Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
 	})
-	return encoded(text), err
+	return rawJSON(text), err
 }
 
-// wire is the outcome as a handler returns it.
-func (o outcome) wire() (any, error) {
+// handlerResult is the outcome as a handler returns it.
+func (o outcome) handlerResult() (any, error) {
 	if o.failure != nil {
 		return nil, o.failure
 	}
-	return encoded(o.result), nil
+	return rawJSON(o.result), nil
 }
 
 // taskSupport says whether a call with these arguments may be a task.
@@ -98,15 +98,15 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 		return t.tasks
 	}
 	if op, _, _ := t.service.route(arguments); op != nil {
-		return all.of(op)
+		return all.support(op)
 	}
 	return mcp.TaskForbidden
 }
 
 func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
-// wishedTTL is how long a client of 2025-11-25 wants a task to be kept, within reason.
-func wishedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
+// requestedTTL is how long a client of 2025-11-25 wants a task to be kept, within reason.
+func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
 	if task[0] != '{' {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
 	}
@@ -134,7 +134,7 @@ func (r *request) declaresTasks() bool {
 // not run.
 func (e *era) experimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.revision)
-	return f.ExperimentalTasks && !e.portable
+	return f.ExperimentalTasks && !e.replicated
 }
 
 // errNeedsTasks is the error for a modern client that does not know the tasks extension.
@@ -157,13 +157,13 @@ func (r *request) taskOwner() string {
 	case c.principal != "":
 		return "legacy " + c.principal
 	}
-	return ownerSession + c.name()
+	return ownerSession + c.sessionID()
 }
 
-// ofService says what tasks/list is to tell of a tool that has several operations: which of them may become tasks is found out by calling.
-func (t *tasks) ofService(s *service) mcp.TaskSupport {
+// serviceSupport says what tasks/list is to tell of a tool that has several operations: which of them may become tasks is found out by calling.
+func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	for _, op := range s.byAction {
-		if isTask(t.of(op)) {
+		if isTask(t.support(op)) {
 			return mcp.TaskOptional
 		}
 	}
@@ -176,19 +176,19 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 	for key, i := range items {
 		if isTask(i.value.tasks) {
 			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
-			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...), i.session}
+			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...), i.sessionOnly}
 		}
 	}
 	return all
 }
 
-// reports says whether anybody hears of progress.
-func (r *request) reports() bool { return r.progress != nil || r.task != nil }
+// wantsProgress says whether anybody hears of progress.
+func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
 
-// report reports progress to whom it concerns: who watches the task, or who waits for the answer.
-func (r *request) report(done, total float64, message string) {
+// reportProgress reports progress to whom it concerns: who watches the task, or who waits for the answer.
+func (r *request) reportProgress(done, total float64, message string) {
 	switch {
-	case r.task.begun():
+	case r.task.created():
 		r.task.report(done, total, message)
 	case r.progress != nil:
 		r.progress.report(done, total, message)

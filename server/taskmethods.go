@@ -14,15 +14,15 @@ import (
 // maxWaiting is how many tasks/result may wait for one task.
 const maxWaiting = 8
 
-func hasTasks(has offers) bool { return has.tasks }
+func hasTasks(has declaredKinds) bool { return has.tasks }
 
 // needTasks refuses who cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
 	case r.era.modern && !r.declaresTasks():
 		return errNeedsTasks()
-	case r.era.portable:
-		return errNotPortable
+	case r.era.replicated:
+		return errReplicated
 	case !r.era.modern && !r.era.experimentalTasks():
 		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", r.Method, r.era.revision)
 	}
@@ -43,7 +43,7 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 	}
 	t, record, err := r.conn.server.findTask(r, string(id))
 	if err != nil {
-		return nil, TaskRecord{}, r.broken(err)
+		return nil, TaskRecord{}, r.logError(err)
 	}
 	if record == nil || record.Owner != r.taskOwner() {
 		return nil, TaskRecord{}, rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
@@ -54,10 +54,10 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 // findTask returns the task with that id, nil if there is none. The first is nil too if it does not run here, or has ended.
 func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
 	if t := s.tasks.find(id); t != nil {
-		record := t.now()
+		record := t.snapshot()
 		return t, &record, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeWaits)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	record, err := s.tasks.Store.Get(ctx, id)
 	if err != nil || record == nil || !time.Now().Before(record.Expires) {
@@ -66,8 +66,8 @@ func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, e
 	return nil, record, nil
 }
 
-// here returns the task if it runs here. One that runs elsewhere is out of reach.
-func here(t *task, record *TaskRecord) (*task, error) {
+// requireLocal returns the task if it runs here. One that runs elsewhere is out of reach.
+func requireLocal(t *task, record *TaskRecord) (*task, error) {
 	if t == nil && !record.Task.Status.Terminal() {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
 	}
@@ -86,10 +86,10 @@ func getTask(r *request) (any, error) {
 func (r *request) taskState(now *mcp.Task) (any, error) {
 	if r.era.modern {
 		result := &mcp.GetTaskResult{Task: *now}
-		return r.finish(result, &result.Result)
+		return r.encodeResult(result, &result.Result)
 	}
 	result := &mcp.ExperimentalTaskResult{ExperimentalTask: experimental(now)}
-	return r.finish(result, &result.Result)
+	return r.encodeResult(result, &result.Result)
 }
 
 // experimental is a task as 2025-11-25 has it, where a tool that fails makes its task fail.
@@ -115,7 +115,7 @@ func updateTask(r *request) (any, error) {
 	if len(responses) == 0 || responses[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be there and an object")
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	changed := false
@@ -127,12 +127,12 @@ func updateTask(r *request) (any, error) {
 		if answer[0] != '{' {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		changed = t.shut(key, reply{answer: append(json.RawMessage(nil), answer...)}) || changed
+		changed = t.resolve(key, inputResponse{answer: append(json.RawMessage(nil), answer...)}) || changed
 	}
 	if changed {
-		t.store()
+		t.saveAndNotify()
 	}
-	return r.conn.server.acknowledged(), nil
+	return r.conn.server.emptyResult(), nil
 }
 
 // cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its handler may take a while to notice.
@@ -141,18 +141,18 @@ func cancelTask(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if record.Task.Status.Terminal() && !r.era.modern {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s", experimental(&record.Task).Status)
 	}
 	if t != nil {
-		t.settle(outcome{})
-		record = t.now()
+		t.end(outcome{})
+		record = t.snapshot()
 	}
 	if r.era.modern {
-		return r.conn.server.acknowledged(), nil
+		return r.conn.server.emptyResult(), nil
 	}
 	return r.taskState(&record.Task)
 }
@@ -163,42 +163,42 @@ func taskResult(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if t != nil {
-		if !t.wait() {
+		if !t.addWaiter() {
 			return nil, rpc.Errorf(rpc.CodeBusy, "%d requests wait for the result of this task already", maxWaiting)
 		}
-		defer t.waited()
+		defer t.removeWaiter()
 		r.Detach()
-		if record, err = t.result(r); err != nil {
+		if record, err = t.awaitResult(r); err != nil {
 			return nil, err
 		}
 	}
 	switch now := &record.Task; now.Status {
 	case mcp.TaskCompleted:
-		return encoded(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
+		return rawJSON(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
 	case mcp.TaskFailed:
 		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message, Data: now.Error.Data}
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task was cancelled: it has no result")
 }
 
-func (t *task) wait() bool {
+func (t *task) addWaiter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting == maxWaiting {
+	if t.waiters == maxWaiting {
 		return false
 	}
-	t.waiting++
+	t.waiters++
 	return true
 }
 
-func (t *task) waited() {
+func (t *task) removeWaiter() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waiting--
+	t.waiters--
 }
 
 // listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task that the client has.
@@ -215,11 +215,11 @@ func listTasks(r *request) (any, error) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
 	}
 	s := r.conn.server
-	ctx, cancel := context.WithTimeout(r, storeWaits)
+	ctx, cancel := context.WithTimeout(r, storeTimeout)
 	defer cancel()
 	records, err := s.tasks.Store.List(ctx, r.taskOwner(), string(after), s.o.PageSize+1)
 	if err != nil {
-		return nil, r.broken(err)
+		return nil, r.logError(err)
 	}
 	result := &mcp.ListExperimentalTasksResult{Tasks: []mcp.ExperimentalTask{}}
 	if len(records) > s.o.PageSize {
@@ -228,19 +228,19 @@ func listTasks(r *request) (any, error) {
 	}
 	for _, record := range records {
 		if t := s.tasks.find(record.Task.TaskID); t != nil { // knows more than the store
-			now := t.now()
+			now := t.snapshot()
 			record = &now
 		}
 		if time.Now().Before(record.Expires) {
 			result.Tasks = append(result.Tasks, experimental(&record.Task))
 		}
 	}
-	return r.finish(result, &result.Result)
+	return r.encodeResult(result, &result.Result)
 }
 
 // appendTask appends the members of what a notification says about a task, as it is now; none if there is no such task any more.
-func (s *Server) appendTask(ctx context.Context, params encoded, n news) encoded {
-	_, record, err := s.findTask(ctx, n.about)
+func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
+	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
 		return params
 	}
@@ -264,12 +264,12 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 	for _, id := range ids {
 		_, record, err := s.findTask(r, id)
 		if err != nil {
-			return nil, r.broken(err)
+			return nil, r.logError(err)
 		}
 		if record == nil || record.Owner != r.taskOwner() {
 			continue
 		}
-		n := news{mcp.NotificationTask, id}
+		n := changeNotification{mcp.NotificationTask, id}
 		sub.wants[n] = true
 		sub.missed = append(sub.missed, n)
 		accepted = append(accepted, id)
@@ -277,9 +277,9 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 	return accepted, nil
 }
 
-// acknowledged is the result that says no more than that the request was heard.
-func (s *Server) acknowledged() encoded {
-	return append(append(encoded{'{'}, s.modernEnd[1:]...), "}}"...)
+// emptyResult is the result that says no more than that the request was heard.
+func (s *Server) emptyResult() rawJSON {
+	return append(append(rawJSON{'{'}, s.modernSuffix[1:]...), "}}"...)
 }
 
 func relatedTask(id string) []byte {

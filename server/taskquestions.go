@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	maxQuestions   = 256     // of one task, answered ones counted
+	maxTaskInputs  = 256     // of one task, answered ones counted
 	maxKeptAnswers = 1 << 20 // bytes of answers that are kept for a handler that runs twice
 )
 
-// questions are what a task asks its client. An answer is for the one goroutine that asked.
-type questions struct {
-	open  map[string]*question // by the key that the client knows
-	used  map[string]bool      // such keys: none is used again, since clients tell by it what they have seen
-	kept  map[string]keptAnswer
-	bytes int // of them
+// taskInputs are what a task asks its client. An answer is for the one goroutine that asked.
+type taskInputs struct {
+	open          map[string]*taskInput // by the key that the client knows
+	usedKeys      map[string]bool       // such keys: none is used again, since clients tell by it what they have seen
+	answered      map[string]answeredInput
+	answeredBytes int // of them
 }
 
-type question struct {
+type taskInput struct {
 	key     string
 	request mcp.InputRequest
-	ctx     context.Context // ends when nobody wants to know any more
-	asked   bool            // a client of 2025-11-25 is being asked
-	answer  chan reply      // takes one
+	ctx     context.Context    // ends when nobody wants to know any more
+	asked   bool               // a client of 2025-11-25 is being asked
+	answer  chan inputResponse // takes one
 }
 
-type reply struct {
+type inputResponse struct {
 	answer json.RawMessage
 	err    error
 }
 
 // A keptAnswer is what was answered, and the digest of the question. Where a call has to be confirmed, its operation runs twice, and asks the same.
-type keptAnswer struct {
+type answeredInput struct {
 	digest []byte
 	answer json.RawMessage
 }
@@ -47,7 +47,7 @@ type keptAnswer struct {
 // ask asks the client, and blocks until it has answered. It is [exchange.ask] for a task.
 func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
 	t.mu.Lock()
-	kept, ok := t.kept[key]
+	kept, ok := t.answered[key]
 	t.mu.Unlock()
 	if ok && bytes.Equal(kept.digest, digest) && valid(kept.answer) == nil {
 		return kept.answer, nil
@@ -56,16 +56,16 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	defer cancel(nil)
 	defer context.AfterFunc(t.request.Context, func() { cancel(context.Cause(t.request.Context)) })()
 	for {
-		q, err := t.pose(ctx, key, request)
+		q, err := t.addInputRequest(ctx, key, request)
 		if err != nil {
 			return nil, err
 		}
-		var got reply
+		var got inputResponse
 		select {
 		case got = <-q.answer:
 		case <-ctx.Done():
-			if t.shut(q.key, reply{}) { // is not wanted any more
-				go t.store()
+			if t.resolve(q.key, inputResponse{}) { // is not wanted any more
+				go t.saveAndNotify()
 			}
 			return nil, context.Cause(ctx)
 		}
@@ -73,7 +73,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 			return nil, got.err
 		}
 		if err := valid(got.answer); err == nil {
-			t.keep(key, keptAnswer{digest, got.answer})
+			t.keepAnswer(key, answeredInput{digest, got.answer})
 			return got.answer, nil
 		} else if !t.request.era.modern {
 			return nil, fmt.Errorf("server: the client's answer to %s: %w", request.Method, err)
@@ -81,46 +81,46 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	}
 }
 
-// pose opens a question.
-func (t *task) pose(ctx context.Context, key string, request mcp.InputRequest) (*question, error) {
-	q := &question{key: key, request: request, ctx: ctx, answer: make(chan reply, 1)}
+// addInputRequest opens a question.
+func (t *task) addInputRequest(ctx context.Context, key string, request mcp.InputRequest) (*taskInput, error) {
+	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
 	t.mu.Lock()
 	if t.final != nil {
 		t.mu.Unlock()
 		return nil, errTaskEnded
 	}
-	if len(t.used) == maxQuestions {
+	if len(t.usedKeys) == maxTaskInputs {
 		t.mu.Unlock()
-		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxQuestions)
+		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxTaskInputs)
 	}
 	if t.open == nil {
-		t.open, t.used, t.kept = map[string]*question{}, map[string]bool{}, map[string]keptAnswer{}
+		t.open, t.usedKeys, t.answered = map[string]*taskInput{}, map[string]bool{}, map[string]answeredInput{}
 	}
-	for n := 2; t.used[q.key]; n++ {
+	for n := 2; t.usedKeys[q.key]; n++ {
 		q.key = fmt.Sprintf("%s#%d", key, n)
 	}
-	t.open[q.key], t.used[q.key] = q, true
-	t.requestInput()
+	t.open[q.key], t.usedKeys[q.key] = q, true
+	t.updateInputRequests()
 	t.mu.Unlock()
 	go func() { // the client may answer before the store does
-		if err := t.put(); err != nil {
-			t.answer(q.key, reply{err: fmt.Errorf("server: the question %q of a task cannot be stored: %w", key, err)})
+		if err := t.save(); err != nil {
+			t.respond(q.key, inputResponse{err: fmt.Errorf("server: the question %q of a task cannot be stored: %w", key, err)})
 			return
 		}
-		t.tell()
+		t.notifyStatus()
 	}()
 	return q, nil
 }
 
-// answer closes a question, unless there is no such question open.
-func (t *task) answer(key string, r reply) {
-	if t.shut(key, r) {
-		t.store()
+// respond closes a question, unless there is no such question open.
+func (t *task) respond(key string, r inputResponse) {
+	if t.resolve(key, r) {
+		t.saveAndNotify()
 	}
 }
 
-// shut is answer, and leaves it to the caller to store it; false: there is no such question open.
-func (t *task) shut(key string, r reply) bool {
+// resolve is answer, and leaves it to the caller to store it; false: there is no such question open.
+func (t *task) resolve(key string, r inputResponse) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q := t.open[key]
@@ -128,21 +128,21 @@ func (t *task) shut(key string, r reply) bool {
 		return false
 	}
 	delete(t.open, key)
-	t.requestInput()
+	t.updateInputRequests()
 	q.answer <- r // has room
 	return true
 }
 
-// store has a change of the questions stored and told.
-func (t *task) store() {
-	if err := t.put(); err != nil {
+// saveAndNotify has a change of the questions stored and told.
+func (t *task) saveAndNotify() {
+	if err := t.save(); err != nil {
 		t.server.log.Error("the state of a task cannot be stored", "error", err)
 	}
-	t.tell()
+	t.notifyStatus()
 }
 
-// requestInput makes the record say what is asked. With mu.
-func (t *task) requestInput() {
+// updateInputRequests makes the record say what is asked. With mu.
+func (t *task) updateInputRequests() {
 	now := &t.record.Task
 	now.Status, now.InputRequests = mcp.TaskWorking, nil
 	if len(t.open) > 0 {
@@ -154,19 +154,19 @@ func (t *task) requestInput() {
 	t.touch()
 }
 
-func (t *task) keep(key string, k keptAnswer) {
+func (t *task) keepAnswer(key string, k answeredInput) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.bytes += len(k.answer) - len(t.kept[key].answer)
-	if t.kept[key] = k; t.bytes > maxKeptAnswers {
-		t.bytes -= len(k.answer)
-		delete(t.kept, key)
+	t.answeredBytes += len(k.answer) - len(t.answered[key].answer)
+	if t.answered[key] = k; t.answeredBytes > maxKeptAnswers {
+		t.answeredBytes -= len(k.answer)
+		delete(t.answered, key)
 	}
 }
 
-// result asks a client of 2025-11-25 what there is to be asked, until the task has ended, and returns what came of it (2025-11-25, basic/utilities/tasks,
+// awaitResult asks a client of 2025-11-25 what there is to be asked, until the task has ended, and returns what came of it (2025-11-25, basic/utilities/tasks,
 // Input Required Status).
-func (t *task) result(r *request) (TaskRecord, error) {
+func (t *task) awaitResult(r *request) (TaskRecord, error) {
 	done := make(chan struct{}) // by who asks
 	asking := 0
 	defer func() {
@@ -202,13 +202,13 @@ func (t *task) result(r *request) (TaskRecord, error) {
 }
 
 // callClient asks one question.
-func (t *task) callClient(r *request, q *question) {
+func (t *task) callClient(r *request, q *taskInput) {
 	ctx, cancel := context.WithCancelCause(r)
 	defer cancel(nil)
 	defer context.AfterFunc(q.ctx, func() { cancel(context.Cause(q.ctx)) })()
 	var answer json.RawMessage
-	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.seed.TaskID))
-	err := contain.Do(func() error { return r.link.Call(ctx, q.request.Method, encoded(params), &answer) })
+	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.initial.TaskID))
+	err := contain.Do(func() error { return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer) })
 	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil { // who was asked is gone, and may come back
 		t.mu.Lock()
 		q.asked = false
@@ -216,5 +216,5 @@ func (t *task) callClient(r *request, q *question) {
 		t.mu.Unlock()
 		return
 	}
-	t.answer(q.key, reply{answer, err})
+	t.respond(q.key, inputResponse{answer, err})
 }

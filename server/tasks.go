@@ -48,7 +48,7 @@ type TaskOptions struct {
 // before the handler returns; of several goroutines that do, one makes the call a task.
 func BecomeTask(ctx context.Context) error {
 	if r := requestFrom(ctx); r != nil && r.task != nil {
-		return r.task.begin()
+		return r.task.create()
 	}
 	return nil
 }
@@ -56,8 +56,8 @@ func BecomeTask(ctx context.Context) error {
 // Close ends all tasks that run, as failed, and blocks until their handlers have returned or ctx ends: the error says then how many have not. There
 // are no new tasks from then on. Connections are none of its business. It may be called any number of times.
 func (s *Server) Close(ctx context.Context) error {
-	for _, t := range s.tasks.shut() {
-		go t.settle(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The server was shut down before the task was done")})
+	for _, t := range s.tasks.beginShutdown() {
+		go t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The server was shut down before the task was done")})
 	}
 	select {
 	case <-s.tasks.idle:
@@ -66,24 +66,24 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 	s.tasks.mu.Lock()
 	defer s.tasks.mu.Unlock()
-	if s.tasks.handlers == 0 {
+	if s.tasks.runningTotal == 0 {
 		return nil
 	}
-	return fmt.Errorf("server: %d tasks still run that do not heed the end of their context: %w", s.tasks.handlers, context.Cause(ctx))
+	return fmt.Errorf("server: %d tasks still run that do not heed the end of their context: %w", s.tasks.runningTotal, context.Cause(ctx))
 }
 
 // tasks are the tasks of a server.
 type tasks struct {
 	TaskOptions
-	used atomic.Bool // a tool or operation may become a task, or might have once
+	enabled atomic.Bool // a tool or operation may become a task, or might have once
 
-	mu       sync.Mutex
-	live     map[string]*task // that have not ended, by id
-	running  map[string]int   // how many handlers run, by owner; some for tasks that have ended
-	handlers int              // all of them
-	places   *quota.Pool      // for them, by principal
-	shutDown bool
-	idle     chan struct{} // closed when shut down, and no handler runs
+	mu           sync.Mutex
+	live         map[string]*task // that have not ended, by id
+	running      map[string]int   // how many handlers run, by owner; some for tasks that have ended
+	runningTotal int              // all of them
+	slots        *quota.Pool      // for them, by principal
+	shutDown     bool
+	idle         chan struct{} // closed when shut down, and no handler runs
 }
 
 func (t *tasks) init(o TaskOptions) {
@@ -93,24 +93,24 @@ func (t *tasks) init(o TaskOptions) {
 	if o.Store == nil {
 		o.Store = MemoryTasks(1024, 64<<20)
 	} else {
-		o.Store = containedStore{o.Store}
+		o.Store = safeStore{o.Store}
 	}
 	t.TaskOptions = o
-	t.places = quota.NewPool(16 * int64(o.MaxRunning))
+	t.slots = quota.NewPool(16 * int64(o.MaxRunning))
 	t.live, t.running, t.idle = map[string]*task{}, map[string]int{}, make(chan struct{})
-	t.used.Store(o.For != nil)
+	t.enabled.Store(o.For != nil)
 }
 
-// of says whether calls of an operation are tasks.
-func (t *tasks) of(op *dispatch.Operation) mcp.TaskSupport {
+// support says whether calls of an operation are tasks.
+func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 	if t.For == nil {
 		return mcp.TaskForbidden
 	}
 	return t.For(op)
 }
 
-// admit takes a place for a handler of an owner's task, in the name of its holder, if there is one.
-func (t *tasks) admit(owner, holder string) error {
+// acquire takes a place for a handler of an owner's task, in the name of its holder, if there is one.
+func (t *tasks) acquire(owner, holder string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -119,33 +119,33 @@ func (t *tasks) admit(owner, holder string) error {
 	case t.running[owner] >= t.MaxRunning:
 		return rpc.Errorf(rpc.CodeBusy, "%d tasks are running already; cancel one or try again later", t.running[owner])
 	}
-	switch err := t.places.Take(holder, 1); {
+	switch err := t.slots.Take(holder, 1); {
 	case errors.Is(err, quota.ErrShare):
-		return rpc.Errorf(rpc.CodeBusy, "%d tasks of yours are running already, which is your share; cancel one or try again later", t.places.Held(holder))
+		return rpc.Errorf(rpc.CodeBusy, "%d tasks of yours are running already, which is your share; cancel one or try again later", t.slots.Held(holder))
 	case err != nil:
-		return rpc.Errorf(rpc.CodeBusy, "%d tasks are running, which are as many as may be; try again later", t.handlers)
+		return rpc.Errorf(rpc.CodeBusy, "%d tasks are running, which are as many as may be; try again later", t.runningTotal)
 	}
 	t.running[owner]++
-	t.handlers++
+	t.runningTotal++
 	return nil
 }
 
-// leave gives the place back.
-func (t *tasks) leave(owner, holder string) {
+// release gives the place back.
+func (t *tasks) release(owner, holder string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.handlers--
-	t.places.Give(holder, 1)
+	t.runningTotal--
+	t.slots.Give(holder, 1)
 	if t.running[owner]--; t.running[owner] == 0 {
 		delete(t.running, owner)
 	}
-	if t.shutDown && t.handlers == 0 {
+	if t.shutDown && t.runningTotal == 0 {
 		close(t.idle)
 	}
 }
 
-// enter makes a task known by its id; not any more when the server is shut down.
-func (t *tasks) enter(id string, one *task) bool {
+// add makes a task known by its id; not any more when the server is shut down.
+func (t *tasks) add(id string, one *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.shutDown {
@@ -154,7 +154,7 @@ func (t *tasks) enter(id string, one *task) bool {
 	return !t.shutDown
 }
 
-func (t *tasks) forget(id string) {
+func (t *tasks) remove(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.live, id)
@@ -166,11 +166,11 @@ func (t *tasks) find(id string) *task {
 	return t.live[id]
 }
 
-// shut lets no more tasks begin, and returns those there are.
-func (t *tasks) shut() (all []*task) {
+// beginShutdown lets no more tasks begin, and returns those there are.
+func (t *tasks) beginShutdown() (all []*task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.shutDown && t.handlers == 0 {
+	if !t.shutDown && t.runningTotal == 0 {
 		close(t.idle)
 	}
 	t.shutDown = true

@@ -41,18 +41,18 @@ var ErrTasksFull = errors.New("server: there is no room for another task")
 // MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is no room, tasks that have ended make it: those of the
 // owner who takes most, the oldest first. Tasks go when they expire.
 func MemoryTasks(most, bytes int) TaskStore {
-	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*keptTask{}}
+	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
 }
 
 type memoryTasks struct {
 	most, bytes int
 
 	mu    sync.Mutex
-	tasks map[string]*keptTask
+	tasks map[string]*storedTask
 	size  int
 }
 
-type keptTask struct {
+type storedTask struct {
 	*TaskRecord
 	size  int
 	timer *time.Timer
@@ -74,14 +74,14 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 		more, grows = 0, size-old.size
 	}
 	for len(m.tasks)+more > m.most || m.size+grows > m.bytes {
-		victim := m.victim(id)
+		victim := m.evictionCandidate(id)
 		if victim == nil {
 			return ErrTasksFull
 		}
 		m.drop(victim)
 	}
 	m.drop(m.tasks[id])
-	kept := &keptTask{TaskRecord: t, size: size}
+	kept := &storedTask{TaskRecord: t, size: size}
 	kept.timer = time.AfterFunc(time.Until(t.Expires), func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -94,10 +94,10 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// victim is the ended task that goes first, other than the one that wants room.
-func (m *memoryTasks) victim(id string) *keptTask {
+// evictionCandidate is the ended task that goes first, other than the one that wants room.
+func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
-	var ended []*keptTask
+	var ended []*storedTask
 	for _, k := range m.tasks {
 		usage[k.Owner] += k.size
 		if k.Task.Status.Terminal() && k.Task.TaskID != id {
@@ -107,12 +107,12 @@ func (m *memoryTasks) victim(id string) *keptTask {
 	if ended == nil {
 		return nil
 	}
-	return slices.MinFunc(ended, func(a, b *keptTask) int {
+	return slices.MinFunc(ended, func(a, b *storedTask) int {
 		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]), strings.Compare(a.Task.TaskID, b.Task.TaskID))
 	})
 }
 
-func (m *memoryTasks) drop(k *keptTask) {
+func (m *memoryTasks) drop(k *storedTask) {
 	if k != nil {
 		k.timer.Stop()
 		delete(m.tasks, k.Task.TaskID)

@@ -38,8 +38,8 @@ func toolName(operation string) string { return strings.ReplaceAll(operation, ".
 
 // toolList returns the tools there are now. The catalog hands out the same slice as long as it does not change.
 func (s *Server) toolList() *tools {
-	operations, raw := s.catalog.Operations(), s.rawTools.listing()
-	if now := s.tools.Load(); now != nil && now.raw == raw && same(now.operations, operations) {
+	operations, raw := s.catalog.Operations(), s.addedTools.listing()
+	if now := s.tools.Load(); now != nil && now.raw == raw && sameOperations(now.operations, operations) {
 		return now
 	}
 	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
@@ -53,20 +53,20 @@ func (s *Server) toolList() *tools {
 	single := operations
 	if s.o.Tools == ToolPerService {
 		var grouped []*service
-		grouped, single = services(operations)
+		grouped, single = groupByService(operations)
 		for _, svc := range grouped {
-			add(toolItem(svc.name, &tool{service: svc, tasks: s.tasks.ofService(svc)}, svc.definition()))
+			add(toolItem(svc.name, &tool{service: svc, tasks: s.tasks.serviceSupport(svc)}, svc.definition()))
 		}
 	}
 	for _, op := range single {
-		add(toolItem(toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.of(op)}, definition(op)))
+		add(toolItem(toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.support(op)}, definition(op)))
 	}
 	for _, i := range raw.sorted {
 		add(i)
 	}
 	now := &tools{operations: operations, raw: raw, listing: newListing(items)}
 	now.legacy = legacyListing(now.listing)
-	if now.tasks = now.legacy; s.tasks.used.Load() {
+	if now.tasks = now.legacy; s.tasks.enabled.Load() {
 		now.tasks = newListing(withExecution(now.legacy.byKey))
 	}
 	s.tools.Store(now)
@@ -81,7 +81,7 @@ func toolItem(name string, t *tool, definition []byte) *item[*tool] {
 	return &item[*tool]{name, t, definition, t.raw != nil && t.raw.NeedsSession}
 }
 
-func same(a, b []*dispatch.Operation) bool {
+func sameOperations(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
@@ -172,22 +172,22 @@ func callTool(r *request) (any, error) {
 	found := s.toolList().byKey[string(name)]
 	if found == nil {
 		if err := r.awaitMissing(KindTool, name); err != nil {
-			return r.failed(err)
+			return r.handlerError(err)
 		}
 		found = s.toolList().byKey[string(name)]
 	}
 	if found == nil || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
-	if s.tasks.used.Load() {
-		return r.callAsTask(found)
+	if s.tasks.enabled.Load() {
+		return r.callToolOrTask(found)
 	}
 	return r.call(found)
 }
 
 // call calls a tool here and now.
 func (r *request) call(found *item[*tool]) (any, error) {
-	if err := r.resume(); err != nil {
+	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	s, arguments := r.conn.server, json.RawMessage(r.param(paramArguments))
@@ -220,13 +220,13 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 		toClient := &clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool}
 		call.Logger = slog.New(slog.NewMultiHandler(s.o.Dispatch.Logger.Handler(), toClient))
 	}
-	if r.reports() {
-		call.Progress = r.report
+	if r.wantsProgress() {
+		call.Progress = r.reportProgress
 	}
 	envelope := s.dispatcher.Dispatch(r, &call)
 	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired && !call.Confirmed {
 		if envelope, err = r.confirm(call, envelope); err != nil {
-			return r.interrupted()
+			return r.inputRequired()
 		}
 	}
 	if envelope.Success() {
@@ -235,11 +235,11 @@ func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (a
 	if errors.Is(envelope.Err, dispatch.ErrBusy) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
 	}
-	switch lacking, stopped := errors.AsType[*suspension](envelope.Err); {
-	case stopped && r.task.begun():
+	switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
+	case stopped && r.task.created():
 		return nil, lacking.failure
-	case stopped && r.stopped() != nil:
-		return r.interrupted()
+	case stopped && r.stopErr() != nil:
+		return r.inputRequired()
 	}
 	return &toolResult{s, r.era, envelope}, nil
 }

@@ -122,10 +122,10 @@ func (x *crossing) open(ctx context.Context, std *streams, g *gateway.Gateway, i
 		o.Capabilities = func(own *mcp.ServerCapabilities) { noMore(own, like, c.Revision()) }
 		s = o.New(info, dispatch.NewCatalog())
 		if like.Resources != nil {
-			s.Expect(server.KindResource, server.KindTemplate)
+			s.Integration().Declare(server.KindResource, server.KindTemplate)
 		}
 		if like.Prompts != nil {
-			s.Expect(server.KindPrompt)
+			s.Integration().Declare(server.KindPrompt)
 		}
 		return nil
 	})

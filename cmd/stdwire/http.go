@@ -94,7 +94,7 @@ func (w *web) serve(ctx context.Context, std *streams, e *endpoints, catalog *di
 	}
 	hosts := w.oauth.hosts(address.IP)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil, Hosts: hosts}
-	overHTTP := api.Options{Title: "stdwire", Version: version(), Logger: log, Hosts: hosts, Memory: e.main.server.Memory()}
+	overHTTP := api.Options{Title: "stdwire", Version: version(), Logger: log, Hosts: hosts, Memory: e.main.server.Integration().Memory()}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)

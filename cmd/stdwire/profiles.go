@@ -13,7 +13,7 @@ func (m *mounted) serveProfiles(e *endpoints, o server.Options) {
 	m.endpoints = e
 	e.open = func(profile string) *server.Server {
 		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: version()}, dispatch.NewCatalog())
-		s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 		return s
 	}
 }

@@ -148,7 +148,7 @@ func (st *standing) reload(ctx context.Context, by release) error {
 		st.tell([]string{fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v", err)})
 		return err
 	}
-	announce := st.server.Hold()
+	announce := st.server.Integration().DeferListChanged()
 	defer announce()
 	changes := st.apply(c, by)
 	if changes == "" {

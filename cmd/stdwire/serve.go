@@ -77,7 +77,7 @@ func (b *builtin) serve(ctx context.Context, std *streams, m *mounted, w *web) (
 		if w.address != "" {
 			operations = o.catalog.Clone()
 			m.operations = operations
-			m.serveProfiles(e, server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Memory()})
+			m.serveProfiles(e, server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory()})
 		}
 		m.writable = b.writable()
 		defer func() { err = errors.Join(err, m.close()) }()

@@ -93,7 +93,7 @@ func (x *exchange) checkHeaders(m *rpc.Message, h *head) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	for _, p := range x.Handler.server.HeaderParams(string(h.subject)) {
+	for _, p := range x.Handler.server.Integration().HeaderParams(string(h.subject)) {
 		values := x.r.Header[http.CanonicalHeaderKey(p.Header)]
 		if len(values) > 1 {
 			return mismatch("%s is there more than once", p.Header)

@@ -43,8 +43,8 @@ type Handler struct {
 
 func newHandler(o Options, s *server.Server) *Handler {
 	h := &Handler{
-		o: o, server: s, hooks: s.Hooks(), anonymous: s.Stateless(""), open: map[*modernReply]struct{}{}, sessions: map[string]*session{},
-		budget: s.Memory(), requests: quota.NewPool(int64(o.MaxRequests)), streams: quota.NewPool(int64(o.MaxStreams)),
+		o: o, server: s, hooks: s.Integration().Hooks(), anonymous: s.Integration().Stateless(""), open: map[*modernReply]struct{}{}, sessions: map[string]*session{},
+		budget: s.Integration().Memory(), requests: quota.NewPool(int64(o.MaxRequests)), streams: quota.NewPool(int64(o.MaxStreams)),
 		places: quota.NewPool(int64(o.MaxSessions)), rosters: map[string]*roster{}, stored: storage{most: o.MaxStored, owners: map[string]*stored{}},
 	}
 	h.ended = h.budget.Open("")

@@ -68,7 +68,7 @@ func (x *exchange) initialize(m *rpc.Message, accepts accepted) *refusal {
 	handle := func(ctx context.Context, req *rpc.Request) (any, error) { return s.conn.Handle(ctx, req, mute{}) }
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
 	if err == nil && x.o.Replicas {
-		s.id, err = s.conn.Carry(carried)
+		s.id, err = x.server.Integration().SealSession(s.conn, carried)
 	}
 	if err == nil {
 		refused = x.add(s)

@@ -35,7 +35,7 @@ func (x *exchange) postModern(b *body, m *rpc.Message, h *head, accepts accepted
 	defer t.giveBack()
 	conn := x.anonymous
 	if x.principal != "" {
-		conn = x.Handler.server.Stateless(x.principal)
+		conn = x.Handler.server.Integration().Stateless(x.principal)
 	}
 	if m.ID.IsZero() {
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
@@ -64,7 +64,7 @@ func (x *exchange) listen(b *body, m *rpc.Message, h *head, accepts accepted) *r
 	own.Params = append([]byte(nil), m.Params...) // the body's memory is for many more requests than those that last
 	b.takeOver().free()
 	x.memory.hold(m.ID, own.Params, 0) // no more than the body was
-	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
+	conn := x.Handler.server.Integration().NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
 	x.reply(conn, &body{}, &own, h, accepted{stream: true})
 	return nil

@@ -63,7 +63,7 @@ func TestSlowReadersOfLargeAnswersAreCut(t *testing.T) {
 						assert.Assert(t, all < 3_000_000, "%d bytes", all)
 						assert.Assert(t, took >= reader.cut && took <= reader.cut+2*time.Second, "%v", took)
 					}
-					assert.Equal(t, b.server.Memory().Used(), int64(0))
+					assert.Equal(t, b.server.Integration().Memory().Used(), int64(0))
 				})
 			})
 		}

@@ -73,11 +73,12 @@ func (h *Handler) newSession(principal string, old bool) *session {
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.conn = h.server.NewConn(s.ctx, &link{s: s}, principal)
+	connect := h.server.Integration().NewConn
 	if h.o.Replicas && !old {
-		s.conn.Portable()
+		connect = h.server.Integration().NewReplicatedConn
 		s.lastStream = mathrand.Int64N(1 << 52) // other servers have streams of the same session, and no two may have events of the same id
 	}
+	s.conn = connect(s.ctx, &link{s: s}, principal)
 	return s
 }
 
@@ -91,7 +92,7 @@ func (x *exchange) adopt(id string) bool {
 	}
 	s := x.newSession(x.principal, false)
 	s.id = id
-	if s.conn.Adopt(id) != nil {
+	if x.server.Integration().RestoreSession(s.conn, id) != nil {
 		s.end(errEnded)
 		return false
 	}
