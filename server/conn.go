@@ -2,24 +2,14 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
+	"crypto/rand"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
-	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// drainTimeout is how long what runs may go on when a client has closed its end, and on shutdown. Clients wait about two seconds before they send SIGTERM.
-const drainTimeout = 1500 * time.Millisecond
-
-// abandonTimeout is how long calls may go on after their context has ended, before Serve returns without them.
-const abandonTimeout = 3 * time.Second
 
 // A Conn is one client, as the server knows it: a stream, a legacy session over HTTP, or a single modern request over HTTP. All its methods are safe for
 // concurrent use.
@@ -96,59 +86,6 @@ func (c *Conn) Close() {
 	c.goroutines.Wait()
 }
 
-// An origin is where a request comes from.
-type connContext struct {
-	context.Context
-	conn *Conn
-	link Link // nil: the request's peer
-}
-
-type connKey struct{}
-
-func (o *connContext) Value(key any) any {
-	if key == (connKey{}) {
-		return o
-	}
-	return o.Context.Value(key)
-}
-
-// Serve answers one client on stream, until the client closes it or ctx ends; then it lets running calls finish for up to 1.5 s and returns, and nothing of
-// it is left running. It returns nil if the client closed between two messages or ctx ended, and otherwise what went wrong: also if an operation runs on
-// for 3 s after its context has ended. The framing (newline or
-// Content-Length) is the client's choice, told from its first bytes. Closing stream must end a Read that blocks on it.
-func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
-	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, "")
-	defer c.Close()
-	peer := rpc.NewPeer(stream, rpc.Options{
-		Handler:      s.handler,
-		Framing:      framing.Auto,
-		Limits:       s.o.Limits,
-		Cancellation: mcp.Cancellation(),
-		Ordered:      func(method string) bool { return method == mcp.MethodInitialize },
-		Drain:        drainTimeout,
-		Hooks:        s.hooks(),
-		Context:      &connContext{c.ctx, c, nil}, // of all its requests; each knows its peer
-	})
-	c.setLink(peer)
-	select {
-	case <-peer.Closed():
-	case <-ctx.Done():
-		c.Finish()
-		grace, cancel := context.WithTimeout(c.ctx, drainTimeout)
-		defer cancel()
-		_ = peer.Shutdown(grace) // in time or not, it is closed
-	}
-	select {
-	case <-peer.Done():
-	case <-time.After(abandonTimeout):
-		return errors.New("server: calls still run that do not heed the end of their context")
-	}
-	if err := peer.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("server: %w", err)
-	}
-	return nil
-}
-
 // hooks are the application's, and the log of what no application can want to miss.
 func (s *Server) hooks() rpc.Hooks {
 	h := s.o.Hooks
@@ -160,4 +97,45 @@ func (s *Server) hooks() rpc.Hooks {
 		}
 	}
 	return h
+}
+
+// Session names the client at the other end, for who keeps something for each: a name that no other connection ever has. Where requests come without a connection
+// (see [Server.Stateless]) it is that of the principal, and so of all clients that it has.
+func (c *Conn) Session() string {
+	if c.isStateless() {
+		return "principal " + c.principal
+	}
+	return ownerSession + c.sessionID()
+}
+
+// isStateless reports whether the requests of any number of clients come this way.
+func (c *Conn) isStateless() bool { return c.ctx.Done() == nil }
+
+// sessionID is a random one.
+func (c *Conn) sessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.randomID == "" {
+		c.randomID = rand.Text()
+	}
+	return c.randomID
+}
+
+// Context ends with the connection; never, where requests come without one.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// Capabilities returns what a legacy client has declared; nothing before it has, and nothing of modern clients, that do so with each request.
+func (c *Conn) Capabilities() mcp.ClientCapabilities {
+	if e := c.legacy.Load(); e != nil {
+		can, _ := e.clientCapabilities()
+		return can
+	}
+	return mcp.ClientCapabilities{}
+}
+
+// unsolicitedLink is the link for what the server says unasked.
+func (c *Conn) unsolicitedLink() Link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.link
 }

@@ -2,8 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -63,19 +61,4 @@ func modernEra(m *meta) (*era, error) {
 func unsupportedVersion(requested string) error {
 	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
 	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "Unsupported protocol version", Data: data}
-}
-
-// modernError makes a handler's error one that a modern client may get: of the codes that belong to the specification, only those that it defines
-// (2026-07-28, basic, Error Codes).
-func (r *request) modernError(err error) error {
-	e, ok := errors.AsType[*rpc.Error](err)
-	switch {
-	case !ok || mcp.IsModernError(int64(e.Code)) || !mcp.IsReservedCode(int64(e.Code)):
-		return err
-	case e.Code == mcp.CodeResourceNotFound:
-		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
-	case e.Code == mcp.CodeURLElicitationRequired: // of a legacy server behind this one: there is nothing in its place once the user has refused
-		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
-	}
-	return r.logError(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 
@@ -111,3 +112,13 @@ func initialized(c *Conn, _ *rpc.Request) {
 func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, ClientRoots) }
 
 func ping(*request) (any, error) { return rawJSON(`{}`), nil }
+
+// Ping asks a legacy client whether it is there, and blocks until it says so or ctx ends (2025-11-25, basic/utilities/ping). A modern client cannot be asked: the
+// error is [ErrNoRequest], as it is outside of a request.
+func Ping(ctx context.Context) error {
+	r := requestFrom(ctx)
+	if r == nil || r.era.modern {
+		return ErrNoRequest
+	}
+	return r.link.Call(ctx, mcp.MethodPing, nil, nil)
+}

@@ -183,3 +183,14 @@ func jsonOrText(value slog.Value) any {
 		return json.RawMessage(raw)
 	}
 }
+
+// Logger returns a logger for the client whose request is being answered, as far as it asks for logs; nobody hears it otherwise. It is for handlers of
+// tools, prompts and resources; operations have [dispatch.Logger]. It is safe for concurrent use.
+func Logger(ctx context.Context) *slog.Logger {
+	if r := requestFrom(ctx); r != nil {
+		if level, err := r.logLevel(); err == nil && level != "" {
+			return slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog()})
+		}
+	}
+	return slog.New(slog.DiscardHandler)
+}

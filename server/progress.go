@@ -76,3 +76,24 @@ func (p *progress) end() {
 		<-sending
 	}
 }
+
+// Progress tells the client how far its request has come: done of total, 0 for a total not known. It is for handlers of tools, prompts and resources; operations
+// have [dispatch.Progress]. It does nothing if the client does not ask for progress, or the handler has returned. It is safe for concurrent use.
+func Progress(ctx context.Context, done, total float64, message string) {
+	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
+		r.reportProgress(done, total, message)
+	}
+}
+
+// wantsProgress says whether anybody hears of progress.
+func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
+
+// reportProgress reports progress to whom it concerns: who watches the task, or who waits for the answer.
+func (r *request) reportProgress(done, total float64, message string) {
+	switch {
+	case r.task.created():
+		r.task.report(done, total, message)
+	case r.progress != nil:
+		r.progress.report(done, total, message)
+	}
+}

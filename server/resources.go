@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"sync/atomic"
 
@@ -134,23 +133,6 @@ func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	return l.sorted[index], found
 }
 
-// ResourceNotFound is the error for a resource that there is not: which code that has depends on the client's revision.
-func ResourceNotFound(uri string) error { return &notFound{uri} }
-
-type notFound struct{ uri string }
-
-func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
-
-// in is the error in an era (2026-07-28, server/resources, Error Handling).
-func (e *notFound) in(era *era) error {
-	code := mcp.CodeResourceNotFound
-	if era.modern {
-		code = rpc.CodeInvalidParams
-	}
-	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
-	return &rpc.Error{Code: code, Message: fmt.Sprintf("Resource not found: %.500s", e.uri), Data: data}
-}
-
 // uri is the param that names a resource.
 func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
@@ -214,42 +196,4 @@ func readResource(r *request) (any, error) {
 		}
 	}
 	return r.encodeResult(&own, &own.Result)
-}
-
-// handlerError is the answer to a request whose handler has failed.
-func (r *request) handlerError(err error) (any, error) {
-	if _, ok := errors.AsType[*inputRequiredError](err); ok && r.stopErr() != nil {
-		return r.inputRequired()
-	}
-	if missing, ok := errors.AsType[*notFound](err); ok {
-		return nil, missing.in(r.era)
-	}
-	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
-		return nil, r.logError(err)
-	}
-	return nil, err
-}
-
-// logError logs why there is no answer: the client does not learn it.
-func (r *request) logError(err error) error {
-	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
-	return err
-}
-
-var errNoResult = errors.New("server: the handler returned neither a result nor an error")
-
-// encodeResult makes a handler's result one of the client's era. base is of a copy of it.
-func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
-	base.ResultType = ""
-	if r.era.modern {
-		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
-		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
-			return nil, err
-		}
-	}
-	text, err := mcp.Marshal(result)
-	if err != nil {
-		return nil, r.logError(err)
-	}
-	return rawJSON(text), nil
 }

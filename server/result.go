@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -84,4 +85,20 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 		dst = append(dst, `,"_meta":{`+metaSession...)
 	}
 	return append(jsonscan.AppendString(dst, session), "}}"...), nil
+}
+
+// encodeResult makes a handler's result one of the client's era. base is of a copy of it.
+func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
+	base.ResultType = ""
+	if r.era.modern {
+		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
+		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
+			return nil, err
+		}
+	}
+	text, err := mcp.Marshal(result)
+	if err != nil {
+		return nil, r.logError(err)
+	}
+	return rawJSON(text), nil
 }

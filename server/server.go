@@ -183,7 +183,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
-	s.handler = rpc.Chain(s.serve, o.Middleware...)
+	s.handler = rpc.Chain(s.handle, o.Middleware...)
 	return s
 }
 
@@ -192,18 +192,6 @@ func (s *Server) runCallback(name string, f func()) {
 	if failure := contain.Run(f); failure != nil {
 		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack", string(failure.Stack))
 	}
-}
-
-// PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
-// An operation learns so who has called it on any surface.
-func PrincipalFrom(ctx context.Context) string {
-	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
-		return o.conn.principal
-	}
-	if call := dispatch.CallFrom(ctx); call != nil {
-		return call.Principal
-	}
-	return ""
 }
 
 // addConn and leave keep the connections, and watch the catalog as long as there are any.
@@ -224,45 +212,4 @@ func (s *Server) removeConn(c *Conn) {
 		s.stopCatalogWatch()
 		s.stopCatalogWatch = nil
 	}
-}
-
-// serve is the rpc handler of all connections.
-func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
-	from, _ := ctx.Value(connKey{}).(*connContext)
-	c := from.conn
-	if req.IsNotification() {
-		if handle, ok := notifications[req.Method]; ok {
-			handle(c, req)
-		}
-		return nil, nil
-	}
-	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
-	defer r.close()
-	if r.link == nil {
-		r.link = noLink{}
-		if peer := req.Peer(); peer != nil {
-			r.link = s.wrapLink(peer)
-		}
-	}
-	if err := r.read(); err != nil {
-		return nil, err
-	}
-	era, err := classify(r, c.legacy.Load())
-	if err != nil {
-		return nil, err
-	}
-	r.era = era
-	m, ok := methods[req.Method]
-	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.declaredKinds()) {
-		return nil, methodNotFound(req.Method, era)
-	}
-	if r.meta.progressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
-		defer r.progress.end()
-	}
-	result, err := r.handle(m)
-	if err != nil && era.modern {
-		err = r.modernError(err)
-	}
-	return result, err
 }

@@ -49,7 +49,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		}
 	}
 	if !wanted {
-		return r.call(found)
+		return r.runTool(found)
 	}
 
 	t, err := r.newTask(ttl)
@@ -65,7 +65,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		t.run(func(own *request) (any, error) { return own.call(found) })
+		t.run(func(own *request) (any, error) { return own.runTool(found) })
 	}()
 	select {
 	case <-t.createdC:
@@ -180,17 +180,4 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 		}
 	}
 	return all
-}
-
-// wantsProgress says whether anybody hears of progress.
-func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
-
-// reportProgress reports progress to whom it concerns: who watches the task, or who waits for the answer.
-func (r *request) reportProgress(done, total float64, message string) {
-	switch {
-	case r.task.created():
-		r.task.report(done, total, message)
-	case r.progress != nil:
-		r.progress.report(done, total, message)
-	}
 }

@@ -182,31 +182,31 @@ func callTool(r *request) (any, error) {
 	if s.tasks.enabled.Load() {
 		return r.callToolOrTask(found)
 	}
-	return r.call(found)
+	return r.runTool(found)
 }
 
 // call calls a tool here and now.
-func (r *request) call(found *item[*tool]) (any, error) {
+func (r *request) runTool(found *item[*tool]) (any, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	s, arguments := r.conn.server, json.RawMessage(r.param(paramArguments))
 	switch t := found.value; {
 	case t.raw != nil:
-		return r.callRaw(t, arguments)
+		return r.runAddedTool(t, arguments)
 	case t.service != nil:
 		op, params, answer := t.service.route(arguments)
 		if op == nil {
 			return &toolResult{s, r.era, answer}, nil
 		}
-		return r.dispatch(found.key, op.Name(), params)
+		return r.runOperation(found.key, op.Name(), params)
 	default:
-		return r.dispatch(found.key, t.operation, arguments)
+		return r.runOperation(found.key, t.operation, arguments)
 	}
 }
 
 // dispatch runs an operation.
-func (r *request) dispatch(tool, operation string, arguments json.RawMessage) (any, error) {
+func (r *request) runOperation(tool, operation string, arguments json.RawMessage) (any, error) {
 	s := r.conn.server
 	call := dispatch.Call{
 		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp", Principal: r.conn.principal, Client: r.conn.ctx,

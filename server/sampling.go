@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -42,4 +43,36 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 		return errors.New("the last message uses a tool, whose result is missing")
 	}
 	return nil
+}
+
+// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does. Where the model has used tools, the next message has to
+// have the result of each use, and nothing else.
+func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	r, err := askableRequest(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMessages(params.Messages); err != nil {
+		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
+	}
+	can, err := r.era.clientCapabilities()
+	switch {
+	case err != nil:
+		return nil, err
+	case can.Sampling == nil:
+		return nil, r.missingCapability("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
+		return nil, r.missingCapability("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
+	}
+	result := new(mcp.CreateMessageResult)
+	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
+		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
+			return err
+		}
+		return errors.New("there is no message in it")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }

@@ -4,16 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-const maxRounds = 10 // of questions that are asked by hand, of a legacy client
-
-var errTooManyRounds = errors.New("server: a handler has asked its client too many times, and never answered")
 
 // RequireInput is for handlers that drive the conversation with their client by hand, in place of [Elicit] and its like: the handler returns the error that
 // this returns, the client gets the requests, and the handler runs anew when the request comes again. [Inputs] then has the answers, and the state, which only the
@@ -100,26 +95,4 @@ func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 		return nil, ""
 	}
 	return maps.Clone(r.rounds.state.Answers), r.rounds.state.HandlerState
-}
-
-// handle has the method's function answer, again and again while it asks a legacy client by hand.
-func (r *request) handle(m method) (any, error) {
-	for range maxRounds {
-		result, err := m.handle(r)
-		if !r.takeRerun() {
-			return result, err
-		}
-	}
-	return nil, r.logError(errTooManyRounds)
-}
-
-// takeRerun reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
-func (r *request) takeRerun() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.rounds == nil || !r.rounds.rerun {
-		return false
-	}
-	r.rounds.rerun, r.rounds.stopErr = false, nil
-	return true
 }

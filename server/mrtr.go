@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -271,3 +272,21 @@ func (x *mrtr) inputRequiredResult() (any, error) {
 	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+mcp.MetaServerInfo+`":`...)
 	return rawJSON(append(append(result, s.info...), "}}"...)), nil
 }
+
+// ErrAsked matches the error with which a handler ends because its client is asked something, and has not answered yet: see [Elicit] and [RequireInput].
+var ErrAsked = errors.New("server: the client is being asked")
+
+// takeRerun reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
+func (r *request) takeRerun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rounds == nil || !r.rounds.rerun {
+		return false
+	}
+	r.rounds.rerun, r.rounds.stopErr = false, nil
+	return true
+}
+
+const maxRounds = 10 // of questions that are asked by hand, of a legacy client
+
+var errTooManyRounds = errors.New("server: a handler has asked its client too many times, and never answered")

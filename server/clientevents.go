@@ -1,78 +1,9 @@
 package server
 
 import (
-	"context"
-	"crypto/rand"
-	"errors"
 	"slices"
 	"sync"
-
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
-
-// ErrAsked matches the error with which a handler ends because its client is asked something, and has not answered yet: see [Elicit] and [RequireInput].
-var ErrAsked = errors.New("server: the client is being asked")
-
-// ConnFrom returns the connection that the request has come by which ctx belongs to; nil outside of requests.
-func ConnFrom(ctx context.Context) *Conn {
-	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
-		return o.conn
-	}
-	return nil
-}
-
-// Session names the client at the other end, for who keeps something for each: a name that no other connection ever has. Where requests come without a connection
-// (see [Server.Stateless]) it is that of the principal, and so of all clients that it has.
-func (c *Conn) Session() string {
-	if c.isStateless() {
-		return "principal " + c.principal
-	}
-	return ownerSession + c.sessionID()
-}
-
-// isStateless reports whether the requests of any number of clients come this way.
-func (c *Conn) isStateless() bool { return c.ctx.Done() == nil }
-
-// sessionID is a random one.
-func (c *Conn) sessionID() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.randomID == "" {
-		c.randomID = rand.Text()
-	}
-	return c.randomID
-}
-
-// Context ends with the connection; never, where requests come without one.
-func (c *Conn) Context() context.Context { return c.ctx }
-
-// Capabilities returns what a legacy client has declared; nothing before it has, and nothing of modern clients, that do so with each request.
-func (c *Conn) Capabilities() mcp.ClientCapabilities {
-	if e := c.legacy.Load(); e != nil {
-		can, _ := e.clientCapabilities()
-		return can
-	}
-	return mcp.ClientCapabilities{}
-}
-
-// Roots asks a legacy client for its roots, outside of any request, and blocks until it has answered or ctx ends (2025-11-25, client/roots). It returns none if the client has
-// not declared that it has some; a modern one can only be asked within a request, see the function [Roots].
-func (c *Conn) Roots(ctx context.Context) ([]mcp.Root, error) {
-	link := c.unsolicitedLink()
-	if link == nil || c.Capabilities().Roots == nil {
-		return nil, nil
-	}
-	var result mcp.ListRootsResult
-	err := link.Call(&connContext{ctx, c, nil}, mcp.MethodListRoots, nil, &result)
-	return result.Roots, err
-}
-
-// unsolicitedLink is the link for what the server says unasked.
-func (c *Conn) unsolicitedLink() Link {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.link
-}
 
 // A ClientEvent is what can become of a legacy client.
 type ClientEvent int

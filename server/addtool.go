@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
@@ -106,12 +105,12 @@ func (s *Server) RemoveTools(names ...string) int {
 }
 
 // callRaw calls a tool of the application's own.
-func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
+func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
 	if t.raw.Forward != nil {
-		return r.forward(t, arguments)
+		return r.runForwarded(t, arguments)
 	}
 	if err := t.input.ValidateScanned(arguments); err != nil {
 		return r.toolError("Invalid arguments: " + err.Error())
@@ -133,7 +132,7 @@ func (r *request) callRaw(t *tool, arguments json.RawMessage) (any, error) {
 }
 
 // forward calls a tool of another server.
-func (r *request) forward(t *tool, arguments json.RawMessage) (any, error) {
+func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) {
 	result, err := t.raw.Forward(r, arguments)
 	if err != nil {
 		return r.handlerError(err)
@@ -177,41 +176,4 @@ func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 		own.StructuredContent = nil
 	}
 	return r.encodeResult(&own, &own.Result)
-}
-
-func isObject(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) }
-
-// content is a block of content, or what stands for it where the era does not have such a block.
-func (e *era) content(block mcp.Content) mcp.Content {
-	f, _ := mcp.FeaturesOf(e.revision)
-	switch b := block.(type) {
-	case *mcp.AudioContent:
-		if !f.Audio {
-			return &mcp.TextContent{Text: fmt.Sprintf("[sound, %s, %d bytes]", b.MIMEType, len(b.Data)), Annotations: b.Annotations}
-		}
-	case *mcp.ResourceLink:
-		if !f.ResourceLinks {
-			return &mcp.TextContent{Text: fmt.Sprintf("[%s](%s)", b.Name, b.URI), Annotations: b.Annotations}
-		}
-	}
-	return block
-}
-
-// Progress tells the client how far its request has come: done of total, 0 for a total not known. It is for handlers of tools, prompts and resources; operations
-// have [dispatch.Progress]. It does nothing if the client does not ask for progress, or the handler has returned. It is safe for concurrent use.
-func Progress(ctx context.Context, done, total float64, message string) {
-	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
-		r.reportProgress(done, total, message)
-	}
-}
-
-// Logger returns a logger for the client whose request is being answered, as far as it asks for logs; nobody hears it otherwise. It is for handlers of
-// tools, prompts and resources; operations have [dispatch.Logger]. It is safe for concurrent use.
-func Logger(ctx context.Context) *slog.Logger {
-	if r := requestFrom(ctx); r != nil {
-		if level, err := r.logLevel(); err == nil && level != "" {
-			return slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog()})
-		}
-	}
-	return slog.New(slog.DiscardHandler)
 }
