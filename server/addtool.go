@@ -13,46 +13,52 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Tool is a tool in MCP's own terms, for what an operation of the catalog cannot be: one whose result has images, sound or resources in it, or is another
-// server's. It is for this surface alone.
+// A Tool is a tool in MCP's own terms, for what an operation of the catalog cannot express: images,
+// audio or resources in the result, or a tool of another server. Other surfaces do not have it.
 type Tool struct {
-	mcp.Tool // InputSchema nil: any object. With an OutputSchema, a result that is no error has to have structured content that fits it
+	// InputSchema nil stands for any object. With an OutputSchema, each result without IsError must
+	// have structured content that fits it.
+	mcp.Tool
 
-	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and live as long as the call. The error is as that of
-	// [Resource].Read; what the model is to know of a failure belongs into a result with IsError. The result is not changed, and may be the same for many
-	// calls. What the client's revision does not have is left out or stands as text: sound, links, structured content. It may be called by any number of
-	// goroutines at a time.
+	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and
+	// are valid until Call returns. The error follows the rules of [Resource].Read; a failure that
+	// the model should see belongs in a result with IsError. A panic is logged, and answers the
+	// call with the error -32603 "Internal error". The result is not changed and may be shared by
+	// many calls. What the client's revision lacks, such as audio, resource links and structured
+	// content, is replaced by text or left out. Call must be safe for concurrent use.
 	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 
-	// Tasks says whether calls are tasks: never (""), if the client can have it so, or always. It is told to clients of 2025-11-25 in place of
-	// the tool's Execution. See [TaskOptions].
+	// Tasks says whether calls run as tasks: never (""), if the client wants it, or always. Clients
+	// of 2025-11-25 see it in place of the tool's Execution. See [TaskOptions].
 	Tasks mcp.TaskSupport
 
-	// TaskLater has a call become a task only when Call says so with [BecomeTask], which is for what has to be asked, or found out, before it is known whether there
-	// will be one. To a client of 2025-11-25, which itself asks for the task, it makes no difference.
+	// TaskLater makes a call a task only when Call calls [BecomeTask], so that Call can first ask
+	// the client, or find out whether a task is necessary. It makes no difference for a client of
+	// 2025-11-25, which asks for the task itself.
 	TaskLater bool
 
-	// Forward is in place of Call for a tool of another server, which checks what goes in and out
-	// itself: the arguments are those that came, and the result, a JSON object, is what the client
-	// gets, but for a resultType if that is missing and the client's era wants one, and structured
-	// content that is no object, which the legacy era does not have. The error is as that of Call.
-	// Such a tool may have any name, as it is the other server's.
+	// Forward replaces Call for a tool of another server, which validates input and output itself.
+	// The arguments are those of the request, and the result, a JSON object, is sent as it is, with
+	// two exceptions: a missing resultType is added in the modern era, and structured content that
+	// is not an object is left out in the legacy era, which does not have it. Errors and panics are
+	// those of Call. Such a tool may have any name, since the other server has chosen it.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
-	// Definition, if set, is what lists have of the tool in place of the fields of mcp.Tool, byte
-	// for byte but for line breaks: a JSON object, for what another server has said. To clients of
-	// the legacy era it, like any tool, is listed without an OutputSchema that their revision does
-	// not have, which is any but that of an object; and not at all if its InputSchema is none of an
-	// object.
+	// Definition, if set, is the tool in lists, a JSON object in place of the fields of mcp.Tool.
+	// It is sent byte for byte except for line breaks. Clients of the legacy era get every tool
+	// without an OutputSchema that their revision does not have, which is any but that of an
+	// object, and do not get the tool at all if its InputSchema is not that of an object.
 	Definition json.RawMessage
 
-	// NeedsSession leaves the tool out of lists for requests that come without a session, as those
-	// of modern clients over HTTP (see [Server.Stateless]). They can still be made: it is up to the
-	// function to refuse them, and to say why.
+	// NeedsSession leaves the tool out of lists for requests without a session, such as those of
+	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still call it; the
+	// function has to refuse the call.
 	NeedsSession bool
 }
 
-// AddTool offers a tool, in place of one with the same name that was added this way. An operation of the catalog with that name goes first.
+// AddTool adds a tool. It replaces a tool of the same name that was added this way; an operation of
+// the catalog with that name takes precedence. It fails if the name, a schema or the combination of
+// fields is invalid.
 func (s *Server) AddTool(t Tool) error {
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
@@ -68,7 +74,8 @@ func (s *Server) AddTool(t Tool) error {
 	case (t.Call == nil) == (t.Forward == nil):
 		err = errors.New("it needs Call or Forward")
 	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
-		err = errors.New("Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
+		err = errors.New(
+			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
 	case t.Forward == nil:
 		made.input, err = schema.Compile(t.InputSchema)
 		if err == nil && t.OutputSchema != nil {
@@ -89,13 +96,15 @@ func (s *Server) AddTool(t Tool) error {
 		s.tasks.enabled.Store(true)
 	}
 	if s.addedTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
-		s.log.Warn("a tool is not listed to clients of revisions before 2026-07-28, which would refuse all of the list: its inputSchema is none of an object", "tool", t.Name)
+		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
+			"tool", t.Name)
 	}
 	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
 	return nil
 }
 
-// RemoveTools takes away the tools of these names that were added with AddTool, and returns how many of them there were.
+// RemoveTools removes the tools of these names that were added with AddTool, and returns their
+// number.
 func (s *Server) RemoveTools(names ...string) int {
 	removed := s.addedTools.remove(names...)
 	if removed > 0 {
@@ -104,7 +113,7 @@ func (s *Server) RemoveTools(names ...string) int {
 	return removed
 }
 
-// callRaw calls a tool of the application's own.
+// runAddedTool runs a tool that was added with AddTool.
 func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
@@ -125,20 +134,23 @@ func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) 
 	}
 	if t.output != nil && result != nil && !result.IsError {
 		if err := t.output.Validate(result.StructuredContent); err != nil {
-			return nil, r.logError(fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name, err))
+			return nil, r.logError(
+				fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name,
+					err))
 		}
 	}
 	return r.rawToolResult(result)
 }
 
-// forward calls a tool of another server.
+// runForwarded runs a tool with Forward.
 func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) {
 	result, err := t.raw.Forward(r, arguments)
 	if err != nil {
 		return r.handlerError(err)
 	}
 	if !isObject(result) || jsonscan.Valid(result) != nil {
-		return nil, r.logError(fmt.Errorf("the result of the tool %s is no JSON object", t.raw.Name))
+		return nil, r.logError(
+			fmt.Errorf("the result of the tool %s is not a JSON object", t.raw.Name))
 	}
 	if !r.era.modern {
 		return rawJSON(legacyResult(result)), nil
@@ -147,7 +159,8 @@ func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) 
 		return rawJSON(result), nil
 	}
 	open := bytes.IndexByte(result, '{') + 1
-	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...), `"resultType":"complete"`...)
+	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...),
+		`"resultType":"complete"`...)
 	for range jsonscan.Members(result) {
 		typed = append(typed, ',')
 		break
@@ -155,16 +168,19 @@ func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) 
 	return rawJSON(append(typed, result[open:]...)), nil
 }
 
-// toolError is the result of a call whose arguments are wrong: the model can do something about it (2026-07-28, server/tools, Error Handling).
+// toolError returns a result with IsError for invalid arguments, which the model can correct
+// (2026-07-28, server/tools, Error Handling).
 func (r *request) toolError(message string) (any, error) {
-	return r.rawToolResult(&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
+	return r.rawToolResult(
+		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
 }
 
+// rawToolResult returns a tool's result as the client's era has it.
 func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may return the same to all
+	own := *result // the handler may share its result
 	if own.Content == nil && own.StructuredContent != nil {
 		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
 	}
@@ -172,7 +188,8 @@ func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 	for i, block := range own.Content {
 		own.Content[i] = r.era.content(block)
 	}
-	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structuredContent || !f.AnyStructuredOutput && !isObject(own.StructuredContent) {
+	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structuredContent || !f.AnyStructuredOutput &&
+		!isObject(own.StructuredContent) {
 		own.StructuredContent = nil
 	}
 	return r.encodeResult(&own, &own.Result)

@@ -9,9 +9,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ErrNoRequest is the error of Elicit, Sample, Roots and Once outside of a request that may ask its client: tools/call, prompts/get, resources/read.
+// ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] outside of a request whose
+// client can be asked: tools/call, prompts/get and resources/read.
 var ErrNoRequest = errors.New("server: there is no request here whose client could be asked")
 
+// decodeInto returns a function for [request.ask] that decodes each answer into result.
 func decodeInto[T any](result *T) func([]byte) error {
 	return func(answer []byte) error {
 		*result = *new(T)
@@ -26,36 +28,45 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 	case r == nil || !asks[r.Method]:
 		return nil, ErrNoRequest
 	case key == keyConfirm:
-		return nil, fmt.Errorf("server: the key %q is taken, by the question whether a call is confirmed; use another", key)
+		return nil, fmt.Errorf(
+			"server: the key %q is taken, by the question whether a call is confirmed; use another",
+			key)
 	}
 	return r, nil
 }
 
-// asks are the requests that may have questions for their result (2026-07-28, basic/patterns/mrtr, Supported Requests).
-var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
+// asks are the requests that may have questions for their result (2026-07-28, basic/patterns/mrtr,
+// Supported Requests).
+var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true,
+	mcp.MethodReadResource: true}
 
-// missingCapability is the error for a client that has not declared what it takes to be asked.
+// missingCapability stops the handler with the error for a client that does not declare a
+// capability.
 func (r *request) missingCapability(name string, capabilities mcp.ClientCapabilities) error {
-	failure := &rpc.Error{Code: rpc.CodeInvalidParams, Message: "the client does not declare the capability " + name}
+	failure := &rpc.Error{Code: rpc.CodeInvalidParams,
+		Message: "the client does not declare the capability " + name}
 	if r.era.modern {
 		failure.Code = mcp.CodeMissingRequiredClientCapability
-		failure.Data, _ = mcp.Marshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
+		failure.Data, _ = mcp.Marshal(
+			mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: capabilities})
 	}
 	return r.stop(failure)
 }
 
-// clientCapabilities is what the client has declared.
+// clientCapabilities decodes the client's capabilities.
 func (e *era) clientCapabilities() (can mcp.ClientCapabilities, err error) {
 	if e.capabilities == nil {
 		return can, nil
 	}
 	if err := mcp.Unmarshal(e.capabilities, &can); err != nil {
-		return can, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the client's capabilities: %v", err)
+		return can, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: the client's capabilities: %v", err)
 	}
 	return can, nil
 }
 
-// CapabilitiesFrom returns what the client of the request that ctx belongs to has declared; nothing outside of a request, or if it makes no sense.
+// CapabilitiesFrom returns the capabilities that the client of a request declares. It returns the
+// zero value outside of a request, or if the client's value is invalid.
 func CapabilitiesFrom(ctx context.Context) mcp.ClientCapabilities {
 	if r := requestFrom(ctx); r != nil {
 		can, _ := r.era.clientCapabilities()

@@ -9,14 +9,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// changeNotification is something that clients want to hear of: a notification, and for some what it is about. What happens while a client does not read is told
+// A changeNotification is a notification about a change. Equal ones that wait for a client are sent
 // once.
 type changeNotification struct {
 	method  string
-	subject string // the URI of a resource, the id of a task
+	subject string // the URI of a resource or the ID of a task; "" for a list
 }
 
-// notifyChange tells every connection, now or when what is held back is let go.
+// notifyChange notifies all connections, or defers that: see [Integration.DeferListChanged].
 func (s *Server) notifyChange(n changeNotification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,19 +27,21 @@ func (s *Server) notifyChange(n changeNotification) {
 	s.notifyConns(n)
 }
 
-// notifyConns tells every connection, without waiting for any. None of them is closed meanwhile. With mu.
+// notifyConns notifies all connections and waits for none. No connection closes meanwhile, since
+// the caller holds mu.
 func (s *Server) notifyConns(n changeNotification) {
 	for c := range s.conns {
 		c.notifyChange(n)
 	}
 }
 
-// ResourceUpdated tells those clients who have subscribed to the resource that it has changed. It does not block.
+// ResourceUpdated sends notifications/resources/updated to the clients that are subscribed to the
+// resource. It does not block.
 func (s *Server) ResourceUpdated(uri string) {
 	s.notifyChange(changeNotification{mcp.NotificationResourceUpdated, uri})
 }
 
-// notifyChange notes what a connection's client is to be told, if it wants to know.
+// notifyChange queues a notification for the client and its subscriptions that want it.
 func (c *Conn) notifyChange(n changeNotification) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,11 +60,13 @@ func (c *Conn) notifyChange(n changeNotification) {
 	}
 }
 
-// wantsChange reports whether a legacy client is told. With mu.
+// wantsChange reports whether a legacy client gets a notification. The caller holds mu.
 func (c *Conn) wantsChange(n changeNotification) bool {
-	return c.initialized.Load() && (n.subject == "" || c.subscribed[n.subject] || n.method == mcp.NotificationTaskStatus)
+	return c.initialized.Load() &&
+		(n.subject == "" || c.subscribed[n.subject] || n.method == mcp.NotificationTaskStatus)
 }
 
+// queueChange queues a notification. The caller holds mu.
 func (c *Conn) queueChange(n changeNotification) {
 	if c.changes == nil {
 		c.changes = map[changeNotification]struct{}{}
@@ -71,15 +75,17 @@ func (c *Conn) queueChange(n changeNotification) {
 	c.startSending()
 }
 
-// startSending has the pending news told, if nobody does yet. With mu.
+// startSending starts a goroutine that sends the queued notifications, unless one runs. The caller
+// holds mu.
 func (c *Conn) startSending() {
-	if !c.sending && len(c.changes) > 0 && (c.link != nil || len(c.subscriptions) > 0) && c.ctx.Err() == nil {
+	if !c.sending && len(c.changes) > 0 && (c.link != nil || len(c.subscriptions) > 0) &&
+		c.ctx.Err() == nil {
 		c.sending = true
 		c.goroutines.Go(c.sendChanges)
 	}
 }
 
-// sendChanges tells the client what is pending, until nothing is.
+// sendChanges sends queued notifications until the queue is empty.
 func (c *Conn) sendChanges() {
 	for {
 		c.mu.Lock()
@@ -109,20 +115,23 @@ func (c *Conn) sendChanges() {
 		c.mu.Unlock()
 		for _, m := range messages {
 			if params, ok := c.server.changeParams(c.ctx, m.changeNotification, m.meta); ok {
-				c.server.runCallback("what notifies a client", func() {
+				c.server.runCallback("Link.Notify", func() {
 					// It fails only when the connection ends.
 					_ = m.link.Notify(&connContext{c.ctx, c, nil}, m.method, params.orNil())
 				})
 			}
 		}
 		for _, m := range messages {
-			c.server.runCallback("what notifies a client", func() { flush(c.ctx, m.link) }) // or news would pile up in the queue
+			// otherwise notifications fill the queue
+			c.server.runCallback("Link.Notify", func() { flush(c.ctx, m.link) })
 		}
 	}
 }
 
-// changeParams are the params of a notification; ok is false if there is nothing to tell any more. meta belongs to a subscription, or is nil.
-func (s *Server) changeParams(ctx context.Context, n changeNotification, meta rawJSON) (params rawJSON, ok bool) {
+// changeParams returns the params of a notification. meta is the _meta of a subscription, or nil.
+// ok is false if its subject is gone.
+func (s *Server) changeParams(ctx context.Context, n changeNotification,
+	meta rawJSON) (params rawJSON, ok bool) {
 	params = append(params, '{')
 	switch n.method {
 	case mcp.NotificationResourceUpdated:

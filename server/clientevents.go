@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// A ClientEvent is what can become of a legacy client.
+// A ClientEvent is a change of a legacy client's state.
 type ClientEvent int
 
 const (
-	ClientReady ClientEvent = iota // it has said that it is initialized; once, before anything else
-	ClientRoots                    // it says that its roots have changed
-	ClientLevel                    // it wants to hear of other log messages, see [Conn.LogLevel]
-	ClientGone                     // its connection has ended
+	ClientReady ClientEvent = iota // it has sent notifications/initialized; the first event, once
+	ClientRoots                    // it has sent notifications/roots/list_changed
+	ClientLevel                    // it has sent logging/setLevel; see [Conn.LogLevel]
+	ClientGone                     // its connection has ended; the last event
 )
 
-// An audience is who wants to hear of legacy clients. One goroutine tells everybody everything in
-// the same order, as long as there is something to be told.
+// clientEvents delivers the events of legacy clients to observers. While there are events, one
+// goroutine delivers them, in order.
 type clientEvents struct {
 	mu         sync.Mutex
-	ready      map[*Conn]struct{} // clients that have not gone
+	ready      map[*Conn]struct{} // clients that have sent initialized and not gone
 	observers  []*func(*Conn, ClientEvent)
-	queue      []clientEvent // to be told, each once: a few of each client that is there, or whose coming was told
+	queue      []clientEvent // without duplicates, so a few for each client at most
 	delivering bool
 }
 
-// An event is one to be told, to one function or, with nil, to all.
+// A clientEvent is to be delivered to one observer, or to all if only is nil.
 type clientEvent struct {
 	conn  *Conn
 	event ClientEvent
@@ -44,11 +44,13 @@ func (a *clientEvents) observe(fn func(*Conn, ClientEvent)) (stop func()) {
 	return func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.observers = slices.DeleteFunc(slices.Clone(a.observers), func(other *func(*Conn, ClientEvent)) bool { return other == own })
+		a.observers = slices.DeleteFunc(slices.Clone(a.observers),
+			func(other *func(*Conn, ClientEvent)) bool { return other == own })
 	}
 }
 
-// emit tells of an event. What a client does before it is ready is no news, nor what it does twice.
+// emit queues an event. It drops events of a client that is not ready yet, and a second
+// ClientReady.
 func (a *clientEvents) emit(c *Conn, e ClientEvent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,11 +71,12 @@ func (a *clientEvents) emit(c *Conn, e ClientEvent) {
 	}
 }
 
-// enqueue has an event told. With mu.
+// enqueue appends an event to the queue, unless it is there already. A client that goes before an
+// observer has seen it leaves no event. The caller holds mu.
 func (a *clientEvents) enqueue(e clientEvent) {
 	switch of := func(other clientEvent) bool { return other.conn == e.conn }; {
 	case e.event == ClientGone && slices.Contains(a.queue, clientEvent{e.conn, ClientReady, nil}):
-		a.queue = slices.DeleteFunc(a.queue, of) // nobody has heard of it yet
+		a.queue = slices.DeleteFunc(a.queue, of) // no observer has seen it
 		return
 	case slices.Contains(a.queue, e):
 		return
@@ -85,7 +88,7 @@ func (a *clientEvents) enqueue(e clientEvent) {
 	}
 }
 
-// deliver tells what there is to be told.
+// deliver delivers events until the queue is empty.
 func (a *clientEvents) deliver(s *Server) {
 	for {
 		a.mu.Lock()
@@ -106,7 +109,7 @@ func (a *clientEvents) deliver(s *Server) {
 	}
 }
 
-// isRegistered reports whether a function is still to be told.
+// isRegistered reports whether an observer was not stopped.
 func (a *clientEvents) isRegistered(fn *func(*Conn, ClientEvent)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -11,35 +11,37 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Conn is one client, as the server knows it: a stream, a legacy session over HTTP, or a single modern request over HTTP. All its methods are safe for
-// concurrent use.
+// A Conn is one client: a stream, a legacy session over HTTP, or a single modern request over HTTP.
+// All its methods are safe for concurrent use.
 //
-// Transports that hand over messages one by one make one with [Server.NewConn]; for a stream, [Server.Serve] does everything.
+// [Server.Serve] makes the connection of a stream; another transport makes one with
+// [Integration.NewConn].
 type Conn struct {
 	server     *Server
-	replicated bool   // see there
-	principal  string // who the client is, as the transport has authenticated it
+	replicated bool   // see Integration.NewReplicatedConn
+	principal  string // as the transport has authenticated it
 	ctx        context.Context
 	cancel     context.CancelFunc
 	closing    chan struct{} // closed when the server wants to end the connection
 	closeOnce  sync.Once
-	goroutines sync.WaitGroup // other than the transport's
+	goroutines sync.WaitGroup // those of the connection, not of the transport
 
-	legacy      atomic.Pointer[era] // what initialize agreed on
-	initialized atomic.Bool         // a legacy client has said that it is initialized
-	logLevel    atomic.Value        // a mcp.LoggingLevel, once a legacy client has set one
+	legacy      atomic.Pointer[era] // negotiated by initialize; nil before
+	initialized atomic.Bool         // the client has sent notifications/initialized
+	logLevel    atomic.Value        // an mcp.LoggingLevel; nil until logging/setLevel
 
-	mu               sync.Mutex
-	link             Link // for what the server says unasked; nil if there is none, or none yet
-	subscriptions    map[rpc.ID]*subscription
-	subscribed       map[string]bool                 // resources that a legacy client has subscribed to
-	subscribedMemory *quota.Account                  // holds their URIs; nil: there were none yet
-	changes          map[changeNotification]struct{} // still to be told
-	sending          bool                            // a goroutine does
-	randomID         string                          // see Conn.name
+	mu            sync.Mutex
+	link          Link // for messages outside of requests; nil: there is none yet
+	subscriptions map[rpc.ID]*subscription
+	// by resources/subscribe of a legacy client, by URI
+	subscribed       map[string]bool
+	subscribedMemory *quota.Account                  // for these URIs; nil: none yet
+	changes          map[changeNotification]struct{} // that are to be sent
+	sending          bool                            // a goroutine runs sendChanges
+	randomID         string                          // see Conn.sessionID
 }
 
-// setLink sets the link for what the server says unasked.
+// setLink sets the link for messages outside of requests.
 func (c *Conn) setLink(link Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,13 +49,15 @@ func (c *Conn) setLink(link Link) {
 	c.startSending()
 }
 
-// Handle answers one message of the client. link leads back to where the request came from, for what is said while it is answered; nil: there is no way. It must stay good until
-// Handle returns. The result and error are as those of a [rpc.Handler]: for a transport to encode with [rpc.Answer].
+// Handle handles one message of the client and blocks until it is answered. link sends
+// notifications and requests to the client meanwhile, and must work until Handle returns; nil means
+// that there is no such way. The result and error are those of an [rpc.Handler]; a transport
+// encodes them with [rpc.Answer].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&connContext{ctx, c, c.server.wrapLink(link)}, req)
 }
 
-// Revision is what a legacy client and the server have agreed to speak; "" before that.
+// Revision returns the revision negotiated with a legacy client, or "" before initialize.
 func (c *Conn) Revision() mcp.Revision {
 	if e := c.legacy.Load(); e != nil {
 		return e.revision
@@ -61,7 +65,7 @@ func (c *Conn) Revision() mcp.Revision {
 	return ""
 }
 
-// Finish ends what is open without an end of its own, subscriptions, in good order. Requests that are being answered go on.
+// Finish ends the open subscriptions/listen requests with a result. Other requests go on.
 func (c *Conn) Finish() { c.closeOnce.Do(func() { close(c.closing) }) }
 
 func (c *Conn) isFinishing() bool {
@@ -73,12 +77,13 @@ func (c *Conn) isFinishing() bool {
 	}
 }
 
-// Close ends the connection, and the sessions that its client opened. It blocks until nothing of it is left running but requests, whose contexts
-// are the transport's to end.
+// Close ends the connection and the [dispatch] sessions that its client has opened. It blocks until
+// the connection's goroutines have ended. Requests in progress go on: the transport ends their
+// contexts.
 func (c *Conn) Close() {
 	c.server.removeConn(c)
 	defer c.server.subscriptionsChanged()
-	c.mu.Lock() // nobody begins to tell news from here on
+	c.mu.Lock() // no sendChanges begins after this
 	c.cancel()
 	c.subscribedMemory.Close()
 	c.mu.Unlock()
@@ -86,21 +91,22 @@ func (c *Conn) Close() {
 	c.goroutines.Wait()
 }
 
-// hooks are the application's, and the log of what no application can want to miss.
+// hooks returns the application's hooks, with panics logged.
 func (s *Server) hooks() rpc.Hooks {
 	h := s.o.Hooks
-	panicked := h.Panic
+	onPanic := h.Panic
 	h.Panic = func(method string, value any, stack []byte) {
 		s.log.Error("a handler panicked", "method", method, "panic", value, "stack", string(stack))
-		if panicked != nil {
-			panicked(method, value, stack)
+		if onPanic != nil {
+			onPanic(method, value, stack)
 		}
 	}
 	return h
 }
 
-// Session names the client at the other end, for who keeps something for each: a name that no other connection ever has. Where requests come without a connection
-// (see [Server.Stateless]) it is that of the principal, and so of all clients that it has.
+// Session returns a name of the client that no other connection ever has, as a key for data that
+// belongs to one client. For a connection of [Integration.Stateless] it is a name of the principal,
+// and so the same for all its clients.
 func (c *Conn) Session() string {
 	if c.isStateless() {
 		return "principal " + c.principal
@@ -108,10 +114,10 @@ func (c *Conn) Session() string {
 	return ownerSession + c.sessionID()
 }
 
-// isStateless reports whether the requests of any number of clients come this way.
+// isStateless reports whether the connection is one of [Integration.Stateless].
 func (c *Conn) isStateless() bool { return c.ctx.Done() == nil }
 
-// sessionID is a random one.
+// sessionID returns a random ID, the same each time.
 func (c *Conn) sessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,10 +127,12 @@ func (c *Conn) sessionID() string {
 	return c.randomID
 }
 
-// Context ends with the connection; never, where requests come without one.
+// Context returns a context that ends with the connection. For a connection of
+// [Integration.Stateless] it never ends.
 func (c *Conn) Context() context.Context { return c.ctx }
 
-// Capabilities returns what a legacy client has declared; nothing before it has, and nothing of modern clients, that do so with each request.
+// Capabilities returns the capabilities of a legacy client, or the zero value before initialize. A
+// modern client declares them in each request: see [CapabilitiesFrom].
 func (c *Conn) Capabilities() mcp.ClientCapabilities {
 	if e := c.legacy.Load(); e != nil {
 		can, _ := e.clientCapabilities()
@@ -133,7 +141,7 @@ func (c *Conn) Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{}
 }
 
-// unsolicitedLink is the link for what the server says unasked.
+// unsolicitedLink returns the link for messages outside of requests, or nil.
 func (c *Conn) unsolicitedLink() Link {
 	c.mu.Lock()
 	defer c.mu.Unlock()

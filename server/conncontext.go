@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// ConnFrom returns the connection that the request has come by which ctx belongs to; nil outside of requests.
+// ConnFrom returns the connection of the request that ctx belongs to, or nil outside of a request.
 func ConnFrom(ctx context.Context) *Conn {
 	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
 		return o.conn
@@ -14,8 +14,8 @@ func ConnFrom(ctx context.Context) *Conn {
 	return nil
 }
 
-// PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
-// An operation learns so who has called it on any surface.
+// PrincipalFrom returns the principal of the client that ctx belongs to, as the transport has
+// authenticated it; "" if it has not. It works for the context of an operation on any surface.
 func PrincipalFrom(ctx context.Context) string {
 	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
 		return o.conn.principal
@@ -26,11 +26,11 @@ func PrincipalFrom(ctx context.Context) string {
 	return ""
 }
 
-// An origin is where a request comes from.
+// A connContext is a context with the connection, and the link if the message has its own.
 type connContext struct {
 	context.Context
 	conn *Conn
-	link Link // nil: the request's peer
+	link Link // nil: the peer of the request
 }
 
 type connKey struct{}

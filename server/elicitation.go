@@ -12,20 +12,26 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Elicit asks the client's user, in a form or on a web page, and returns what came of it (2026-07-28, client/elicitation). It is for handlers, of operations,
-// tools, prompts and resources, and works with clients of both eras:
+// Elicit asks the client's user, with a form or a web page, and returns the user's response
+// (2026-07-28, client/elicitation). Handlers of operations, tools, prompts and resources may call
+// it, for clients of both eras:
 //
-//   - A legacy client is called, and Elicit blocks until it answers or ctx ends.
-//   - A modern client gets the question as the result of its request, and sends the request again with the answer. Elicit fails then, the handler returns that
-//     error, and runs anew when the request comes again; this time Elicit returns the answer. So a handler must be fit to run more than once up to each
-//     question: see [Once] for what must happen only once. Nothing is remembered between the rounds but what the client carries, sealed.
+//   - A legacy client is called, and Elicit blocks until it responds or ctx ends.
+//   - A modern client gets the question as the result of its request, and repeats the request with
+//     the answer. Elicit returns an error, which the handler returns; when the request comes again,
+//     the handler runs again, and Elicit returns the answer. So a handler must tolerate that it
+//     runs more than once up to each question: see [Once] for side effects. Between the rounds the
+//     server remembers nothing; the client carries the answers, encrypted, in requestState.
 //
-// key names the question within its request, and may be any but the server's own "confirm_operation". The same question under the same key is asked once,
-// also if the handler runs again because its call had to be confirmed; a question that is another one than it was gets a new answer. Several questions at once
-// are asked by making all the calls and joining their errors.
+// key names the question within its request. The key "confirm_operation" is reserved. The same
+// question with the same key is asked once, even if the handler runs again because its call had to
+// be confirmed; if the question changes, it is asked again. To ask several questions in one round,
+// make all the calls and join their errors.
 //
-// It may be called from several goroutines at once, until the handler returns. A form's schema has to be of the kind that the specification allows. The content of an accepted form fits it, and has its defaults filled in. A client
-// that has not declared that it can do this makes Elicit fail with an error that is, for the modern era, a missing required capability.
+// Elicit may be called from several goroutines, until the handler returns. A form's schema must be
+// of the kind that the specification allows. The content of an accepted form fits the schema and
+// has its defaults filled in. If the client does not declare the capability, Elicit returns an
+// error, which a modern client gets as a missing required capability.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
@@ -70,7 +76,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 	return result, nil
 }
 
-// requireElicitation is nil if the client has declared that it can ask its user in that mode.
+// requireElicitation returns an error unless the client declares elicitation in that mode.
 func (r *request) requireElicitation(mode string) error {
 	if r.era.supportsElicitation(mode) {
 		return nil
@@ -82,7 +88,7 @@ func (r *request) requireElicitation(mode string) error {
 	return r.missingCapability("elicitation", mcp.ClientCapabilities{Elicitation: wanted})
 }
 
-// supportsElicitation reports whether the client can ask its user in that mode.
+// supportsElicitation reports whether the client declares elicitation in that mode.
 func (e *era) supportsElicitation(mode string) bool {
 	f, _ := mcp.FeaturesOf(e.revision)
 	can, err := e.clientCapabilities()
@@ -95,7 +101,8 @@ func (e *era) supportsElicitation(mode string) bool {
 	return can.Elicitation.SupportsForm()
 }
 
-// prepareElicitation makes the params of an elicitation fit the era, and returns the schema of the form; nil if there is none.
+// prepareElicitation changes the params of an elicitation to those of the era, and returns the
+// compiled schema of the form, nil if there is none.
 func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 	f, _ := mcp.FeaturesOf(e.revision)
 	switch p.Mode {
@@ -114,11 +121,12 @@ func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 		}
 		return nil, nil
 	}
-	return nil, fmt.Errorf("the mode %.50q is neither %s nor %s", p.Mode, mcp.ElicitForm, mcp.ElicitURL)
+	return nil, fmt.Errorf("the mode %.50q is neither %s nor %s", p.Mode, mcp.ElicitForm,
+		mcp.ElicitURL)
 }
 
-// compileForm compiles the schema of a form, if it is one that the client's revision allows: an object of plain values (2026-07-28, client/elicitation,
-// Requested Schema).
+// compileForm compiles the schema of a form and checks that the client's revision allows it: an
+// object of primitive values and enums (2026-07-28, client/elicitation, Requested Schema).
 func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 	var form mcp.ElicitSchema
 	err := mcp.Unmarshal(text, &form)
@@ -133,7 +141,8 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 		case s.Type != "array" || s.Items == nil || s.Items.Enum == nil && s.Items.AnyOf == nil:
 			err = fmt.Errorf("%q is neither a plain value nor a choice", p.Name)
 		case !f.EnumSchemas:
-			err = fmt.Errorf("%q is a choice of several, which revision %s does not have", p.Name, f.Revision)
+			err = fmt.Errorf("%q is a choice of several, which revision %s does not have", p.Name,
+				f.Revision)
 		}
 	}
 	if err != nil {

@@ -8,21 +8,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An era is what holds for one request: the revision that its client speaks, and what that client can do. In the modern era it comes with the
-// request; in the legacy era from the handshake, and is shared by all requests that follow.
+// An era is what holds for one request: the revision of its client, and the client's capabilities.
+// A modern client sends them with the request; for a legacy client they come from initialize, and
+// all later requests share the value.
 type era struct {
 	modern            bool
 	revision          mcp.Revision
-	structuredContent bool            // results may have structuredContent
+	structuredContent bool            // the revision has structuredContent
 	capabilities      json.RawMessage // the client's, as it sent them
-	replicated        bool            // see [Conn.Portable]
+	replicated        bool            // see [Integration.NewReplicatedConn]
 }
 
-// uninitialized holds until a legacy client has said initialize.
+// uninitialized is the era of a legacy client before initialize.
 var uninitialized = era{revision: mcp.LatestLegacy}
 
-// classify settles the era of a request, from nothing but the request and the handshake there was, if any (2026-07-28, basic/versioning,
-// Backward Compatibility). A request that says in its _meta what revision it speaks is modern, whatever came before it.
+// classify returns the era of a request. It depends only on the request and on the handshake, nil
+// if there was none (2026-07-28, basic/versioning, Backward Compatibility). A request with a
+// revision in its _meta is modern, whatever came before it.
 func classify(r *request, agreed *era) (*era, error) {
 	m := &r.meta
 	switch {
@@ -34,7 +36,8 @@ func classify(r *request, agreed *era) (*era, error) {
 		return agreed, nil
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams,
-		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]", mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
+		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]",
+		mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
 }
 
 func legacyEra(agreed *era) *era {
@@ -48,17 +51,24 @@ func modernEra(m *meta) (*era, error) {
 	version, isText := jsonscan.Unquote(m.version)
 	switch {
 	case !isText:
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
 	case mcp.Revision(version) != mcp.Latest:
 		return nil, unsupportedVersion(string(version))
 	case len(m.capabilities) == 0 || m.capabilities[0] != '{':
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
 	}
-	return &era{modern: true, revision: mcp.Latest, structuredContent: true, capabilities: m.capabilities}, nil
+	return &era{modern: true, revision: mcp.Latest, structuredContent: true,
+		capabilities: m.capabilities}, nil
 }
 
-// unsupportedVersion lists the revisions that may stand in _meta. The legacy ones are not among them: those are spoken after initialize only.
+// unsupportedVersion returns the error for a revision in _meta that the server does not support.
+// Its list leaves the legacy revisions out, which need initialize.
 func unsupportedVersion(requested string) error {
-	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
-	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "Unsupported protocol version", Data: data}
+	data, _ := json.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
+	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion,
+		Message: "Unsupported protocol version", Data: data}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// serve is the rpc handler of all connections.
+// handle is the [rpc.Handler] of all connections, inside of Options.Middleware.
 func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	from, _ := ctx.Value(connKey{}).(*connContext)
 	c := from.conn

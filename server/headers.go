@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// toolHeaders are the parameters that go into headers, of those tools of one list that were asked about.
+// toolHeaders caches the header parameters of the tools of one list.
 type toolHeaders struct {
 	list   *tools
 	byName sync.Map // of []mcp.HeaderParam
@@ -26,11 +26,11 @@ func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	}
 	item := list.byKey[tool]
 	if item == nil {
-		return nil // not kept: anybody can make names up
+		return nil // not cached, since clients can invent names
 	}
 	params, err := mcp.HeaderParams(jsonscan.Member(item.definition, "inputSchema"))
 	if err != nil {
-		s.log.Error("clients that speak HTTP will not call this tool", "tool", tool, "error", err)
+		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}
 	headers.byName.Store(tool, params)
 	return params

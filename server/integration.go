@@ -123,7 +123,8 @@ func (i Integration) SubscribedResources() []string { return i.s.subscribedResou
 // of this server: a resource link in a result need not be in any list (2026-07-28, server/tools,
 // Resource Links). read follows the rules of [Resource].Read, and returns [ResourceNotFound] for a
 // URI that it does not know. It replaces the function of an earlier call; nil removes it.
-func (i Integration) ReadUnlisted(read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)) {
+func (i Integration) ReadUnlisted(
+	read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)) {
 	i.s.setUnlistedReader(read)
 }
 

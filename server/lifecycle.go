@@ -11,17 +11,20 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// declaredKinds are the kinds of things that a server has, or had once: what it declares must not go away again.
+// declaredKinds are the kinds of items that a server has or has had. A capability that was declared
+// stays declared.
 type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
 
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
-		tools: true, resources: s.resources.everUsed.Load() || s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(), completions: s.completions.Load(),
-		tasks: s.tasks.enabled.Load(),
+		tools: true, resources: s.resources.everUsed.Load() ||
+			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
+		completions: s.completions.Load(),
+		tasks:       s.tasks.enabled.Load(),
 	}
 }
 
-// capabilities is what the server can do, in an era.
+// capabilities returns the server's capabilities for an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	has := s.declaredKinds()
 	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: true}}
@@ -46,7 +49,8 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 		c.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`)
 	case has.tasks && e.experimentalTasks():
 		c.Tasks = &mcp.TasksCapability{
-			List: &mcp.Object{}, Cancel: &mcp.Object{}, Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
+			List: &mcp.Object{}, Cancel: &mcp.Object{},
+			Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
 		}
 	}
 	if s.o.Capabilities != nil {
@@ -58,7 +62,8 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 	dst, err := mcp.Append(dst, s.capabilities(e))
 	if err != nil {
-		panic("server: the capabilities cannot be encoded: " + err.Error()) // New has tried
+		// New has encoded them before
+		panic("server: the capabilities cannot be encoded: " + err.Error())
 	}
 	return dst
 }
@@ -66,21 +71,26 @@ func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 // discover answers server/discover (2026-07-28, server/discover).
 func discover(r *request) (any, error) {
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
+	result := s.appendCapabilities(
+		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
 	return rawJSON(s.appendCacheable(result)), nil
 }
 
-// initialize answers the legacy handshake (2025-11-25, basic/lifecycle). It may be repeated; the last one holds.
+// initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
+// the last one holds.
 func initialize(r *request) (any, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: protocolVersion must be there and a string")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: protocolVersion must be there and a string")
 	}
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
-	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
-	agreed := &era{revision: revision, structuredContent: features.StructuredOutput, capabilities: client, replicated: r.conn.replicated}
+	// the params live only as long as the request
+	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities"))
+	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
+		capabilities: client, replicated: r.conn.replicated}
 	if agreed.replicated {
 		agreed.capabilities = nil
 	}
@@ -90,7 +100,8 @@ func initialize(r *request) (any, error) {
 	}
 
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
+	result := s.appendCapabilities(
+		[]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
 	return rawJSON(append(result, '}')), nil
@@ -103,7 +114,8 @@ func appendInstructions(dst []byte, s *Server) []byte {
 	return dst
 }
 
-// initialized is the end of the legacy handshake: from now on the server may speak unasked.
+// initialized handles notifications/initialized: from now on the server may send change
+// notifications.
 func initialized(c *Conn, _ *rpc.Request) {
 	c.initialized.Store(true)
 	c.server.clientEvents.emit(c, ClientReady)
@@ -113,8 +125,9 @@ func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, Clien
 
 func ping(*request) (any, error) { return rawJSON(`{}`), nil }
 
-// Ping asks a legacy client whether it is there, and blocks until it says so or ctx ends (2025-11-25, basic/utilities/ping). A modern client cannot be asked: the
-// error is [ErrNoRequest], as it is outside of a request.
+// Ping asks a legacy client for a response, and blocks until that comes or ctx ends (2025-11-25,
+// basic/utilities/ping). For a modern client, which cannot be called, and outside of a request it
+// returns [ErrNoRequest].
 func Ping(ctx context.Context) error {
 	r := requestFrom(ctx)
 	if r == nil || r.era.modern {

@@ -165,7 +165,7 @@ func TestForgedCursors(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		for name, d := range kinds {
 			for _, cursor := range []string{`""`, `"!"`, `"YQ=="`, `"Y Q"`, `"a"`, `"é"`} {
-				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "none of this server's")
+				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "not made by this server")
 			}
 			for _, cursor := range []string{`7`, `null`, `{}`, `["a"]`, `true`} {
 				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")

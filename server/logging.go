@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
+// setLevel answers the legacy logging/setLevel: from now on the client gets the log messages of
+// operations.
 func setLevel(r *request) (any, error) {
 	if r.era.replicated {
 		return nil, errReplicated
@@ -29,12 +30,14 @@ func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
 	name, _ := jsonscan.Unquote(raw)
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.50q is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency", name)
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: %.50q is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency",
+			name)
 	}
 	return level, nil
 }
 
-// logLevel is from which level on this request's client wants to hear what the operation logs; "" for not at all.
+// logLevel returns the lowest level of log messages that the request's client wants; "" for none.
 func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	if r.era.modern {
 		if r.meta.logLevel == nil {
@@ -45,14 +48,15 @@ func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	return r.conn.LogLevel(), nil
 }
 
-// LogLevel is from which level on a legacy client wants to hear of log messages; "" for not at all, which it is until the client has said otherwise.
+// LogLevel returns the lowest level of log messages that a legacy client wants; "" for none, which
+// is the default.
 func (c *Conn) LogLevel() mcp.LoggingLevel {
 	level, _ := c.logLevel.Load().(mcp.LoggingLevel)
 	return level
 }
 
-// Log sends a log message to a legacy client outside of any request, if it wants to hear of that level (2025-11-25, server/utilities/logging). It blocks until the message is
-// handed over, or ctx ends.
+// Log sends a log message to a legacy client outside of a request, if the client wants that level
+// (2025-11-25, server/utilities/logging). It blocks until the message is written, or ctx ends.
 func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 	link := c.unsolicitedLink()
 	if link == nil || !c.initialized.Load() || !message.Level.AtLeast(c.LogLevel()) {
@@ -61,7 +65,8 @@ func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error 
 	return sendLog(&connContext{ctx, c, nil}, link, message)
 }
 
-// LogLevelFrom returns from which level on the client of the request that ctx belongs to wants to hear of log messages; "" for not at all.
+// LogLevelFrom returns the lowest level of log messages that the client of a request wants; "" for
+// none.
 func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	if r := requestFrom(ctx); r != nil {
 		if level, err := r.logLevel(); err == nil {
@@ -71,8 +76,9 @@ func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	return ""
 }
 
-// Log sends a log message as it is to the client whose request is being answered, if it wants to hear of that level; see [Logger] for what a handler itself has to say. It blocks until the message is
-// handed over, or ctx ends.
+// Log sends a log message to the client of a request, if the client wants that level. [Logger] is
+// for a handler's own messages; Log passes one on unchanged. It blocks until the message is
+// written, or ctx ends.
 func Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 	r := requestFrom(ctx)
 	if r == nil || !message.Level.AtLeast(LogLevelFrom(ctx)) {
@@ -89,18 +95,19 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err := link.Notify(ctx, mcp.NotificationMessage, rawJSON(text)); err != nil {
 		return err
 	}
-	flush(ctx, link) // or messages would pile up in the queue, in front of answers
+	flush(ctx, link) // otherwise messages fill the queue before responses
 	return nil
 }
 
-// clientLog is a slog.Handler that sends records to the client whose request is being answered, as notifications/message. It takes
-// effect only for the loggers that an operation asks for with [dispatch.Logger]; the server's own log never goes this way.
+// A clientLog is a slog.Handler that sends records to the client of a request as
+// notifications/message. The loggers of [dispatch.Logger] and [Logger] use it; the server's own log
+// does not.
 type clientLog struct {
-	ctx    context.Context // the request's: a log that outlives it goes nowhere
+	ctx    context.Context // the request's; when it has ended, records are dropped
 	link   Link
 	level  slog.Level
 	logger string
-	attrs  []slog.Attr // of WithAttrs, already in their groups
+	attrs  []slog.Attr // of WithAttrs, in their groups
 	groups []string    // that are open
 }
 
@@ -149,7 +156,7 @@ func (h *clientLog) inGroups(attrs []slog.Attr) []slog.Attr {
 	return attrs
 }
 
-// addAttrs adds attrs to a JSON object, groups as objects in it.
+// addAttrs adds attrs to a JSON object. A group becomes an object.
 func addAttrs(object map[string]any, attrs []slog.Attr) {
 	for _, a := range attrs {
 		value := a.Value.Resolve()
@@ -170,7 +177,7 @@ func addAttrs(object map[string]any, attrs []slog.Attr) {
 	}
 }
 
-// jsonOrText is a value as JSON, or what it prints as, if it has no JSON or is an error.
+// jsonOrText returns a value as JSON; an error, or a value that cannot be encoded, becomes a text.
 func jsonOrText(value slog.Value) any {
 	switch v := value.Any().(type) {
 	case error:
@@ -184,8 +191,9 @@ func jsonOrText(value slog.Value) any {
 	}
 }
 
-// Logger returns a logger for the client whose request is being answered, as far as it asks for logs; nobody hears it otherwise. It is for handlers of
-// tools, prompts and resources; operations have [dispatch.Logger]. It is safe for concurrent use.
+// Logger returns a logger that sends its records to the client of a request, if the client wants
+// them. It is for handlers of tools, prompts and resources; operations have [dispatch.Logger]. It
+// is safe for concurrent use.
 func Logger(ctx context.Context) *slog.Logger {
 	if r := requestFrom(ctx); r != nil {
 		if level, err := r.logLevel(); err == nil && level != "" {

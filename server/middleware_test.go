@@ -347,8 +347,8 @@ func TestPrincipal(t *testing.T) {
 		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` + elicits + `}}}`
 		a := handle(t, alice, link, call, "").asks("name")
 		more := fmt.Sprintf(`,"inputResponses":{"name":{"action":"cancel"}},"requestState":%q`, a.RequestState)
-		handle(t, bob, link, call, more).fails(-32602, "requestState is none of this server's")
-		handle(t, nobody, link, call, more).fails(-32602, "requestState is none of this server's")
+		handle(t, bob, link, call, more).fails(-32602, "requestState was not made for this request")
+		handle(t, nobody, link, call, more).fails(-32602, "requestState was not made for this request")
 		handle(t, alice, link, call, more).told("for alice")
 		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of hers
 		defer again.Close()

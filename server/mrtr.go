@@ -14,21 +14,25 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An exchange is what the server asks the client while it answers one request. In the legacy era a question is a request of its own, and the
-// answer is waited for. In the modern era the request ends, with the questions as its result, and the client sends it again with the answers.
-// It is used with the request's mu.
+// An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): what the
+// server asks the client while it handles the request. In the legacy era each question is a request
+// to the client, and the handler waits for the response. In the modern era the request ends with
+// the questions as its result, and the client repeats it with the answers. The request's mu guards
+// it.
 type mrtr struct {
-	request     *request
-	state       requestState               // what was asked in the rounds before, and the answers to it
-	pending     mcp.InputRequests          // questions without an answer
-	unsolicited map[string]json.RawMessage // answers to what was not asked yet
-	rerun       bool                       // the handler of a legacy client\'s request is to run again
-	onceCalls   map[string]*onceCall       // in flight, by key
-	stopErr     error                      // why the handler cannot go on, a *suspension
+	request *request
+	state   requestState      // the questions and answers of earlier rounds
+	pending mcp.InputRequests // questions without an answer
+	// answers to questions that the handler has not asked yet
+	unsolicited map[string]json.RawMessage
+	rerun       bool                 // run the handler of a legacy client's request again
+	onceCalls   map[string]*onceCall // calls of Once in progress, by key
+	stopErr     error                // why the handler cannot go on, an *inputRequiredError
 }
 
-// A suspension ends a handler that cannot go on: the answer of the client is still to come, or cannot be had.
-type inputRequiredError struct{ failure *rpc.Error } // nil: still to come
+// An inputRequiredError ends a handler that cannot go on: either the client has not answered yet,
+// or it cannot be asked.
+type inputRequiredError struct{ failure *rpc.Error } // nil: not answered yet
 
 func (s *inputRequiredError) Error() string {
 	if s.failure != nil {
@@ -37,10 +41,10 @@ func (s *inputRequiredError) Error() string {
 	return "server: the client has not answered yet; return this error from the handler, which runs again with the answer"
 }
 
-// Is has it match [ErrAsked] if the answer is still to come.
+// Is matches [ErrAsked] unless the client cannot be asked.
 func (s *inputRequiredError) Is(target error) bool { return target == ErrAsked && s.failure == nil }
 
-// Unwrap has the dispatcher take it for something that need not be logged.
+// Unwrap returns [dispatch.Cancelled] as well, so that the dispatcher does not log the error.
 func (s *inputRequiredError) Unwrap() []error {
 	if s.failure != nil {
 		return []error{s.failure, dispatch.Cancelled}
@@ -53,8 +57,9 @@ var (
 	paramRequestState   = []byte("requestState")
 )
 
-// readInputResponses reads what a modern client has sent along, if it has. A client that knows the questions may answer before it is asked; what it answers to
-// those that are never asked is ignored.
+// readInputResponses reads the requestState and inputResponses of a modern client, if it has sent
+// any. A client may answer a question before the handler asks it; answers to questions that are
+// never asked are ignored.
 func (r *request) readInputResponses() error {
 	if !r.era.modern {
 		return nil
@@ -77,7 +82,7 @@ func (r *request) readInputResponses() error {
 		key, _ := jsonscan.Text(token)
 		switch {
 		case x.state.Answers[key] != nil:
-			continue // it was answered before
+			continue // answered in an earlier round
 		case x.state.Questions[key] == nil:
 			if sealed == nil && answer[0] == '{' {
 				x.unsolicited[key] = answer
@@ -85,7 +90,8 @@ func (r *request) readInputResponses() error {
 			continue
 		}
 		if answer[0] != '{' {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
+			return rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
 		x.recordAnswer(key, answer)
 	}
@@ -93,7 +99,7 @@ func (r *request) readInputResponses() error {
 	return nil
 }
 
-// mrtr returns the request's, and makes it if there is none yet. With mu.
+// mrtr returns the request's round-trip state, and makes it on first use. The caller holds mu.
 func (r *request) mrtr() *mrtr {
 	if r.rounds == nil {
 		r.rounds = &mrtr{request: r}
@@ -101,6 +107,7 @@ func (r *request) mrtr() *mrtr {
 	return r.rounds
 }
 
+// recordAnswer records a copy of the answer.
 func (x *mrtr) recordAnswer(key string, answer []byte) {
 	if x.state.Answers == nil {
 		x.state.Answers = map[string]json.RawMessage{}
@@ -108,7 +115,8 @@ func (x *mrtr) recordAnswer(key string, answer []byte) {
 	x.state.Answers[key] = bytes.Clone(answer)
 }
 
-// binding is what a request state is good for: this request, but for what belongs to the round, made by whom it was made.
+// binding returns a digest of the request without the members that change from round to round, and
+// of the principal. A requestState is valid for this digest only.
 func (x *mrtr) binding() []byte {
 	h := sha256.New()
 	add := func(part []byte) {
@@ -130,7 +138,8 @@ func (x *mrtr) binding() []byte {
 	return h.Sum(nil)
 }
 
-// canonicalJSON is JSON in a form that does not depend on how it was written: a client may encode its request anew.
+// canonicalJSON returns JSON in a form that does not depend on white space, escapes and the order
+// of members, since a client may encode its request again.
 func canonicalJSON(value []byte) []byte {
 	if value == nil {
 		return nil
@@ -141,14 +150,16 @@ func canonicalJSON(value []byte) []byte {
 	if d.Decode(&decoded) != nil {
 		return value
 	}
-	text, _ := json.Marshal(decoded) // what was decoded encodes
+	text, _ := json.Marshal(decoded) // a decoded value can be encoded
 	return text
 }
 
-// ask returns the client's result for a request to it. key is the question's name within this request. valid says whether a result is an answer at all: where it
-// is not, a modern client is asked again. What was answered once holds for the request, whose handler may run twice in either era: see [request.confirm]. The
-// error is a *suspension, or that of a call.
-func (r *request) ask(ctx context.Context, key, method string, params any, valid func(answer []byte) error) (json.RawMessage, error) {
+// ask returns the client's result of a request that the server sends it. key names the question
+// within r. valid returns an error for a result that does not answer the question; a modern client
+// is then asked again. An answer holds for the whole of r, whose handler may run more than once in
+// either era: see [request.confirm]. The error is an *inputRequiredError, or that of the call.
+func (r *request) ask(ctx context.Context, key, method string, params any,
+	valid func(answer []byte) error) (json.RawMessage, error) {
 	question, err := mcp.NewInputRequest(method, params)
 	if err != nil {
 		return nil, err
@@ -164,7 +175,8 @@ func (r *request) ask(ctx context.Context, key, method string, params any, valid
 	if answer != nil || err != nil {
 		return answer, err
 	}
-	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(), &answer); err != nil {
+	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(),
+		&answer); err != nil {
 		return nil, err
 	}
 	if err := valid(answer); err != nil {
@@ -176,18 +188,20 @@ func (r *request) ask(ctx context.Context, key, method string, params any, valid
 	return answer, nil
 }
 
-// answerOrAsk returns the answer to a question if there is one, or the error with which a modern client is asked; neither if a legacy client is to be called.
-func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
+// answerOrAsk returns the answer to a question if there is one. Otherwise it returns the error that
+// makes a modern client answer it, or nil and nil if a legacy client is to be called.
+func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
+	valid func(answer []byte) error) (json.RawMessage, error) {
 	if answer := x.storedAnswer(key, digest); answer != nil && valid(answer) == nil {
 		return answer, nil
 	}
 	x.recordQuestion(key, digest)
-	// An answer is the client's, asked or not. Only what is confirmed must have been read before.
+	// A client may answer before it is asked, but must have read what it confirms.
 	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
 		x.recordAnswer(key, answer)
 		return answer, nil
 	}
-	delete(x.state.Answers, key) // it was to another question
+	delete(x.state.Answers, key) // an answer to another question
 	if !x.request.era.modern {
 		return nil, nil
 	}
@@ -198,7 +212,7 @@ func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
 	return nil, x.stop(nil)
 }
 
-// storedAnswer returns the answer to a question of the rounds before; nil if there is none.
+// storedAnswer returns the answer to this question from an earlier round, or nil.
 func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
 	if !bytes.Equal(x.state.Questions[key], digest) {
 		return nil
@@ -206,7 +220,7 @@ func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
 	return x.state.Answers[key]
 }
 
-// recordQuestion notes what a key stands for.
+// recordQuestion records which question a key stands for.
 func (x *mrtr) recordQuestion(key string, digest []byte) {
 	if x.state.Questions == nil {
 		x.state.Questions = map[string][]byte{}
@@ -214,14 +228,14 @@ func (x *mrtr) recordQuestion(key string, digest []byte) {
 	x.state.Questions[key] = digest
 }
 
-// stop is [exchange.stop] for who has not mu.
+// stop is [mrtr.stop] for a caller that does not hold mu.
 func (r *request) stop(failure *rpc.Error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mrtr().stop(failure)
 }
 
-// stopErr returns why the handler cannot go on; nil if it can.
+// stopErr returns why the handler cannot go on, or nil if it can.
 func (r *request) stopErr() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,21 +245,21 @@ func (r *request) stopErr() error {
 	return r.rounds.stopErr
 }
 
-// stop notes that the handler cannot go on, and returns why.
+// stop records that the handler cannot go on, and returns the reason as an error.
 func (x *mrtr) stop(failure *rpc.Error) error {
 	stopped := &inputRequiredError{failure}
-	if !x.request.task.created() { // several goroutines of a task may be asking
+	if !x.request.task.created() { // other goroutines of a task may go on
 		x.stopErr = stopped
 	}
 	return stopped
 }
 
-// inputRequired is the answer to a request whose handler could not go on.
+// inputRequired returns the response to a request whose handler has ended with stopErr.
 func (r *request) inputRequired() (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rounds.rerun {
-		return nil, nil // see [request.handle]
+		return nil, nil // Server.handle runs the handler again
 	}
 	if s := r.rounds.stopErr.(*inputRequiredError); s.failure != nil && len(r.rounds.pending) == 0 {
 		return nil, s.failure
@@ -253,7 +267,8 @@ func (r *request) inputRequired() (any, error) {
 	return r.rounds.inputRequiredResult()
 }
 
-// inputRequiredResult is the result that asks the client what is open. The answers there are go with it, so that they come back.
+// inputRequiredResult returns the InputRequiredResult with the pending questions. Its requestState
+// carries the answers so far.
 func (x *mrtr) inputRequiredResult() (any, error) {
 	s := x.request.conn.server
 	sealed, err := s.sealer.seal(x.state, x.binding())
@@ -269,14 +284,17 @@ func (x *mrtr) inputRequiredResult() (any, error) {
 		result = append(append(append(result, `"inputRequests":`...), questions...), ',')
 	}
 	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
-	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+mcp.MetaServerInfo+`":`...)
+	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+
+		mcp.MetaServerInfo+`":`...)
 	return rawJSON(append(append(result, s.info...), "}}"...)), nil
 }
 
-// ErrAsked matches the error with which a handler ends because its client is asked something, and has not answered yet: see [Elicit] and [RequireInput].
+// ErrAsked matches the error of a handler that ends because its client is asked something and has
+// not answered yet: see [Elicit] and [RequireInput].
 var ErrAsked = errors.New("server: the client is being asked")
 
-// takeRerun reports whether the handler is to run again, as a legacy client has answered what it has asked by hand.
+// takeRerun reports whether the handler is to run again, now that a legacy client has answered its
+// questions, and resets that.
 func (r *request) takeRerun() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -287,6 +305,7 @@ func (r *request) takeRerun() bool {
 	return true
 }
 
-const maxRounds = 10 // of questions that are asked by hand, of a legacy client
+const maxRounds = 10 // runs of one handler that calls RequireInput, for a legacy client
 
-var errTooManyRounds = errors.New("server: a handler has asked its client too many times, and never answered")
+var errTooManyRounds = errors.New(
+	"server: a handler has asked its client too many times, and never answered")

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// progress tells a client how far its request has come (2026-07-28, basic/patterns/progress). What does not grow is not sent, and nothing is
-// when the request is done.
+// A progress sends the progress of a request to its client (2026-07-28, basic/patterns/progress).
+// It drops steps that do not increase, and sends nothing once the request is done.
 type progress struct {
 	ctx   context.Context
 	link  Link
@@ -18,12 +18,12 @@ type progress struct {
 	mu      sync.Mutex
 	last    float64
 	sent    bool
-	sending chan struct{}   // closed when a goroutine has sent what there is; nil: none is at it
-	next    *progressParams // to be sent by that goroutine
+	sending chan struct{}   // closed when the goroutine that sends is done; nil: none sends
+	next    *progressParams // the next step for that goroutine to send
 	ended   bool
 }
 
-// A step is what a client is told.
+// progressParams are the params of notifications/progress.
 type progressParams struct {
 	Token    json.RawMessage `json:"progressToken"`
 	Progress float64         `json:"progress"`
@@ -31,8 +31,8 @@ type progressParams struct {
 	Message  string          `json:"message,omitempty"`
 }
 
-// report tells the client. While another goroutine does, that takes over the latest step. A client
-// that does not read keeps the operation waiting, and only that; the context ends it.
+// report sends a step. While another goroutine sends, it leaves the latest step to that goroutine.
+// A client that does not read delays only this operation, until its context ends.
 func (p *progress) report(done, total float64, message string) {
 	s := &progressParams{p.token, done, total, message}
 	p.mu.Lock()
@@ -59,14 +59,14 @@ func (p *progress) report(done, total float64, message string) {
 	}
 }
 
-// send sends one step, without the lock. With mu.
+// send sends one step. It unlocks mu, which the caller holds, meanwhile.
 func (p *progress) send(s *progressParams) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	return p.link.Notify(p.ctx, mcp.NotificationProgress, s)
 }
 
-// end has nothing sent any more when it returns.
+// end waits for the step that is being sent. Later ones are dropped.
 func (p *progress) end() {
 	p.mu.Lock()
 	p.ended = true
@@ -77,18 +77,20 @@ func (p *progress) end() {
 	}
 }
 
-// Progress tells the client how far its request has come: done of total, 0 for a total not known. It is for handlers of tools, prompts and resources; operations
-// have [dispatch.Progress]. It does nothing if the client does not ask for progress, or the handler has returned. It is safe for concurrent use.
+// Progress reports the progress of a request to its client: done of total, where total 0 means that
+// it is not known. It is for handlers of tools, prompts and resources; operations have
+// [dispatch.Progress]. It does nothing if the client has not asked for progress, or the handler has
+// returned. It is safe for concurrent use.
 func Progress(ctx context.Context, done, total float64, message string) {
 	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
 		r.reportProgress(done, total, message)
 	}
 }
 
-// wantsProgress says whether anybody hears of progress.
+// wantsProgress reports whether progress is sent or recorded.
 func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
 
-// reportProgress reports progress to whom it concerns: who watches the task, or who waits for the answer.
+// reportProgress records the progress of a task, or sends it to the client of a request.
 func (r *request) reportProgress(done, total float64, message string) {
 	switch {
 	case r.task.created():

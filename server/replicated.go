@@ -12,7 +12,8 @@ import (
 
 // errReplicated answers a request that needs what a replicated connection does not have.
 var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
-	"Invalid Request: servers that share their sessions cannot do this for clients before %s", mcp.Latest)
+	"Invalid Request: servers that share their sessions cannot do this for clients before %s",
+	mcp.Latest)
 
 // A sealedSession is what the session ID of a replicated connection holds.
 type sealedSession struct {
@@ -20,7 +21,8 @@ type sealedSession struct {
 	Revision mcp.Revision `json:"r"`
 }
 
-var errSealedSession = errors.New("server: the client's session was opened by none of these servers, or too long ago")
+var errSealedSession = errors.New(
+	"server: the client's session was opened by none of these servers, or too long ago")
 
 // sealSession is [Integration.SealSession].
 func (c *Conn) sealSession(lifetime time.Duration) (string, error) {
@@ -42,7 +44,8 @@ func (c *Conn) restoreSession(id string) error {
 	if !ok {
 		return errSealedSession
 	}
-	c.legacy.Store(&era{revision: h.Revision, structuredContent: features.StructuredOutput, replicated: true})
+	c.legacy.Store(&era{revision: h.Revision, structuredContent: features.StructuredOutput,
+		replicated: true})
 	c.initialized.Store(true)
 	return nil
 }

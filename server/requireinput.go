@@ -10,10 +10,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// RequireInput is for handlers that drive the conversation with their client by hand, in place of [Elicit] and its like: the handler returns the error that
-// this returns, the client gets the requests, and the handler runs anew when the request comes again. [Inputs] then has the answers, and the state, which only the
-// server can read (2026-07-28, basic/patterns/mrtr). A legacy client is called, and the handler run anew, up to 10 times. What the client has not declared that it
-// can answer is an error, as with Elicit; whether an answer is one is for the handler to see to. It is not for handlers that have become a task.
+// RequireInput asks the client several questions at once. It is the alternative to [Elicit],
+// [Sample] and [Roots] for handlers that keep their own state between the rounds (2026-07-28,
+// basic/patterns/mrtr). The handler returns the error that RequireInput returns, the client gets
+// the requests, and when it repeats its request, the handler runs again: [Inputs] then returns the
+// answers and state. Only servers with the same [Options].StateKey can read state.
+//
+// A legacy client is called, and the handler then runs again, up to 10 times. It is an error, as
+// with Elicit, if the client does not declare the capability that an answer needs. The handler has
+// to validate the answers. RequireInput does not work in a handler that has become a task.
 func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
 	r, err := askableRequest(ctx, "")
 	if err != nil {
@@ -40,7 +45,8 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	answers := mcp.InputResponses{}
 	for key, question := range requests {
 		var answer json.RawMessage
-		if err := r.link.Call(ctx, question.Method, rawJSON(r.traced(question).Params).orNil(), &answer); err != nil {
+		if err := r.link.Call(ctx, question.Method, rawJSON(r.traced(question).Params).orNil(),
+			&answer); err != nil {
 			return err
 		}
 		answers[key] = answer
@@ -55,7 +61,8 @@ func RequireInput(ctx context.Context, requests mcp.InputRequests, state string)
 	return x.stop(nil)
 }
 
-// requireCapabilityFor is nil if the client has declared that it can answer a question.
+// requireCapabilityFor returns an error unless the client declares the capability that a question
+// needs.
 func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 	can, err := r.era.clientCapabilities()
 	if err != nil {
@@ -70,11 +77,13 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 		return r.requireElicitation(params.Mode)
 	case mcp.MethodCreateMessage:
 		if can.Sampling == nil {
-			return r.missingCapability("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+			return r.missingCapability("sampling",
+				mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 		}
 	case mcp.MethodListRoots:
 		if can.Roots == nil {
-			return r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+			return r.missingCapability("roots",
+				mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 		}
 	default:
 		return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
@@ -82,8 +91,9 @@ func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
 	return nil
 }
 
-// Inputs returns what the client has answered to [RequireInput] so far, and the state that was last given there; nothing if the request has come for the first
-// time. The responses are to be read only.
+// Inputs returns the client's answers to [RequireInput] so far, and the state of its latest call.
+// Both are empty when the request has come for the first time. The caller must not change the
+// responses.
 func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
 	r := requestFrom(ctx)
 	if r == nil {

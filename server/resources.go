@@ -19,24 +19,27 @@ import (
 type Resource struct {
 	mcp.Resource
 
-	// Read returns the contents. Its result's CacheHints say how long they may be kept and by whom; without them, not at all, and by nobody else. The error
-	// is the client's if it is an [*rpc.Error], such as [ResourceNotFound] returns; any other is told without its text. It may be called by any number
-	// of goroutines at a time.
+	// Read returns the contents. The result's CacheHints say how long and by whom they may be
+	// cached; without them, not at all. If the error is an [*rpc.Error], such as that of
+	// [ResourceNotFound], the client gets it; any other is logged, and the client gets -32603
+	// "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition and NeedsSession are as those of [Tool].
+	// Definition and NeedsSession are like those of [Tool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }
 
-// A ResourceTemplate is many resources, whose URIs a template describes (RFC 6570, all levels).
+// A ResourceTemplate is a set of resources whose URIs match a template (RFC 6570, all levels).
 type ResourceTemplate struct {
 	mcp.ResourceTemplate
 
-	// Read is as that of [Resource]. values are what the URI has for the template's variables, percent-encoding resolved.
-	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error)
+	// Read is like that of [Resource]. values are the values of the template's variables, with
+	// percent-encoding decoded.
+	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult,
+		error)
 
-	// Complete suggests values for a variable; nil: there are no suggestions.
+	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
 	// Definition and NeedsSession are as those of [Tool].
@@ -44,7 +47,8 @@ type ResourceTemplate struct {
 	NeedsSession bool
 }
 
-// AddResource offers a resource, in place of one with the same URI.
+// AddResource adds a resource, or replaces the one with the same URI. It fails without an absolute
+// URI, a Name and Read.
 func (s *Server) AddResource(r Resource) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
 		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
@@ -58,7 +62,7 @@ func (s *Server) AddResource(r Resource) error {
 	return nil
 }
 
-// RemoveResources takes away the resources of these URIs, and returns how many of them there were.
+// RemoveResources removes the resources with these URIs and returns their number.
 func (s *Server) RemoveResources(uris ...string) int {
 	removed := s.resources.remove(uris...)
 	if removed > 0 {
@@ -67,7 +71,7 @@ func (s *Server) RemoveResources(uris ...string) int {
 	return removed
 }
 
-// templates are the resource templates, and what finds the one that a URI belongs to.
+// templates are the resource templates, with a set that matches URIs.
 type templates struct {
 	collection[*template]
 	set atomic.Pointer[templateSet]
@@ -83,7 +87,8 @@ type templateSet struct {
 	set *uritemplate.Set
 }
 
-// AddResourceTemplate offers a resource template, in place of one with the same URI template.
+// AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
+// fails if that is invalid, or without a Name and Read.
 func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	parsed, err := uritemplate.Parse(t.URITemplate)
 	if err == nil && (t.Name == "" || t.Read == nil) {
@@ -96,12 +101,13 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	if t.Complete != nil {
 		s.completions.Store(true)
 	}
-	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
+	s.templates.add(
+		&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
 
-// RemoveResourceTemplates takes away the templates of these URI templates, and returns how many of them there were.
+// RemoveResourceTemplates removes the templates with these URI templates and returns their number.
 func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 	removed := s.templates.remove(uriTemplates...)
 	if removed > 0 {
@@ -110,7 +116,7 @@ func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 	return removed
 }
 
-// match finds the template that a URI belongs to.
+// match returns the template that a URI matches, and the values of its variables.
 func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	l := t.listing()
 	set := t.set.Load()
@@ -133,27 +139,40 @@ func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	return l.sorted[index], found
 }
 
-// uri is the param that names a resource.
+// uri returns the param uri.
 func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
 	if !ok || uri == "" {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: uri must be there and a string")
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: uri must be there and a string")
 	}
 	return uri, nil
 }
 
 var paramURI = []byte("uri")
 
-// findResource returns what reads a resource.
-func (s *Server) findResource(r *request, uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+// findResource returns the function that reads a resource: that of a resource, of a template, or of
+// [Integration.ReadUnlisted].
+func (s *Server) findResource(r *request,
+	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
 	if i := s.resources.listing().byKey[uri]; i != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri) }, nil
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return i.value.Read(ctx, uri)
+		}, nil
 	}
-	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri, values) }, nil
+	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) &&
+		s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return i.value.Read(ctx, uri, values)
+		}, nil
 	}
 	if read := s.unlistedReader.Load(); read != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return (*read)(ctx, uri) }, nil
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return (*read)(ctx, uri)
+		}, nil
 	}
 	return nil, (&notFound{uri}).in(r.era)
 }
@@ -186,12 +205,12 @@ func readResource(r *request) (any, error) {
 	if result == nil {
 		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may return the same to all
+	own := *result // the handler may share its result
 	if !r.era.modern {
 		own.CacheHints = mcp.CacheHints{}
 	} else {
 		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
-		if own.TTLMs == nil || *own.TTLMs < 0 { // no hint may be less than 0
+		if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
 			own.TTLMs = new(int64)
 		}
 	}

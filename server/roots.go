@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Roots asks the client for the places that the server may work in (2026-07-28, client/roots). It asks as [Elicit] does.
+// Roots asks the client for its roots, the directories that the server may work in (2026-07-28,
+// client/roots). It asks as [Elicit] does.
 func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
@@ -18,7 +19,8 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	case err != nil:
 		return nil, err
 	case can.Roots == nil:
-		return nil, r.missingCapability("roots", mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+		return nil, r.missingCapability("roots",
+			mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
 	}
 	var result mcp.ListRootsResult
 	_, err = r.ask(ctx, key, mcp.MethodListRoots, struct{}{}, func(answer []byte) error {
@@ -33,8 +35,9 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 	return result.Roots, nil
 }
 
-// Roots asks a legacy client for its roots, outside of any request, and blocks until it has answered or ctx ends (2025-11-25, client/roots). It returns none if the client has
-// not declared that it has some; a modern one can only be asked within a request, see the function [Roots].
+// Roots asks a legacy client for its roots outside of a request, and blocks until it responds or
+// ctx ends (2025-11-25, client/roots). It returns nil if the client does not declare roots. A
+// modern client can be asked only within a request: see the function [Roots].
 func (c *Conn) Roots(ctx context.Context) ([]mcp.Root, error) {
 	link := c.unsolicitedLink()
 	if link == nil || c.Capabilities().Roots == nil {

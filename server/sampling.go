@@ -8,10 +8,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// checkMessages says what is wrong with messages for a model, so that no client gets what no model could go on from (2026-07-28, client/sampling): each is of the user or
-// the assistant and says something, and when the assistant uses tools, the next message has the result of each use, and nothing else.
+// checkMessages returns an error for messages that no model can continue (2026-07-28,
+// client/sampling). Each message has a role and content. If the assistant uses tools, the next
+// message has a result for each use, and nothing else.
 func checkMessages(messages []mcp.SamplingMessage) error {
-	var open map[string]bool // uses of tools by the message before
+	var open map[string]bool // tool uses of the message before
 	for i, m := range messages {
 		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {
 			return fmt.Errorf("message %d: it needs the role user or assistant, and content", i)
@@ -23,7 +24,9 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 				uses[block.ID] = true
 			case *mcp.ToolResultContent:
 				if !open[block.ToolUseID] {
-					return fmt.Errorf("message %d: the tool result %q is to no use of a tool in the message before", i, block.ToolUseID)
+					return fmt.Errorf(
+						"message %d: the tool result %q is to no use of a tool in the message before",
+						i, block.ToolUseID)
 				}
 				delete(open, block.ToolUseID)
 				results++
@@ -31,7 +34,8 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 		}
 		switch {
 		case len(open) > 0:
-			return fmt.Errorf("message %d: a use of a tool in the message before has no result in this one", i)
+			return fmt.Errorf(
+				"message %d: a use of a tool in the message before has no result in this one", i)
 		case results > 0 && (results < len(m.Content) || m.Role != mcp.RoleUser):
 			return fmt.Errorf("message %d: tool results stand alone, in a message of the user", i)
 		case len(uses) > 0 && m.Role != mcp.RoleAssistant:
@@ -45,9 +49,11 @@ func checkMessages(messages []mcp.SamplingMessage) error {
 	return nil
 }
 
-// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as [Elicit] does. Where the model has used tools, the next message has to
-// have the result of each use, and nothing else.
-func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as
+// [Elicit] does. If the model has used tools, the next message must have a result for each use, and
+// nothing else.
+func Sample(ctx context.Context, key string,
+	params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
@@ -60,13 +66,16 @@ func Sample(ctx context.Context, key string, params mcp.CreateMessageParams) (*m
 	case err != nil:
 		return nil, err
 	case can.Sampling == nil:
-		return nil, r.missingCapability("sampling", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+		return nil, r.missingCapability("sampling",
+			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
 	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
-		return nil, r.missingCapability("sampling.tools", mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
+		return nil, r.missingCapability("sampling.tools",
+			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
 	}
 	result := new(mcp.CreateMessageResult)
 	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
-		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 && result.Role != "" {
+		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 &&
+			result.Role != "" {
 			return err
 		}
 		return errors.New("there is no message in it")

@@ -15,9 +15,11 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ServeStdio answers one client on the process's standard input and output, until that closes its end, ctx ends, or the process gets SIGINT or SIGTERM;
-// see [Server.Serve] for what it returns. It is to be called once: it takes both streams over for good. What the program prints to standard output
-// from then on, by mistake or in a child process, goes to standard error where the system allows that, and does not break the protocol.
+// ServeStdio serves one client on standard input and output, until the client closes its end, ctx
+// ends, or the process gets SIGINT or SIGTERM. [Server.Serve] says what it returns. Call it once
+// only, since it keeps both streams. From then on, what the program or a child process prints to
+// standard output goes to standard error, where the system allows that, and does not break the
+// protocol.
 func (s *Server) ServeStdio(ctx context.Context) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -28,16 +30,20 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 	return errors.Join(err, s.Close(grace))
 }
 
-// drainTimeout is how long what runs may go on when a client has closed its end, and on shutdown. Clients wait about two seconds before they send SIGTERM.
+// drainTimeout is how long running calls may go on after the client has closed its end, and on
+// shutdown. Clients wait about two seconds before they send SIGTERM.
 const drainTimeout = 1500 * time.Millisecond
 
-// abandonTimeout is how long calls may go on after their context has ended, before Serve returns without them.
+// abandonTimeout is how long calls may go on after their context has ended, before Serve returns
+// without them.
 const abandonTimeout = 3 * time.Second
 
-// Serve answers one client on stream, until the client closes it or ctx ends; then it lets running calls finish for up to 1.5 s and returns, and nothing of
-// it is left running. It returns nil if the client closed between two messages or ctx ended, and otherwise what went wrong: also if an operation runs on
-// for 3 s after its context has ended. The framing (newline or
-// Content-Length) is the client's choice, told from its first bytes. Closing stream must end a Read that blocks on it.
+// Serve serves one client on stream, until the client closes it or ctx ends. Then it lets running
+// calls finish for up to 1.5 s, and returns when no goroutine of it is left. It returns nil if the
+// client has closed the stream between two messages or ctx has ended, and otherwise the error that
+// ended the connection. It returns an error as well if an operation still runs 3 s after its
+// context has ended. The client chooses the framing, newline or Content-Length, with its first
+// bytes. Closing stream must end a blocked Read.
 func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, "")
 	defer c.Close()
@@ -49,7 +55,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 		Ordered:      func(method string) bool { return method == mcp.MethodInitialize },
 		Drain:        drainTimeout,
 		Hooks:        s.hooks(),
-		Context:      &connContext{c.ctx, c, nil}, // of all its requests; each knows its peer
+		Context:      &connContext{c.ctx, c, nil}, // of all requests; each has its peer
 	})
 	c.setLink(peer)
 	select {
@@ -58,7 +64,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 		c.Finish()
 		grace, cancel := context.WithTimeout(c.ctx, drainTimeout)
 		defer cancel()
-		_ = peer.Shutdown(grace) // in time or not, it is closed
+		_ = peer.Shutdown(grace) // after grace, it closes the connection
 	}
 	select {
 	case <-peer.Done():

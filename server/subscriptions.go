@@ -12,43 +12,48 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A subscription is an open subscriptions/listen.
+// A subscription is an open subscriptions/listen request.
 type subscription struct {
 	id     rpc.ID
 	link   Link
-	meta   rawJSON // of its notifications, but for the brace that ends it
+	meta   rawJSON // of its notifications, without the closing brace
 	wants  map[changeNotification]bool
-	active bool                 // it was acknowledged
-	missed []changeNotification // before that
+	active bool                 // the acknowledgment was sent
+	missed []changeNotification // that came before the acknowledgment
 }
 
-// listen answers subscriptions/listen when the subscription ends: it is open as long as the request is (2026-07-28,
-// basic/patterns/subscriptions). Subscriptions are a connection's own, by the id of the request that opened them.
+// listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
+// basic/patterns/subscriptions). A subscription belongs to its connection and is identified by the
+// ID of its request.
 func listen(r *request) (any, error) {
 	c := r.conn
 	raw := jsonscan.Member(r.Params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications must be there and an object")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: notifications must be there and an object")
 	}
 	var filter mcp.SubscriptionFilter
 	if err := mcp.Unmarshal(raw, &filter); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
-	sub := &subscription{id: r.ID, link: r.link, meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
+	sub := &subscription{id: r.ID, link: r.link,
+		meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	accepted, err := c.server.accept(r, sub, &filter)
 	if err != nil {
 		return nil, err
 	}
 	if !c.addSubscription(sub) {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first", c.server.o.MaxSubscriptions)
+		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first",
+			c.server.o.MaxSubscriptions)
 	}
 	defer c.server.subscriptionsChanged()
 	defer c.removeSubscription(sub)
 	c.server.subscriptionsChanged()
 	r.Detach()
 
-	// The acknowledgment comes first; what changes while it is being sent is told behind it.
-	params := rawJSON(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) + `}}`)
+	// The acknowledgment comes first; changes that happen while it is sent follow it.
+	params := rawJSON(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) +
+		`}}`)
 	ctx, cancel := r.readable()
 	defer cancel()
 	if err := r.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
@@ -60,17 +65,21 @@ func listen(r *request) (any, error) {
 	case <-c.closing:
 	}
 	cause := context.Cause(r)
-	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) && !c.isFinishing() {
-		return nil, cause // the client has cancelled it, or is gone
+	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
+		!c.isFinishing() {
+		return nil, cause // the client has cancelled it or disconnected
 	}
-	// The specification has both: basic/patterns/cancellation wants this notification, subscriptions the result.
-	_ = r.link.Notify(ctx, mcp.NotificationCancelled, rawJSON(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
+	// The specification requires both: basic/patterns/cancellation this notification, and
+	// basic/patterns/subscriptions the result.
+	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
+		rawJSON(`{"requestId":`+r.ID.String()+`,"reason":"the server is shutting down"}`))
 	result := append([]byte(`{"resultType":"complete","_meta":`), sub.meta...)
-	return rawJSON(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...), "}}"...)), nil
+	return rawJSON(append(append(append(result, `,"`+mcp.MetaServerInfo+`":`...), c.server.info...),
+		"}}"...)), nil
 }
 
-// readable returns a context that ends with the request, unless that ends because the client has
-// closed its end of the stream: such a client may still read what it is owed.
+// readable returns a context that ends with the request, unless the request ends because the client
+// has closed its end of the stream: it may still read.
 func (r *request) readable() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r))
 	stop := context.AfterFunc(r, func() {
@@ -81,8 +90,10 @@ func (r *request) readable() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// accept settles what a subscription gets of what it asks for: what the server has, and the client may see.
-func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionFilter) (accepted rawJSON, err error) {
+// accept returns the part of a filter that the server supports and the client may see, and adds it
+// to the subscription.
+func (s *Server) accept(r *request, sub *subscription,
+	filter *mcp.SubscriptionFilter) (accepted rawJSON, err error) {
 	has := s.declaredKinds()
 	got := mcp.SubscriptionFilter{
 		ToolsListChanged:     filter.ToolsListChanged && has.tools,
@@ -90,7 +101,8 @@ func (s *Server) accept(r *request, sub *subscription, filter *mcp.SubscriptionF
 		ResourcesListChanged: filter.ResourcesListChanged && has.resources,
 	}
 	if len(filter.ResourceSubscriptions)+len(filter.TaskIDs) > s.o.MaxWatched {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
 	}
 	sub.wants = map[changeNotification]bool{
 		{method: mcp.NotificationToolListChanged}:     got.ToolsListChanged,
@@ -140,7 +152,7 @@ func (c *Conn) removeSubscription(sub *subscription) {
 	delete(c.subscriptions, sub.id)
 }
 
-// subscribe and unwatch answer the legacy resources/subscribe and resources/unsubscribe (2025-11-25, server/resources, Subscriptions).
+// subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
 func subscribe(r *request) (any, error) {
 	if r.era.replicated {
 		return nil, errReplicated
@@ -157,18 +169,22 @@ func subscribe(r *request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.subscribed) >= c.server.o.MaxWatched && !c.subscribed[uri] {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
+		return nil, rpc.Errorf(rpc.CodeBusy,
+			"%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
 	}
 	if c.subscribed == nil {
 		c.subscribed, c.subscribedMemory = map[string]bool{}, c.server.o.Memory.Open(r.quotaOwner())
 	}
-	if !c.subscribed[uri] && c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
-		return nil, rpc.Errorf(rpc.CodeBusy, "There is no room for another subscription; unsubscribe from a resource, or try again later")
+	if !c.subscribed[uri] &&
+		c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
+		return nil, rpc.Errorf(rpc.CodeBusy,
+			"There is no room for another subscription; unsubscribe from a resource, or try again later")
 	}
 	c.subscribed[uri] = true
 	return rawJSON(`{}`), nil
 }
 
+// unsubscribe answers the legacy resources/unsubscribe.
 func unsubscribe(r *request) (any, error) {
 	uri, err := r.uri()
 	if err != nil {
@@ -179,7 +195,8 @@ func unsubscribe(r *request) (any, error) {
 	defer r.conn.mu.Unlock()
 	if c := r.conn; c.subscribed[uri] {
 		delete(c.subscribed, uri)
-		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - int64(len(uri))) // less is never refused
+		// shrinking never fails
+		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - int64(len(uri)))
 	}
 	return rawJSON(`{}`), nil
 }
@@ -213,7 +230,8 @@ func (s *Server) onSubscriptionChange(fn func()) (stop func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers), func(other *func()) bool { return other == own })
+		s.subscriptionObservers = slices.DeleteFunc(slices.Clone(s.subscriptionObservers),
+			func(other *func()) bool { return other == own })
 	}
 }
 

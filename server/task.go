@@ -23,19 +23,22 @@ const (
 
 // A task is a call that goes on when its request has been answered, or one that may come to.
 type task struct {
-	server        *Server
-	request       *request // what the handler runs for: no part of it belongs to the request that came in
-	link          *taskLink
-	owner         string
-	quotaOwner    string // in whose name it takes its place and memory
-	ttl           time.Duration
-	cancel        context.CancelCauseFunc // the handler's context
-	detachRequest func() bool             // the request that came in does not end it any more; nil: it never did
-	isTask        atomic.Bool             // it is a task by now
-	createdC      chan struct{}           // closed when it has become one
-	initial       mcp.Task                // what it was then
-	outcome       outcome                 // what came of a call that did not become one, when the handler has returned
-	cleanups      []func() bool           // what is not to happen any more when the task has ended
+	server *Server
+	// what the handler runs for: no part of it belongs to the request that came in
+	request    *request
+	link       *taskLink
+	owner      string
+	quotaOwner string // in whose name it takes its place and memory
+	ttl        time.Duration
+	cancel     context.CancelCauseFunc // the handler's context
+	// the request that came in does not end it any more; nil: it never did
+	detachRequest func() bool
+	isTask        atomic.Bool   // it is a task by now
+	createdC      chan struct{} // closed when it has become one
+	initial       mcp.Task      // what it was then
+	// what came of a call that did not become one, when the handler has returned
+	outcome  outcome
+	cleanups []func() bool // what is not to happen any more when the task has ended
 
 	returned bool      // the handler has returned; with the request's mu
 	creation *creation // under way; with the request's mu
@@ -69,15 +72,18 @@ var (
 	errTaskEnded     = errors.New("server: the task has ended")
 )
 
-// newTask returns a task for a call, whose handler runs apart from the request but as if it were there.
+// newTask returns a task for a call, whose handler runs apart from the request but as if it were
+// there.
 func (r *request) newTask(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
-		server: r.conn.server, owner: r.taskOwner(), quotaOwner: r.quotaOwner(), ttl: ttl, cancel: cancel, link: &taskLink{link: r.link},
+		server: r.conn.server, owner: r.taskOwner(), quotaOwner: r.quotaOwner(), ttl: ttl,
+		cancel: cancel, link: &taskLink{link: r.link},
 		createdC: make(chan struct{}), changed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	own := &request{
-		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method, Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
+		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method,
+			Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
 	}
 	t.request = own
 	err := own.read()
@@ -141,9 +147,11 @@ func (t *task) tryCreate() error {
 	t.record = TaskRecord{
 		Task: mcp.Task{
 			TaskID: fmt.Sprintf("%011x-%s", now.UnixMilli(), rand.Text()), Status: mcp.TaskWorking,
-			CreatedAt: now.UTC().Format(isoTime), LastUpdatedAt: now.UTC().Format(isoTime), TTLMs: &ttl, PollIntervalMs: &poll,
+			CreatedAt: now.UTC().Format(isoTime), LastUpdatedAt: now.UTC().Format(isoTime),
+			TTLMs: &ttl, PollIntervalMs: &poll,
 		},
-		Owner: t.owner, Expires: now.Add(2 * t.ttl), // it may take that long, and then is kept that long
+		// it may take that long, and then is kept that long
+		Owner: t.owner, Expires: now.Add(2 * t.ttl),
 	}
 	t.initial, t.discarded = t.record.Task, false
 	t.mu.Unlock()
@@ -192,8 +200,8 @@ func (t *task) start() error {
 	return nil
 }
 
-// handlerReturned notes that the handler has returned: no task begins from now on. It waits for one that is
-// about to, and reports whether the call is one.
+// handlerReturned notes that the handler has returned: no task begins from now on. It waits for one
+// that is about to, and reports whether the call is one.
 func (t *task) handlerReturned() bool {
 	t.request.mu.Lock()
 	t.returned = true
@@ -222,7 +230,8 @@ func (t *task) notifyStatus() {
 	if t.request.era.modern {
 		t.server.notifyChange(changeNotification{mcp.NotificationTask, t.initial.TaskID})
 	} else {
-		t.request.conn.notifyChange(changeNotification{mcp.NotificationTaskStatus, t.initial.TaskID})
+		t.request.conn.notifyChange(
+			changeNotification{mcp.NotificationTaskStatus, t.initial.TaskID})
 	}
 }
 
@@ -244,7 +253,9 @@ func (t *task) run(handle func(*request) (any, error)) {
 		t.end(came)
 		t.server.tasks.release(t.owner, t.quotaOwner)
 	}()
-	text, err := rpc.Answer(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
+	text, err := rpc.Answer(t.request, nil, func(context.Context, *rpc.Request) (any, error) {
+		return handle(t.request)
+	}, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
 		t.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
 	}
@@ -297,7 +308,8 @@ func (t *task) end(came outcome) {
 		t.server.log.Error("what came of a task cannot be stored", "error", err)
 		t.mu.Lock()
 		now.Result = nil
-		final.setFailed(rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
+		final.setFailed(
+			rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
 		t.mu.Unlock()
 		if t.save() != nil {
 			t.discard() // better than one that never ends
@@ -320,7 +332,8 @@ func (r *TaskRecord) setFailed(e *rpc.Error) {
 
 // expire ends a task that takes too long.
 func (t *task) expire() {
-	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The task took longer than the %v it may", t.ttl)})
+	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError,
+		"The task took longer than the %v it may", t.ttl)})
 }
 
 // abandon ends a task that nobody can ask for any more.

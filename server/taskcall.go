@@ -16,8 +16,9 @@ var (
 	paramTaskID = []byte("taskId")
 )
 
-// callToolOrTask answers tools/call where there are tasks. Whether the call becomes one is, in the modern era, the server's to say, if the client can have it so; in
-// 2025-11-25 it is the client's, within what the tool allows.
+// callToolOrTask answers tools/call where there are tasks. Whether the call becomes one is, in the
+// modern era, the server's to say, if the client can have it so; in 2025-11-25 it is the client's,
+// within what the tool allows.
 func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	all := &r.conn.server.tasks
 	support := found.value.taskSupport(r.param(paramArguments), all)
@@ -31,16 +32,20 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		}
 	case !r.era.experimentalTasks():
 		if support == mcp.TaskRequired {
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only, which revision %s does not have here", found.key, r.era.revision)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s runs as a task only, which revision %s does not have here",
+				found.key, r.era.revision)
 		}
 	default:
 		wish := r.param(paramTask)
 		wanted = wish != nil
 		switch {
 		case wanted && !isTask(support):
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s does not run as a task", found.key)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s does not run as a task", found.key)
 		case !wanted && support == mcp.TaskRequired:
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only; add task to the params", found.key)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s runs as a task only; add task to the params", found.key)
 		case wanted:
 			var err error
 			if ttl, err = requestedTTL(wish, all.TTL); err != nil {
@@ -57,7 +62,8 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		return nil, err
 	}
 	if later := found.value.raw != nil && found.value.raw.TaskLater && r.era.modern; later {
-		t.detachRequest = context.AfterFunc(r.Context, func() { t.cancel(context.Cause(r.Context)) })
+		t.detachRequest = context.AfterFunc(r.Context,
+			func() { t.cancel(context.Cause(r.Context)) })
 	} else if err := t.create(); err != nil {
 		t.cancel(err)
 		return nil, err
@@ -79,7 +85,8 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 		return r.encodeResult(result, &result.Result)
 	}
 	text, err := mcp.Marshal(&mcp.CreateTaskResult{
-		Result: mcp.Result{ResultType: mcp.ResultTask, Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
+		Result: mcp.Result{ResultType: mcp.ResultTask,
+			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
 	})
 	return rawJSON(text), err
 }
@@ -118,20 +125,23 @@ func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, erro
 	case wish.TTL == nil:
 		return most, nil
 	case *wish.TTL < 0:
-		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task: the ttl must not be negative")
+		return 0, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: task: the ttl must not be negative")
 	}
 	wished := time.Duration(min(*wish.TTL, most.Milliseconds())) * time.Millisecond
 	return min(max(wished, time.Second), most), nil // with less, a client could not even ask
 }
 
-// declaresTasks reports whether the client says, with this request, that it knows the tasks extension.
+// declaresTasks reports whether the client says, with this request, that it knows the tasks
+// extension.
 func (r *request) declaresTasks() bool {
-	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"), mcp.ExtensionTasks)
+	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"),
+		mcp.ExtensionTasks)
 	return len(settings) > 0 && settings[0] == '{'
 }
 
-// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none: its next request may come to a server where the task does
-// not run.
+// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none:
+// its next request may come to a server where the task does not run.
 func (e *era) experimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.revision)
 	return f.ExperimentalTasks && !e.replicated
@@ -139,16 +149,19 @@ func (e *era) experimentalTasks() bool {
 
 // errNeedsTasks is the error for a modern client that does not know the tasks extension.
 func errNeedsTasks() error {
-	data, _ := mcp.Marshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: mcp.ClientCapabilities{
-		Extensions: map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)},
-	}})
-	return &rpc.Error{Code: mcp.CodeMissingRequiredClientCapability, Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
+	data, _ := mcp.Marshal(
+		mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: mcp.ClientCapabilities{
+			Extensions: map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)},
+		}})
+	return &rpc.Error{Code: mcp.CodeMissingRequiredClientCapability,
+		Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
 }
 
 // ownerSession begins the owners that are a connection.
 const ownerSession = "session "
 
-// taskOwner is whose the tasks of this request's client are. Those of one era do not exist in the other, where their results would make no sense.
+// taskOwner is whose the tasks of this request's client are. Those of one era do not exist in the
+// other, where their results would make no sense.
 func (r *request) taskOwner() string {
 	c := r.conn
 	switch {
@@ -160,7 +173,8 @@ func (r *request) taskOwner() string {
 	return ownerSession + c.sessionID()
 }
 
-// serviceSupport says what tasks/list is to tell of a tool that has several operations: which of them may become tasks is found out by calling.
+// serviceSupport says what tasks/list is to tell of a tool that has several operations: which of
+// them may become tasks is found out by calling.
 func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	for _, op := range s.byAction {
 		if isTask(t.support(op)) {
@@ -176,7 +190,9 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 	for key, i := range items {
 		if isTask(i.value.tasks) {
 			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
-			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...), i.sessionOnly}
+			all[key] = &item[*tool]{key, i.value,
+				append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...),
+				i.sessionOnly}
 		}
 	}
 	return all

@@ -19,8 +19,9 @@ const (
 
 // taskInputs are what a task asks its client. An answer is for the one goroutine that asked.
 type taskInputs struct {
-	open          map[string]*taskInput // by the key that the client knows
-	usedKeys      map[string]bool       // such keys: none is used again, since clients tell by it what they have seen
+	open map[string]*taskInput // by the key that the client knows
+	// such keys: none is used again, since clients tell by it what they have seen
+	usedKeys      map[string]bool
 	answered      map[string]answeredInput
 	answeredBytes int // of them
 }
@@ -38,14 +39,16 @@ type inputResponse struct {
 	err    error
 }
 
-// A keptAnswer is what was answered, and the digest of the question. Where a call has to be confirmed, its operation runs twice, and asks the same.
+// A keptAnswer is what was answered, and the digest of the question. Where a call has to be
+// confirmed, its operation runs twice, and asks the same.
 type answeredInput struct {
 	digest []byte
 	answer json.RawMessage
 }
 
 // ask asks the client, and blocks until it has answered. It is [exchange.ask] for a task.
-func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte, valid func(answer []byte) error) (json.RawMessage, error) {
+func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
+	valid func(answer []byte) error) (json.RawMessage, error) {
 	t.mu.Lock()
 	kept, ok := t.answered[key]
 	t.mu.Unlock()
@@ -54,7 +57,8 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(t.request.Context, func() { cancel(context.Cause(t.request.Context)) })()
+	defer context.AfterFunc(t.request.Context,
+		func() { cancel(context.Cause(t.request.Context)) })()
 	for {
 		q, err := t.addInputRequest(ctx, key, request)
 		if err != nil {
@@ -82,7 +86,8 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 }
 
 // addInputRequest opens a question.
-func (t *task) addInputRequest(ctx context.Context, key string, request mcp.InputRequest) (*taskInput, error) {
+func (t *task) addInputRequest(ctx context.Context, key string,
+	request mcp.InputRequest) (*taskInput, error) {
 	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
 	t.mu.Lock()
 	if t.final != nil {
@@ -94,7 +99,8 @@ func (t *task) addInputRequest(ctx context.Context, key string, request mcp.Inpu
 		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxTaskInputs)
 	}
 	if t.open == nil {
-		t.open, t.usedKeys, t.answered = map[string]*taskInput{}, map[string]bool{}, map[string]answeredInput{}
+		t.open, t.usedKeys, t.answered = map[string]*taskInput{}, map[string]bool{},
+			map[string]answeredInput{}
 	}
 	for n := 2; t.usedKeys[q.key]; n++ {
 		q.key = fmt.Sprintf("%s#%d", key, n)
@@ -104,7 +110,9 @@ func (t *task) addInputRequest(ctx context.Context, key string, request mcp.Inpu
 	t.mu.Unlock()
 	go func() { // the client may answer before the store does
 		if err := t.save(); err != nil {
-			t.respond(q.key, inputResponse{err: fmt.Errorf("server: the question %q of a task cannot be stored: %w", key, err)})
+			t.respond(q.key,
+				inputResponse{err: fmt.Errorf(
+					"server: the question %q of a task cannot be stored: %w", key, err)})
 			return
 		}
 		t.notifyStatus()
@@ -119,7 +127,8 @@ func (t *task) respond(key string, r inputResponse) {
 	}
 }
 
-// resolve is answer, and leaves it to the caller to store it; false: there is no such question open.
+// resolve is answer, and leaves it to the caller to store it; false: there is no such question
+// open.
 func (t *task) resolve(key string, r inputResponse) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -164,8 +173,8 @@ func (t *task) keepAnswer(key string, k answeredInput) {
 	}
 }
 
-// awaitResult asks a client of 2025-11-25 what there is to be asked, until the task has ended, and returns what came of it (2025-11-25, basic/utilities/tasks,
-// Input Required Status).
+// awaitResult asks a client of 2025-11-25 what there is to be asked, until the task has ended, and
+// returns what came of it (2025-11-25, basic/utilities/tasks, Input Required Status).
 func (t *task) awaitResult(r *request) (TaskRecord, error) {
 	done := make(chan struct{}) // by who asks
 	asking := 0
@@ -208,8 +217,11 @@ func (t *task) callClient(r *request, q *taskInput) {
 	defer context.AfterFunc(q.ctx, func() { cancel(context.Cause(q.ctx)) })()
 	var answer json.RawMessage
 	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.initial.TaskID))
-	err := contain.Do(func() error { return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer) })
-	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil { // who was asked is gone, and may come back
+	err := contain.Do(func() error {
+		return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer)
+	})
+	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil {
+		// who was asked is gone, and may come back
 		t.mu.Lock()
 		q.asked = false
 		t.touch()

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// A leash is a request's link, for as long as the request has no answer. Then what is sent along it is dropped.
+// A leash is a request's link, for as long as the request has no answer. Then what is sent along it
+// is dropped.
 type taskLink struct {
 	mu      sync.Mutex
 	link    Link
@@ -33,5 +34,6 @@ func (l *taskLink) Notify(ctx context.Context, method string, params any) error 
 	return link.Notify(ctx, method, params)
 }
 
-// Call is for nobody: who calls clients has a task from the start, which asks when the client comes for the result.
+// Call is for nobody: who calls clients has a task from the start, which asks when the client comes
+// for the result.
 func (l *taskLink) Call(context.Context, string, any, any) error { return errTaskEnded }

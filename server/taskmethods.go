@@ -24,7 +24,8 @@ func (r *request) needTasks() error {
 	case r.era.replicated:
 		return errReplicated
 	case !r.era.modern && !r.era.experimentalTasks():
-		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", r.Method, r.era.revision)
+		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
+			r.Method, r.era.revision)
 	}
 	return nil
 }
@@ -39,19 +40,22 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 		return nil, TaskRecord{}, err
 	}
 	if id == nil {
-		return nil, TaskRecord{}, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId must be there and a string")
+		return nil, TaskRecord{},
+			rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId must be there and a string")
 	}
 	t, record, err := r.conn.server.findTask(r, string(id))
 	if err != nil {
 		return nil, TaskRecord{}, r.logError(err)
 	}
 	if record == nil || record.Owner != r.taskOwner() {
-		return nil, TaskRecord{}, rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
+		return nil, TaskRecord{},
+			rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
 	}
 	return t, *record, nil
 }
 
-// findTask returns the task with that id, nil if there is none. The first is nil too if it does not run here, or has ended.
+// findTask returns the task with that id, nil if there is none. The first is nil too if it does not
+// run here, or has ended.
 func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
 	if t := s.tasks.find(id); t != nil {
 		record := t.snapshot()
@@ -95,7 +99,8 @@ func (r *request) taskState(now *mcp.Task) (any, error) {
 // experimental is a task as 2025-11-25 has it, where a tool that fails makes its task fail.
 func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	e := mcp.ExperimentalTask{
-		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt, LastUpdatedAt: t.LastUpdatedAt, TTL: t.TTLMs,
+		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
+		LastUpdatedAt: t.LastUpdatedAt, TTL: t.TTLMs,
 		PollInterval: t.PollIntervalMs,
 	}
 	if t.Status == mcp.TaskCompleted && string(jsonscan.Member(t.Result, "isError")) == "true" {
@@ -104,8 +109,8 @@ func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	return e
 }
 
-// updateTask answers tasks/update: it takes answers to what a task has asked, some of them or all. Others are ignored: of questions that nobody asked, or that
-// are answered.
+// updateTask answers tasks/update: it takes answers to what a task has asked, some of them or all.
+// Others are ignored: of questions that nobody asked, or that are answered.
 func updateTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -113,7 +118,8 @@ func updateTask(r *request) (any, error) {
 	}
 	responses := r.param(paramInputResponses)
 	if len(responses) == 0 || responses[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be there and an object")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: inputResponses must be there and an object")
 	}
 	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
@@ -125,9 +131,11 @@ func updateTask(r *request) (any, error) {
 			continue
 		}
 		if answer[0] != '{' {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		changed = t.resolve(key, inputResponse{answer: append(json.RawMessage(nil), answer...)}) || changed
+		changed = t.resolve(key, inputResponse{answer: append(json.RawMessage(nil), answer...)}) ||
+			changed
 	}
 	if changed {
 		t.saveAndNotify()
@@ -135,7 +143,8 @@ func updateTask(r *request) (any, error) {
 	return r.conn.server.emptyResult(), nil
 }
 
-// cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its handler may take a while to notice.
+// cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its
+// handler may take a while to notice.
 func cancelTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -145,7 +154,8 @@ func cancelTask(r *request) (any, error) {
 		return nil, err
 	}
 	if record.Task.Status.Terminal() && !r.era.modern {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s", experimental(&record.Task).Status)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s",
+			experimental(&record.Task).Status)
 	}
 	if t != nil {
 		t.end(outcome{})
@@ -157,7 +167,8 @@ func cancelTask(r *request) (any, error) {
 	return r.taskState(&record.Task)
 }
 
-// taskResult answers tasks/result of 2025-11-25: it waits for the task to end, and meanwhile asks the client what the task wants to know.
+// taskResult answers tasks/result of 2025-11-25: it waits for the task to end, and meanwhile asks
+// the client what the task wants to know.
 func taskResult(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -168,7 +179,8 @@ func taskResult(r *request) (any, error) {
 	}
 	if t != nil {
 		if !t.addWaiter() {
-			return nil, rpc.Errorf(rpc.CodeBusy, "%d requests wait for the result of this task already", maxWaiting)
+			return nil, rpc.Errorf(rpc.CodeBusy,
+				"%d requests wait for the result of this task already", maxWaiting)
 		}
 		defer t.removeWaiter()
 		r.Detach()
@@ -180,7 +192,8 @@ func taskResult(r *request) (any, error) {
 	case mcp.TaskCompleted:
 		return rawJSON(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
 	case mcp.TaskFailed:
-		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message, Data: now.Error.Data}
+		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message,
+			Data: now.Error.Data}
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task was cancelled: it has no result")
 }
@@ -201,7 +214,8 @@ func (t *task) removeWaiter() {
 	t.waiters--
 }
 
-// listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task that the client has.
+// listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task
+// that the client has.
 func listTasks(r *request) (any, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
@@ -212,7 +226,8 @@ func listTasks(r *request) (any, error) {
 	}
 	after, err := base64.RawURLEncoding.DecodeString(string(cursor))
 	if err != nil || cursor != nil && len(after) == 0 {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: cursor %.100q was not made by this server", cursor)
 	}
 	s := r.conn.server
 	ctx, cancel := context.WithTimeout(r, storeTimeout)
@@ -224,7 +239,8 @@ func listTasks(r *request) (any, error) {
 	result := &mcp.ListExperimentalTasksResult{Tasks: []mcp.ExperimentalTask{}}
 	if len(records) > s.o.PageSize {
 		records = records[:s.o.PageSize]
-		result.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(records[len(records)-1].Task.TaskID))
+		result.NextCursor = base64.RawURLEncoding.EncodeToString(
+			[]byte(records[len(records)-1].Task.TaskID))
 	}
 	for _, record := range records {
 		if t := s.tasks.find(record.Task.TaskID); t != nil { // knows more than the store
@@ -238,7 +254,8 @@ func listTasks(r *request) (any, error) {
 	return r.encodeResult(result, &result.Result)
 }
 
-// appendTask appends the members of what a notification says about a task, as it is now; none if there is no such task any more.
+// appendTask appends the members of what a notification says about a task, as it is now; none if
+// there is no such task any more.
 func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
 	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
@@ -255,9 +272,11 @@ func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotific
 	return append(params, text[1:len(text)-1]...)
 }
 
-// acceptTasks adds to a subscription the tasks that it asks for, as far as they are the client's, and returns these. How they are now is told first, or it would
-// have to be asked for: a task may have ended just before.
-func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string, err error) {
+// acceptTasks adds to a subscription the tasks that it asks for, as far as they are the client's,
+// and returns these. How they are now is told first, or it would have to be asked for: a task may
+// have ended just before.
+func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
+	err error) {
 	if !r.declaresTasks() {
 		return nil, errNeedsTasks()
 	}

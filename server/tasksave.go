@@ -11,7 +11,8 @@ import (
 // storeTimeout is how long a [TaskStore] may take for one thing.
 const storeTimeout = 10 * time.Second
 
-var errStoreTimeout = errors.New("server: the store of tasks does not answer, nor heed the end of its context")
+var errStoreTimeout = errors.New(
+	"server: the store of tasks does not answer, nor heed the end of its context")
 
 // A put is one write of a task to the store. It is called under no lock, one at a time for each
 // task: those who want to write meanwhile share the next.
@@ -96,7 +97,8 @@ func (s safeStore) Get(ctx context.Context, id string) (t *TaskRecord, err error
 	return t, err
 }
 
-func (s safeStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord, err error) {
+func (s safeStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord,
+	err error) {
 	err = contain.Do(func() (err error) {
 		all, err = s.TaskStore.List(ctx, owner, after, most)
 		return err

@@ -12,17 +12,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A TaskStore keeps tasks, so that clients find them again: those that have ended too, until they expire. A server writes a task when it begins, when its status or its
-// questions change, and when it ends, and reads it by its id. With a store that several servers share, any of them tells how far a task is, but only the one
-// where it runs takes answers for it and cancels it. What is still working when its server dies stays so until it expires.
+// A TaskStore keeps tasks, so that clients find them again: those that have ended too, until they
+// expire. A server writes a task when it begins, when its status or its questions change, and when
+// it ends, and reads it by its id. With a store that several servers share, any of them tells how
+// far a task is, but only the one where it runs takes answers for it and cancels it. What is still
+// working when its server dies stays so until it expires.
 //
-// It is called by any number of goroutines at a time, with contexts that end after 10 seconds at most. Records are not changed once they are in it.
+// It is called by any number of goroutines at a time, with contexts that end after 10 seconds at
+// most. Records are not changed once they are in it.
 type TaskStore interface {
-	// Put keeps a task, in place of what there was with its id. An error refuses it: [ErrTasksFull] if there is no room.
+	// Put keeps a task, in place of what there was with its id. An error refuses it: [ErrTasksFull]
+	// if there is no room.
 	Put(ctx context.Context, t *TaskRecord) error
-	// Get returns the task with that id; nil if there is none. One that has expired may still be there.
+	// Get returns the task with that id; nil if there is none. One that has expired may still be
+	// there.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns the tasks of an owner, sorted by id, those behind the id after, and most of them at most.
+	// List returns the tasks of an owner, sorted by id, those behind the id after, and most of them
+	// at most.
 	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
 	// Delete takes a task away, if it is there.
 	Delete(ctx context.Context, id string) error
@@ -35,11 +41,13 @@ type TaskRecord struct {
 	Expires time.Time `json:"expires"` // when it is to be forgotten
 }
 
-// ErrTasksFull is the error of a [TaskStore] that has no room for another task, which its client may wait for.
+// ErrTasksFull is the error of a [TaskStore] that has no room for another task, which its client
+// may wait for.
 var ErrTasksFull = errors.New("server: there is no room for another task")
 
-// MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is no room, tasks that have ended make it: those of the
-// owner who takes most, the oldest first. Tasks go when they expire.
+// MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is
+// no room, tasks that have ended make it: those of the owner who takes most, the oldest first.
+// Tasks go when they expire.
 func MemoryTasks(most, bytes int) TaskStore {
 	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
 }
@@ -108,7 +116,8 @@ func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 		return nil
 	}
 	return slices.MinFunc(ended, func(a, b *storedTask) int {
-		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]), strings.Compare(a.Task.TaskID, b.Task.TaskID))
+		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]),
+			strings.Compare(a.Task.TaskID, b.Task.TaskID))
 	})
 }
 
@@ -129,7 +138,8 @@ func (m *memoryTasks) Get(_ context.Context, id string) (*TaskRecord, error) {
 	return nil, nil
 }
 
-func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (found []*TaskRecord, _ error) {
+func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (found []*TaskRecord,
+	_ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, k := range m.tasks {
@@ -137,7 +147,9 @@ func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (fo
 			found = append(found, k.TaskRecord)
 		}
 	}
-	slices.SortFunc(found, func(a, b *TaskRecord) int { return strings.Compare(a.Task.TaskID, b.Task.TaskID) })
+	slices.SortFunc(found, func(a, b *TaskRecord) int {
+		return strings.Compare(a.Task.TaskID, b.Task.TaskID)
+	})
 	return found[:min(most, len(found))], nil
 }
 
